@@ -35,6 +35,10 @@ endmacro()
 
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
+# From CMake 3.30 on: Boost's own configuration, or a warning.
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW)
+endif()
 find_package(Boost 1.65 REQUIRED)
 caffe_use("OpenMP::OpenMP_CXX;Threads::Threads;${CMAKE_DL_LIBS}" ${Boost_INCLUDE_DIRS})
 

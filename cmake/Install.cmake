@@ -8,8 +8,7 @@ install(TARGETS caffe ${caffe_openmp_libraries} ${caffe_tools} EXPORT CaffeTarge
 if(HAVE_VIDEO)
   install(TARGETS caffe_video LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/caffe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")
+include(cmake/PublicHeaders.cmake)
 install(FILES ${proto_dir}/caffe.pb.h ${proto_dir}/names.inc
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caffe/proto)
 install(FILES ${proto_file} DESTINATION ${CMAKE_INSTALL_DATADIR}/Caffe)

@@ -1,7 +1,7 @@
 # Writes a header with a hash of the kernels of each kind of device: their sources, and what
 # compiles them. Times in timing caches hold for kernels with the same hash.
 # cmake -DSOURCE=FOLDER -DCOMPILER=TEXT -DOUTPUT=FILE -P KernelRevision.cmake
-set(cpu src/caffe/kernels/*.* src/caffe/onednn/*.* src/caffe/inference/backends/*.*)
+set(cpu src/caffe/algorithms/*.* src/caffe/kernels/*.* src/caffe/onednn/*.* src/caffe/inference/backends/*.*)
 set(cuda src/caffe/kernels/*.* src/caffe/cuda/*.* src/caffe/inference/backends/*.*)
 set(not_cpu "/cuda/")
 set(not_cuda "/cpu/")

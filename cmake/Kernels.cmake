@@ -41,9 +41,11 @@ caffe_kernels(generic "-Wno-psabi" VectorKernels PackedTiles WinogradKernels Int
 caffe_kernels(emulated_amx "" AmxTiles)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(avx2 "-mavx2 -mfma -mf16c")
+  set(avx512 "${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512")
   # GCC 12 and 13 take the undefined operand inside their own AVX-512 intrinsics for a mistake.
-  set(avx512 "${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 \
--Wno-uninitialized -Wno-maybe-uninitialized")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    string(APPEND avx512 " -Wno-uninitialized -Wno-maybe-uninitialized")
+  endif()
   caffe_kernels(avx2 "${avx2}" VectorKernels PackedTiles WinogradKernels Int8Tiles)
   caffe_kernels(avx2_vnni "${avx2} -mavxvnni" Int8Tiles)
   caffe_kernels(avx512 "${avx512}" VectorKernels PackedTiles WinogradKernels Int8Tiles)

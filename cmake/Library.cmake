@@ -25,6 +25,7 @@ set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES
 set(revision_file ${generated_dir}/caffe/kernel_revision.inc)
 set(revision_script ${PROJECT_SOURCE_DIR}/cmake/KernelRevision.cmake)
 file(GLOB_RECURSE kernel_files CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/caffe/algorithms/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/cuda/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/*.*
@@ -109,6 +110,19 @@ if(HAVE_MPI)
 endif()
 
 set(caffe_warnings -Wall -Wextra -Wno-sign-compare)
+# Of GCC 12's standard library Clang reports that std::stable_sort calls what is deprecated.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(CMAKE_REQUIRED_QUIET ON)
+  set(CMAKE_REQUIRED_FLAGS "-std=c++17 -Werror=deprecated-declarations")
+  check_cxx_source_compiles("#include <algorithm>
+int main(int count, char** arguments) { std::stable_sort(arguments, arguments + count); }"
+    STABLE_SORT_IS_QUIET)
+  unset(CMAKE_REQUIRED_FLAGS)
+  unset(CMAKE_REQUIRED_QUIET)
+  if(NOT STABLE_SORT_IS_QUIET)
+    list(APPEND caffe_warnings -Wno-deprecated-declarations)
+  endif()
+endif()
 if(CAFFE_WERROR)
   list(APPEND caffe_warnings -Werror)
 endif()

@@ -3,12 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/db.hpp"
 #include "caffe/util/io.hpp"
-#include "common/command_line.hpp"
+#include "common/command.hpp"
 
-DEFINE_string(backend, "lmdb", "The database: lmdb or leveldb.");
+CAFFE_FLAG(string, backend, "lmdb", "lmdb|leveldb", "the kind of database");
 
 namespace {
 
@@ -16,17 +17,6 @@ using caffe::Datum;
 using caffe::Require;
 using std::string;
 using std::vector;
-
-const char kUsage[] = R"(compute_image_mean: computes the mean image of a database.
-
-usage: compute_image_mean [-backend lmdb|leveldb] INPUT_DB [OUTPUT_FILE]
-
-OUTPUT_FILE gets the mean as a BlobProto, which mean_file in a transform_param takes. The means of
-the channels are logged, for mean_value.
-
-example:
-  compute_image_mean train_lmdb mean.binaryproto
-)";
 
 /// Sums of images of one shape, value by value.
 class MeanImage {
@@ -95,7 +85,8 @@ Datum Decoded(const string& value) {
     LOG_FIRST_N(INFO, 1) << "Decoding Datum";
   }
 #else
-  Require(!datum.encoded(), "the record is a compressed image: build with USE_OPENCV=ON");
+  Require(!datum.encoded(), "the record is a compressed image",
+          caffe::Error::Remedy{"build with USE_OPENCV=ON"});
 #endif
   Require(datum.channels() > 0 && datum.height() > 0 && datum.width() > 0 &&
               datum.channels() <= (1 << 20) && datum.height() <= (1 << 20) &&
@@ -105,33 +96,50 @@ Datum Decoded(const string& value) {
   return datum;
 }
 
-int ComputeMean(int argc, char** argv) {
-  Require(argc == 2 || argc == 3, "give INPUT_DB and, if wanted, OUTPUT_FILE; --help shows how");
-  const string source = argv[1];
+int ComputeMean(const std::vector<string>& files) {
+  Require(files.size() == 1 || files.size() == 2,
+          "give INPUT_DB and, if wanted, OUTPUT_FILE; --help shows how");
+  const string source = files[0];
   std::unique_ptr<caffe::db::DB> db(caffe::db::GetDB(FLAGS_backend));
   db->Open(source, caffe::db::READ);
   std::unique_ptr<caffe::db::Cursor> cursor(db->NewCursor());
-  Require(cursor->valid(), source, ": the database has no records");
+  Require(cursor->valid(), caffe::Error::File{source}, ": the database has no records");
   LOG(INFO) << "Starting iteration";
   MeanImage mean;
   for (; cursor->valid(); cursor->Next()) {
     try {
       mean.Add(Decoded(cursor->value()));
     } catch (caffe::Error& error) {
-      error.AddContext(caffe::Join(source, ", record '", cursor->key(), "'"));
+      caffe::AddFile(source, caffe::Join(", record '", cursor->key(), "'"), &error);
       throw;
     }
     if (mean.count() % 10000 == 0) LOG(INFO) << "Processed " << mean.count() << " files.";
   }
   if (mean.count() % 10000 != 0) LOG(INFO) << "Processed " << mean.count() << " files.";
-  if (argc == 3) {
-    LOG(INFO) << "Write to " << argv[2];
-    caffe::WriteProtoToBinaryFile(mean.ToProto(), argv[2]);
+  if (files.size() == 2) {
+    LOG(INFO) << "Write to " << files[1];
+    caffe::WriteProtoToBinaryFile(mean.ToProto(), files[1]);
   }
   mean.LogChannelMeans();
   return 0;
 }
 
+caffe::Command Program() {
+  caffe::Command program;
+  program.name = "compute_image_mean";
+  program.summary = "computes the mean image of a database";
+  program.usage = {"[-backend lmdb|leveldb] INPUT_DB [OUTPUT_FILE]"};
+  program.about =
+      R"(OUTPUT_FILE gets the mean as a BlobProto, which mean_file in a transform_param takes. The means of
+the channels are logged, for mean_value.
+)";
+  program.groups = {{"flags", "", {"backend"}, ""}};
+  program.examples = R"(  compute_image_mean train_lmdb mean.binaryproto
+)";
+  program.run = ComputeMean;
+  return program;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, ComputeMean); }
+int main(int argc, char** argv) { return caffe::RunProgram(argc, argv, Program()); }

@@ -33,15 +33,15 @@ void RequireSize(const string& path) {
   constexpr uintmax_t kBytes = uintmax_t(kPerFile) * (1 + kImageBytes);
   std::error_code error;
   const uintmax_t bytes = std::filesystem::file_size(path, error);
-  Require(!error, path, ": there is no such file, or it cannot be read");
-  Require(bytes == kBytes, path, ": the file has ", bytes,
+  Require(!error, caffe::Error::File{path}, ": there is no such file, or it cannot be read");
+  Require(bytes == kBytes, caffe::Error::File{path}, ": the file has ", bytes,
           " bytes; the binary version of CIFAR-10 ", "has ", kBytes, " in each file");
 }
 
 // The records of one file, keys from `first` on.
 void ConvertFile(const string& path, int first, caffe::NewDatabase* database) {
   std::ifstream file(path.c_str(), std::ios::in | std::ios::binary);
-  Require(file.good(), path, ": there is no such file, or it cannot be read");
+  Require(file.good(), caffe::Error::File{path}, ": there is no such file, or it cannot be read");
   caffe::Datum datum;
   datum.set_channels(3);
   datum.set_height(kSize);
@@ -51,7 +51,8 @@ void ConvertFile(const string& path, int first, caffe::NewDatabase* database) {
     char label = 0;
     file.get(label);
     file.read(&pixels[0], kImageBytes);
-    Require(file.good(), path, ": the file ends in image ", i, " of ", kPerFile);
+    Require(file.good(), caffe::Error::File{path}, ": the file ends in image ", i, " of ",
+            kPerFile);
     datum.set_label(static_cast<unsigned char>(label));
     datum.set_data(pixels);
     database->Put(caffe::NumberKey(first + i, 5), datum.SerializeAsString());

@@ -5,30 +5,17 @@
 
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/io.hpp"
-#include "common/command_line.hpp"
+#include "common/command.hpp"
 
-DEFINE_bool(include_background, false, "Put the background in front, as label 0.");
-DEFINE_string(delimiter, " ", "What separates the fields of a line.");
+CAFFE_FLAG(bool, include_background, false, "", "put the background in front, as label 0");
+CAFFE_FLAG(string, delimiter, " ", "TEXT",
+           "what separates the fields of a line (default: a space)");
 
 namespace {
 
 using caffe::LabelMapItem;
 using caffe::Require;
 using std::string;
-
-const char kUsage[] = R"(create_label_map: turns a list of names and labels into a LabelMap.
-
-usage: create_label_map [flags] MAPFILE OUTFILE
-
-MAPFILE has a line for each label: its name, its number, its display name.
-
-flags:
-  -include_background   put the background in front, as label 0
-  -delimiter TEXT       what separates the fields of a line (default: a space)
-
-example:
-  create_label_map -include_background -delimiter , map_det.txt labelmap_det.prototxt
-)";
 
 /// The line cut into three; the last one has the rest of it.
 std::vector<string> Fields(const string& line) {
@@ -51,12 +38,12 @@ void AddItem(const string& name, int label, const string& display_name, caffe::L
   item->set_display_name(display_name);
 }
 
-int Create(int argc, char** argv) {
-  Require(argc == 3, "give MAPFILE and OUTFILE; --help shows how");
-  Require(!FLAGS_delimiter.empty(), "-delimiter must not be empty");
-  const string file = argv[1];
+int Create(const std::vector<string>& files) {
+  Require(files.size() == 2, "give MAPFILE and OUTFILE; --help shows how");
+  Require(!FLAGS_delimiter.empty(), caffe::Error::Field{"-delimiter"}, " must not be empty");
+  const string file = files[0];
   std::ifstream stream(file.c_str());
-  Require(stream.good(), file, ": there is no such file, or it cannot be read");
+  Require(stream.good(), caffe::Error::File{file}, ": there is no such file, or it cannot be read");
   caffe::LabelMap map;
   if (FLAGS_include_background) AddItem("none_of_the_above", 0, "background", &map);
   int number = 0;
@@ -71,15 +58,30 @@ int Create(int argc, char** argv) {
       if (fields.size() == 3) label = std::stoi(fields[1], &used);
     } catch (const std::exception&) {
     }
-    Require(fields.size() == 3 && used > 0 && used == fields[1].size(), file, ", line ", number,
-            ": '", line, "' is not a name, a number and a name, separated by '", FLAGS_delimiter,
-            "'");
+    Require(fields.size() == 3 && used > 0 && used == fields[1].size(), caffe::Error::File{file},
+            ", line ", number, ": '", line, "' is not a name, a number and a name, separated by '",
+            FLAGS_delimiter, "'");
     AddItem(fields[0], label, fields[2], &map);
   }
-  caffe::WriteProtoToTextFile(map, argv[2]);
+  caffe::WriteProtoToTextFile(map, files[1]);
   return 0;
+}
+
+caffe::Command Program() {
+  caffe::Command program;
+  program.name = "create_label_map";
+  program.summary = "turns a list of names and labels into a LabelMap";
+  program.usage = {"[flags] MAPFILE OUTFILE"};
+  program.about = R"(MAPFILE has a line for each label: its name, its number, its display name.
+)";
+  program.groups = {{"flags", "", {"include_background", "delimiter"}, ""}};
+  program.examples =
+      R"(  create_label_map -include_background -delimiter , map_det.txt labelmap_det.prototxt
+)";
+  program.run = Create;
+  return program;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, Create); }
+int main(int argc, char** argv) { return caffe::RunProgram(argc, argv, Program()); }

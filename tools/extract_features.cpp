@@ -9,7 +9,7 @@
 #include "caffe/net.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/text/progress.hpp"
-#include "common/command_line.hpp"
+#include "common/command.hpp"
 #include "common/new_database.hpp"
 #include "common/threads_flag.hpp"
 
@@ -23,22 +23,6 @@ using caffe::SplitAtCommas;
 using std::string;
 using std::vector;
 
-const char kUsage[] = R"(extract_features: writes what a trained net computes to databases.
-
-usage: extract_features WEIGHTS NET BLOB[,BLOB...] DATABASE[,DATABASE...] BATCHES DB_TYPE
-                        [CPU|GPU] [DEVICE_ID] [-gpu_fallback] [-ignore_unknown_fields]
-                        [-threads N]
-
-NET is a net definition (prototxt) with data layers; it is run BATCHES times in the TEST phase. Each
-BLOB goes to the DATABASE in the same position, a record of floats for each image, under the keys
-0000000000, 0000000001, ... DB_TYPE is lmdb or leveldb. Databases must not exist yet.
-With -gpu_fallback the CPU computes where no GPU can be used; with -ignore_unknown_fields unknown
-fields of NET are skipped, with a warning. -threads N: how many threads share a loop on the CPU.
-
-example:
-  extract_features net.caffemodel val.prototxt fc6,fc7 fc6_lmdb,fc7_lmdb 10 lmdb
-)";
-
 int WholeNumber(const string& text, const char* what) {
   size_t used = 0;
   int number = -1;
@@ -50,15 +34,15 @@ int WholeNumber(const string& text, const char* what) {
   return number;
 }
 
-void ChooseDevice(int argc, char** argv) {
-  const string mode = argc > 7 ? argv[7] : "CPU";
+void ChooseDevice(const vector<string>& arguments) {
+  const string mode = arguments.size() > 6 ? arguments[6] : "CPU";
   Require(mode == "CPU" || mode == "GPU", "'", mode, "' is neither CPU nor GPU");
   if (mode == "CPU") {
     LOG(INFO) << "Using CPU";
     Caffe::set_mode(Caffe::CPU);
     return;
   }
-  string device = argc > 8 ? argv[8] : "0";
+  string device = arguments.size() > 7 ? arguments[7] : "0";
   if (device.compare(0, 10, "DEVICE_ID=") == 0) device.erase(0, 10);
   if (!caffe::RequireGpu("GPU")) return Caffe::set_mode(Caffe::CPU);
   LOG(INFO) << "Using GPU, device " << device;
@@ -94,24 +78,24 @@ struct Feature {
   }
 };
 
-int Extract(int argc, char** argv) {
-  Require(argc >= 7 && argc <= 9,
+int Extract(const vector<string>& arguments) {
+  Require(arguments.size() >= 6 && arguments.size() <= 8,
           "give WEIGHTS, NET, BLOBS, DATABASES, BATCHES and DB_TYPE; --help shows how");
-  const vector<string> blobs = SplitAtCommas(argv[3]), databases = SplitAtCommas(argv[4]);
+  const vector<string> blobs = SplitAtCommas(arguments[2]), databases = SplitAtCommas(arguments[3]);
   Require(blobs.size() == databases.size(), "there are ", blobs.size(), " blobs and ",
           databases.size(), " databases: each blob needs one");
-  const int batches = WholeNumber(argv[5], "BATCHES");
-  caffe::ApplySharedFlags();
+  const int batches = WholeNumber(arguments[4], "BATCHES");
   caffe::ApplyThreadsFlag();
-  ChooseDevice(argc, argv);
-  Net<float> net(argv[2], caffe::TEST);
-  net.CopyTrainedLayersFrom(argv[1]);
+  ChooseDevice(arguments);
+  Net<float> net(arguments[1], caffe::TEST);
+  net.CopyTrainedLayersFrom(arguments[0]);
   vector<Feature> features(blobs.size());
   for (size_t i = 0; i < blobs.size(); ++i) {
-    Require(net.has_blob(blobs[i]), argv[2], ": the net has no blob '", blobs[i], "'");
+    Require(net.has_blob(blobs[i]), caffe::Error::File{arguments[1]}, ": the net has no blob '",
+            blobs[i], "'");
     features[i].name = blobs[i];
     LOG(INFO) << "Opening dataset " << databases[i];
-    features[i].database.reset(new caffe::NewDatabase(databases[i], argv[6]));
+    features[i].database.reset(new caffe::NewDatabase(databases[i], arguments[5]));
   }
   LOG(INFO) << "Extracting Features";
   caffe::Progress progress("batch", batches);
@@ -129,6 +113,25 @@ int Extract(int argc, char** argv) {
   return 0;
 }
 
+caffe::Command Program() {
+  caffe::Command program;
+  program.name = "extract_features";
+  program.summary = "writes what a trained net computes to databases";
+  program.usage = {
+      "WEIGHTS NET BLOB[,BLOB...] DATABASE[,DATABASE...] BATCHES DB_TYPE [CPU|GPU] [DEVICE_ID]"};
+  program.about =
+      R"(NET is a net definition (prototxt) with data layers; it is run BATCHES times in the TEST phase. Each
+BLOB goes to the DATABASE in the same position, a record of floats for each image, under the keys
+0000000000, 0000000001, ... DB_TYPE is lmdb or leveldb. Databases must not exist yet.
+)";
+  program.groups = {{"flags", "", {"gpu_fallback", "ignore_unknown_fields", "threads"}, ""}};
+  program.examples =
+      R"(  extract_features net.caffemodel val.prototxt fc6,fc7 fc6_lmdb,fc7_lmdb 10 lmdb
+)";
+  program.run = Extract;
+  return program;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, Extract); }
+int main(int argc, char** argv) { return caffe::RunProgram(argc, argv, Program()); }

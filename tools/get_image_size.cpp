@@ -9,10 +9,10 @@
 
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/detection/annotations.hpp"
-#include "common/command_line.hpp"
-#include "common/image_database.hpp"
+#include "common/command.hpp"
+#include "common/image_list.hpp"
 
-DEFINE_string(name_id_file, "", "A file of lines \"name id\": write ids instead of names.");
+CAFFE_FLAG(string, name_id_file, "", "FILE", "lines \"name id\": write ids instead of names");
 
 namespace {
 
@@ -20,37 +20,22 @@ using caffe::ListLine;
 using caffe::Require;
 using std::string;
 
-const char kUsage[] = R"(get_image_size: writes the sizes of images, for name_size_file.
-
-usage: get_image_size [flags] ROOTFOLDER/ LISTFILE OUTFILE
-
-LISTFILE is the one that convert_annoset reads: an image's path below ROOTFOLDER, a space, and
-anything else. OUTFILE gets a line for each: the file's name without folder and extension, height,
-width.
-
-flags:
-  -name_id_file FILE   lines "name id": write ids instead of names
-
-example:
-  get_image_size VOCdevkit/ test.txt test_name_size.txt
-)";
-
 #ifdef USE_OPENCV
 
 std::map<string, string> ReadIds(const string& file) {
   std::map<string, string> ids;
   if (file.empty()) return ids;
   std::ifstream stream(file.c_str());
-  Require(stream.good(), file, ": there is no such file, or it cannot be read");
+  Require(stream.good(), caffe::Error::File{file}, ": there is no such file, or it cannot be read");
   for (string name, id; stream >> name >> id;) ids[name] = id;
-  Require(!ids.empty(), file, ": there are no lines \"name id\"");
+  Require(!ids.empty(), caffe::Error::File{file}, ": there are no lines \"name id\"");
   return ids;
 }
 
-int GetSizes(int argc, char** argv) {
-  Require(argc == 4, "give ROOTFOLDER/, LISTFILE and OUTFILE; --help shows how");
-  const string root = caffe::RootFolder(argv[1]);
-  const std::vector<ListLine> lines = caffe::ReadImageList(argv[2], "something more");
+int GetSizes(const std::vector<string>& files) {
+  Require(files.size() == 3, "give ROOTFOLDER/, LISTFILE and OUTFILE; --help shows how");
+  const string root = caffe::RootFolder(files[0]);
+  const std::vector<ListLine> lines = caffe::ReadImageList(files[1], "something more");
   const std::map<string, string> ids = ReadIds(FLAGS_name_id_file);
   LOG(INFO) << "A total of " << lines.size() << " images.";
   std::vector<std::pair<int, int>> sizes(lines.size());
@@ -63,12 +48,13 @@ int GetSizes(int argc, char** argv) {
     string name = std::filesystem::path(lines[i].path).stem().string();
     if (!ids.empty()) {
       const auto found = ids.find(name);
-      Require(found != ids.end(), FLAGS_name_id_file, ": there is no id for '", name, "'");
+      Require(found != ids.end(), caffe::Error::File{FLAGS_name_id_file}, ": there is no id for '",
+              name, "'");
       name = found->second;
     }
     text << name << " " << sizes[i].first << " " << sizes[i].second << "\n";
   }
-  caffe::AtomicFile file(argv[3]);
+  caffe::AtomicFile file(files[2]);
   file.Write(text.str().data(), text.str().size());
   file.Commit();
   LOG(INFO) << "Processed " << lines.size() << " files.";
@@ -77,10 +63,29 @@ int GetSizes(int argc, char** argv) {
 
 #else
 
-int GetSizes(int, char**) { caffe::Fail("this tool needs OpenCV: build with USE_OPENCV=ON"); }
+int GetSizes(const std::vector<string>&) {
+  caffe::Fail("this tool needs OpenCV", caffe::Error::Remedy{"build with USE_OPENCV=ON"});
+}
 
 #endif  // USE_OPENCV
 
+caffe::Command Program() {
+  caffe::Command program;
+  program.name = "get_image_size";
+  program.summary = "writes the sizes of images, for name_size_file";
+  program.usage = {"[flags] ROOTFOLDER/ LISTFILE OUTFILE"};
+  program.about =
+      R"(LISTFILE is the one that convert_annoset reads: an image's path below ROOTFOLDER, a space, and
+anything else. OUTFILE gets a line for each: the file's name without folder and extension, height,
+width.
+)";
+  program.groups = {{"flags", "", {"name_id_file"}, ""}};
+  program.examples = R"(  get_image_size VOCdevkit/ test.txt test_name_size.txt
+)";
+  program.run = GetSizes;
+  return program;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, GetSizes); }
+int main(int argc, char** argv) { return caffe::RunProgram(argc, argv, Program()); }

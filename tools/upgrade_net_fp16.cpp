@@ -10,24 +10,29 @@
 #include "caffe/io/precision_migration.hpp"
 #include "caffe/net.hpp"
 #include "caffe/net/net_comparison.hpp"
+#include "common/command.hpp"
 #include "common/command_line.hpp"
 
-DEFINE_string(input, "", "The net definition (prototxt) that the weights belong to.");
-DEFINE_string(model, "", "The trained weights, .caffemodel or .h5.");
-DEFINE_string(output, "", "The .caffemodel to write.");
-DEFINE_string(prototxt, "", "The prototxt to write; default: -output's name, with .prototxt.");
-DEFINE_string(to, "fp16", "fp16: NVCaffe's half precision; fp32: what BVLC Caffe reads.");
-DEFINE_string(math, "FLOAT16",
-              "The default_*_math types that the prototxt gets: FLOAT16 or FLOAT.");
-DEFINE_bool(strict, false,
-            "Write nothing and exit with 2 if values overflow or are NaN or infinite.");
-DEFINE_bool(clamp, false, "Values that overflow become the largest number, not infinity.");
-DEFINE_string(batch_norm, "keep",
-              "keep; bvlc: 3 blobs and a Scale layer; nvcaffe: 5 blobs (scale_bias).");
-DEFINE_string(inputs, "",
-              "Inputs for the comparison, .npy files separated by ','; default: random.");
-DEFINE_int32(seed, 1, "Of the random inputs.");
-DEFINE_bool(skip_check, false, "Do not run the old net and the new one.");
+CAFFE_FLAG(string, input, "", "FILE", "the net definition that the weights belong to");
+CAFFE_FLAG(string, model, "", "FILE", "the weights: a .caffemodel of any age, or .h5");
+CAFFE_FLAG(string, output, "", "FILE", "the .caffemodel to write");
+CAFFE_FLAG(string, prototxt, "", "FILE",
+           "the prototxt to write (default: -output's name, with .prototxt)");
+CAFFE_FLAG(string, to, "fp16", "fp16|fp32",
+           "fp16: NVCaffe's half precision (default); fp32: what BVLC Caffe reads");
+CAFFE_FLAG(string, math, "FLOAT16", "FLOAT16|FLOAT", "the default_*_math types in the prototxt");
+CAFFE_FLAG(
+    bool, strict, false, "",
+    "write nothing and exit with 2 if values overflow, with -clamp too, or if weights are NaN "
+    "or infinite");
+CAFFE_FLAG(bool, clamp, false, "", "values that overflow become the largest number, not infinity");
+CAFFE_FLAG(string, batch_norm, "keep", "keep|bvlc|nvcaffe",
+           "keep (default); bvlc: 3 blobs and a Scale layer; nvcaffe: 5 blobs");
+CAFFE_FLAG(string, inputs, "", "FILE[,FILE]",
+           "inputs for the comparison, .npy files in the order of the net's inputs");
+CAFFE_FLAG(int32, seed, 1, "N", "of the random inputs between -1 and 1 that are used otherwise");
+CAFFE_FLAG(bool, skip_check, false, "",
+           "do not run the nets, so neither their fit nor their outputs are checked");
 
 namespace {
 
@@ -38,33 +43,6 @@ using caffe::Require;
 using caffe::SplitAtCommas;
 using std::string;
 using std::vector;
-
-const char kUsage[] = R"(upgrade_net_fp16: turns a net and its weights into half precision, or back.
-
-usage: upgrade_net_fp16 -input NET.prototxt -model WEIGHTS -output NEW.caffemodel <flags>
-
-Writes the weights and, next to them, a prototxt, prints what rounding did to each layer's weights,
-then runs the old net and the new one and prints how far their outputs are from each other.
-
-flags:
-  -input FILE           the net definition that the weights belong to
-  -model FILE           the weights: a .caffemodel of any age, or .h5
-  -output FILE          the .caffemodel to write
-  -prototxt FILE        the prototxt to write (default: -output's name, with .prototxt)
-  -to fp16|fp32         fp16: NVCaffe's half precision (default); fp32: what BVLC Caffe reads
-  -math FLOAT16|FLOAT   the default_*_math types in the prototxt (default FLOAT16)
-  -strict               write nothing and exit with 2 if values overflow, with -clamp too, or if
-                        weights are NaN or infinite
-  -clamp                values that overflow become the largest number, not infinity
-  -batch_norm FORM      keep (default); bvlc: 3 blobs and a Scale layer; nvcaffe: 5 blobs
-  -inputs FILE[,FILE]   inputs for the comparison, .npy files in the order of the net's inputs
-  -seed N               of the random inputs between -1 and 1 that are used otherwise (default 1)
-  -skip_check           do not run the nets, so neither their fit nor their outputs are checked
-  -ignore_unknown_fields  skip unknown fields of NET, with a warning
-
-example:
-  upgrade_net_fp16 -input deploy.prototxt -model lenet.caffemodel -output lenet_fp16.caffemodel
-)";
 
 string PrototxtToWrite() {
   if (!FLAGS_prototxt.empty()) return FLAGS_prototxt;
@@ -83,14 +61,14 @@ void RequireApart(const string& flag, const string& written, const vector<string
   }
 }
 
-void CheckFlags(int argc, char** argv) {
-  caffe::ApplySharedFlags();
-  Require(argc == 1, "unexpected argument '", argc > 1 ? argv[1] : "", "'; --help shows the flags");
+void CheckFlags(const vector<string>& arguments) {
+  Require(arguments.empty(), "unexpected argument '", arguments.empty() ? "" : arguments[0],
+          "'; --help shows the flags");
   Require(!FLAGS_input.empty(), "a net definition is needed: -input NET.prototxt");
   Require(!FLAGS_model.empty(), "trained weights are needed: -model WEIGHTS.caffemodel");
   Require(!FLAGS_output.empty(), "a file to write is needed: -output NEW.caffemodel");
   const string extension = std::filesystem::path(FLAGS_output).extension();
-  Require(extension != ".h5", "-output ", FLAGS_output,
+  Require(extension != ".h5", caffe::Error::Field{"-output"}, " ", FLAGS_output,
           ": HDF5 files hold no half precision; name a .caffemodel");
   RequireApart("-output", FLAGS_output, {FLAGS_input, FLAGS_model});
   RequireApart("-prototxt", PrototxtToWrite(), {FLAGS_input, FLAGS_model, FLAGS_output});
@@ -149,14 +127,14 @@ void RunBoth(Net<float>* old_net) {
   }
 }
 
-int Migrate(int argc, char** argv) {
+int Migrate(const vector<string>& arguments) {
   FLAGS_minloglevel = std::max(FLAGS_minloglevel, 1);  // two nets' set-up is no news
   caffe::MigrationOptions options;
   options.to = caffe::PrecisionNamed("-to", FLAGS_to);
   options.math = caffe::PrecisionNamed("-math", FLAGS_math);
   options.batch_norm = caffe::BatchNormFormNamed("-batch_norm", FLAGS_batch_norm);
   options.clamp = FLAGS_clamp;
-  CheckFlags(argc, argv);
+  CheckFlags(arguments);
   AtomicFile model_file(FLAGS_output), prototxt_file(PrototxtToWrite());
 
   const caffe::PrecisionMigration migration(FLAGS_input, FLAGS_model, options);
@@ -188,6 +166,27 @@ int Migrate(int argc, char** argv) {
   return 0;
 }
 
+caffe::Command Program() {
+  caffe::Command program;
+  program.name = "upgrade_net_fp16";
+  program.summary = "turns a net and its weights into half precision, or back";
+  program.usage = {"-input NET.prototxt -model WEIGHTS -output NEW.caffemodel <flags>"};
+  program.about =
+      R"(Writes the weights and, next to them, a prototxt, prints what rounding did to each layer's weights,
+then runs the old net and the new one and prints how far their outputs are from each other.
+)";
+  program.groups = {{"flags",
+                     "",
+                     {"input", "model", "output", "prototxt", "to", "math", "strict", "clamp",
+                      "batch_norm", "inputs", "seed", "skip_check", "ignore_unknown_fields"},
+                     ""}};
+  program.examples =
+      R"(  upgrade_net_fp16 -input deploy.prototxt -model lenet.caffemodel -output lenet_fp16.caffemodel
+)";
+  program.run = Migrate;
+  return program;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, Migrate); }
+int main(int argc, char** argv) { return caffe::RunProgram(argc, argv, Program()); }

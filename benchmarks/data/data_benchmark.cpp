@@ -21,7 +21,7 @@
 #include "caffe/data_transformer.hpp"
 #include "caffe/util/db.hpp"
 
-DEFINE_string(pictures, "", "A folder of JPEG images; without it images are made up.");
+DEFINE_string(images, "", "A folder of JPEG images; without it images are made up.");
 DEFINE_int32(records, 512, "Records in the database.");
 DEFINE_int32(size, 256, "Height and width that images are stored with.");
 DEFINE_int32(crop, 227, "Height and width that are cut out of them.");
@@ -38,7 +38,7 @@ using caffe::Require;
 
 const char kUsage[] = R"(data_benchmark: measures what feeds a net.
 
-usage: data_benchmark [-pictures FOLDER] [-records N] [-size N] [-crop N] [-batch N] [-threads 1,2,4]
+usage: data_benchmark [-images FOLDER] [-records N] [-size N] [-crop N] [-batch N] [-threads 1,2,4]
 
 Makes databases of JPEG records, of raw records and of annotated ones, and files with lists of them,
 and prints, in images a second and in milliseconds of a core for each image: decoding alone
@@ -67,18 +67,18 @@ cv::Mat MadeUpImage(int number) {
 
 std::vector<cv::Mat> Images() {
   std::vector<cv::Mat> images;
-  if (FLAGS_pictures.empty()) {
+  if (FLAGS_images.empty()) {
     for (int i = 0; i < std::min(FLAGS_records, 64); ++i) images.push_back(MadeUpImage(i));
     return images;
   }
-  for (const auto& entry : std::filesystem::directory_iterator(FLAGS_pictures)) {
+  for (const auto& entry : std::filesystem::directory_iterator(FLAGS_images)) {
     if (entry.path().extension() != ".jpg" && entry.path().extension() != ".jpeg") continue;
     cv::Mat image = cv::imread(entry.path().string());
     if (image.empty()) continue;
     cv::resize(image, image, cv::Size(FLAGS_size, FLAGS_size), 0, 0, cv::INTER_AREA);
     images.push_back(image);
   }
-  Require(!images.empty(), FLAGS_pictures, ": there are no JPEG images (.jpg)");
+  Require(!images.empty(), FLAGS_images, ": there are no JPEG images (.jpg)");
   return images;
 }
 
@@ -264,7 +264,7 @@ void WriteFiles(const std::vector<Datum>& records, const std::string& folder) {
 
 void Print(const std::string& what, const Speed& speed, const std::string& more = "") {
   std::cout << std::left << std::setw(34) << what << std::right << std::fixed
-            << std::setprecision(0) << std::setw(8) << speed.rate << " pictures/s"
+            << std::setprecision(0) << std::setw(8) << speed.rate << " images/s"
             << std::setprecision(3) << std::setw(10) << speed.core_ms << " core ms each" << more
             << std::endl;
 }

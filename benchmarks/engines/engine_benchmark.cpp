@@ -1,4 +1,4 @@
-// Times layers on oneDNN beside the library's own kernels: one line per layer, shape, layout and
+// Times layers on oneDNN and on the library's own kernels: one line per layer, shape, layout and
 // pass. Passes of both take turns; a line has the medians in milliseconds and their ratio, above 1
 // where oneDNN is faster. Where oneDNN has nothing for a configuration both are the library's own,
 // and the ratio is 1.
@@ -202,14 +202,14 @@ class Subject {
   }
 
  private:
-  /// As if a solver had written them just now.
+  /// As if a solver had just written them.
   void WriteParameters() const {
     for (const auto& blob : layer_->blobs()) {
       blob->mutable_cpu_data();
       blob->data_tensor().ForgetPointers();
     }
   }
-  /// As if a neighbour had written it just now.
+  /// As if a neighbour had just written it.
   void WriteInBlocks(const std::vector<int>& shape, caffe::Tensor* tensor) const {
     if (!blocked_ || shape.size() < 3) return;
     const size_t num = shape[0], channels = shape[1];

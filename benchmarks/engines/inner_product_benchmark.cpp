@@ -1,6 +1,6 @@
-// Times inner products by weights of float, 16 bits and 8 bits beside oneDNN's in float and a BLAS
-// product: one line per layer and batch. All ways take turns; a line has the least milliseconds of
-// each, and how many times as long the faster of oneDNN and BLAS takes as each of ours.
+// Times inner products with weights in float, 16 bits and 8 bits, oneDNN's in float and a BLAS
+// product: one line per layer and batch. All take turns; a line has the least milliseconds of each,
+// and how many times as long the faster of oneDNN and BLAS takes as each of ours.
 //
 //     inner_product_benchmark [rounds]
 #include <omp.h>
@@ -107,17 +107,21 @@ void Compare(const Row& row, int num, int rounds) {
   const std::vector<float> x = Random(size_t(num) * row.inputs);
   const std::vector<float> w = Random(size_t(row.outputs) * row.inputs);
   std::vector<float> y(size_t(num) * row.outputs);
-  const auto onednn =
-      caffe::onednn::InnerProduct::Make(num, row.inputs, row.outputs, /*transposed=*/false,
-                                        caffe::Layout(), caffe::onednn::LinearMap::Options());
-  if (onednn) onednn->SetWeights(w.data());
+  const auto onednn = caffe::onednn::InnerProduct::Make(
+      num, row.inputs, row.outputs, /*transposed=*/false, caffe::Layout(),
+      caffe::onednn::WeightedPrimitive::Options());
+  std::vector<float> onednn_weights = w;
+  if (onednn && onednn->packs()) {
+    onednn_weights.resize(onednn->packed_size());
+    onednn->PackWeights(w.data(), onednn_weights.data());
+  }
   const std::function<void()> ways[] = {
       [&] {
         caffe::kernels::Gemm(false, true, num, row.outputs, row.inputs, 1.f, x.data(), row.inputs,
                              w.data(), row.inputs, 0.f, y.data(), row.outputs);
       },
       [&] {
-        if (onednn) onednn->Forward(x.data(), nullptr, y.data());
+        if (onednn) onednn->Forward(x.data(), onednn_weights.data(), PostOps(), y.data());
       },
       Own<float>(row, num, x, w),
       Own<float16>(row, num, x, w),

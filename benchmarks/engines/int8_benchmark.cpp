@@ -1,9 +1,9 @@
-// Times convolutions of 8-bit integers beside float ones, by this library's kernels and by oneDNN:
-// one line per layer of ResNet-50, VGG-16, MobileNet v1 and v2 and a detector. All ways take turns;
-// a line has the least milliseconds of each and how many times as long oneDNN takes in float as
-// they do here: 8 bits; 16 bits; weights of 16 bits between floats; float. Then 8 bits by
-// Winograd's algorithm with tiles of 2 x 2 and of 4 x 4 outputs, where it fits, and how many times
-// as long the definition takes. Pictures come as floats.
+// Times convolutions of 8-bit integers and of floats, by this library's kernels and by oneDNN: one
+// line per layer of ResNet-50, VGG-16, MobileNet v1 and v2 and a detector. All ways take turns; a
+// line has the least milliseconds of each and how many times as long oneDNN takes in float as they
+// do here: 8 bits; 16 bits; weights of 16 bits between floats; float. Then 8 bits by Winograd's
+// algorithm with tiles of 2 x 2 and of 4 x 4 outputs, where it fits, and how many times as long the
+// definition takes. Images are read as floats.
 //
 // With `ends`: 8 bits that become bytes again in float and by integers alone (Rescaling), by the
 // definition and with both tiles: the milliseconds of each and how many times as long integers
@@ -38,7 +38,7 @@ using caffe::kernels::ConvolutionShape;
 using caffe::kernels::Int8Convolution;
 using caffe::kernels::PackedConvolution;
 
-/// A layer on square pictures.
+/// A layer on square images.
 struct Row {
   const char* name;
   int channels, outputs, extent, kernel, stride, pad, group;
@@ -254,9 +254,8 @@ void Compare(const Row& row, int rounds) {
   const ConvolutionShape& s = layer.shape;
   const bool plain = layer.plain;
   const auto packed = PackedConvolution::Make(s, plain);
-  caffe::onednn::LinearMap::Options options;
+  caffe::onednn::WeightedPrimitive::Options options;
   options.bias = true;
-  options.keep_weights = false;
   const auto onednn = caffe::onednn::Convolution::Make(s, 1, options);
 
   const size_t inputs = layer.inputs, outputs = layer.outputs;
@@ -283,7 +282,8 @@ void Compare(const Row& row, int rounds) {
                                  floats(x, half_w, y),
                                  floats(x, w, y),
                                  onednn ? Milliseconds([&] {
-                                   onednn->ForwardPacked(w.data(), x.data(), bias.data(), y.data());
+                                   onednn->Forward(x.data(), w.data(),
+                                                   caffe::kernels::PostOps(bias.data()), y.data());
                                  })
                                         : kNone,
                                  layer.InFloats(layer.two.get()),

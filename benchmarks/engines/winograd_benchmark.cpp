@@ -1,7 +1,7 @@
-// Times 3x3 and 5x5 convolutions by Winograd's algorithm beside oneDNN's direct float ones, in
-// blocks of 8 or 16 channels (whichever oneDNN takes), both with bias and ReLU: one line per layer
-// of VGG-16, ResNet, GoogLeNet, SSD300 and CIFAR-10 quick. All ways take turns; a line has the
-// medians in milliseconds, how many times as long oneDNN takes, and what WinogradPays says.
+// Times 3x3 and 5x5 convolutions by Winograd's algorithm and oneDNN's direct float ones, in blocks
+// of 8 or 16 channels (whichever oneDNN takes), both with bias and ReLU: one line per layer of
+// VGG-16, ResNet, GoogLeNet, SSD300 and CIFAR-10 quick. All ways take turns; a line has the medians
+// in milliseconds, how many times as long oneDNN takes, and what WinogradPays says.
 //
 //     winograd_benchmark [word [rounds]]     only the lines in which the word occurs
 #include <omp.h>
@@ -106,7 +106,7 @@ void Compare(const Row& row, int num, int rounds) {
   shape.kernel = {row.kernel, row.kernel};
   shape.pad = {row.kernel / 2, row.kernel / 2};
   shape.stride = shape.dilation = {1, 1};
-  caffe::onednn::LinearMap::Options options;
+  caffe::onednn::WeightedPrimitive::Options options;
   options.bias = true;
   options.activation.kind = caffe::kernels::Activation::RELU;
   const auto onednn = caffe::onednn::Convolution::Make(shape, num, options);
@@ -138,7 +138,7 @@ void Compare(const Row& row, int num, int rounds) {
   const PostOps post(bias.data(), {}, options.activation);
 
   const std::vector<std::function<void()>> ways = {
-      [&] { onednn->ForwardPacked(onednn_weights.data(), x.data(), bias.data(), onednn_y.data()); },
+      [&] { onednn->Forward(x.data(), onednn_weights.data(), post, onednn_y.data()); },
       [&] { WinogradForward(s, x.data(), packed.data(), post, y.data(), scratch.get()); },
       [&] {
         WinogradForward(s, half_x.data(), half_packed.data(), post, half_y.data(), scratch.get());

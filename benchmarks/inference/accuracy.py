@@ -61,7 +61,7 @@ def with_layers(text: str, precision: str, properties: Properties) -> str:
 
 def classifier_row(properties: Properties) -> List[str]:
     """Percentages; of narrow types the points that they are above FP32."""
-    images, wide = int(properties["pictures"]), int(properties["fp32"])
+    images, wide = int(properties["images"]), int(properties["fp32"])
     row = [properties["net"], f"{100 * wide / images:.2f} %"]
     for precision in NARROW:
         points = 100 * (int(properties[precision]) - wide) / images

@@ -15,6 +15,7 @@
 #include "caffe/allocator.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/inference/builder.hpp"
+#include "caffe/inference/quantize/activation_statistics.hpp"
 #include "machine_peaks.hpp"
 
 DEFINE_string(model, "", "The net with an Input layer (prototxt).");

@@ -98,7 +98,7 @@ class Case:
         else:
             command += ["-save", self._weights]
         if net.image:
-            command += ["-picture", net.image, "-transform", net.transform]
+            command += ["-image", net.image, "-transform", net.transform]
         self.ready = call(command) and call([*self._engine("fp32"), "-calibrate", "-table",
                                              self._table])
 

@@ -27,9 +27,8 @@ DEFINE_string(save, "", "Write deploy's weights, filled at random, to this caffe
 DEFINE_string(reference, "",
               "Write deploy's images and output to this path and .input or .output, and end.");
 DEFINE_string(weights, "", "Weights of deploy (caffemodel) instead of random ones.");
-DEFINE_string(picture, "", "A file whose image fills the batch, instead of random numbers.");
-DEFINE_string(transform, "",
-              "Fields of a transform_param for -picture: scale: 0.5 mean_value: 104");
+DEFINE_string(image, "", "A file whose image fills the batch, instead of random numbers.");
+DEFINE_string(transform, "", "Fields of a transform_param for -image: scale: 0.5 mean_value: 104");
 DEFINE_bool(compare, false, "Compare FLOAT16 with FLOAT, and end.");
 DEFINE_bool(layers, false, "With -compare: layer by layer too.");
 DEFINE_double(seconds, 4, "How long -compare takes, about.");
@@ -49,7 +48,7 @@ const char kUsage[] = R"(net_benchmark: times forward passes or training steps o
 usage: net_benchmark -deploy FILE [-train FILE [-gpu N]] [-batch N] [-type FLOAT|FLOAT16]
        net_benchmark -deploy FILE [-batch N] -compare [-layers]
        net_benchmark -deploy FILE [-batch N] [-type FLOAT|FLOAT16] [-weights FILE] -memory
-       net_benchmark -deploy FILE [-batch N] [-weights FILE] [-picture FILE [-transform TEXT]]
+       net_benchmark -deploy FILE [-batch N] [-weights FILE] [-image FILE [-transform TEXT]]
                      [-save CAFFEMODEL] -reference PREFIX
        net_benchmark -deploy FILE [-batch N] -save CAFFEMODEL [-reference PREFIX]
 
@@ -90,25 +89,25 @@ std::vector<int> DataShape() {
   return shape;
 }
 
-/// The image of -picture at each place of the batch, resized.
+/// The image of -image at each place of the batch, resized.
 void FillWithFile(Blob<float>* blob) {
 #ifdef USE_OPENCV
   const cv::Mat image =
-      caffe::ReadImageToCVMat(FLAGS_picture, blob->height(), blob->width(), blob->channels() == 3);
-  Require(!image.empty(), FLAGS_picture, ": cannot be read");
+      caffe::ReadImageToCVMat(FLAGS_image, blob->height(), blob->width(), blob->channels() == 3);
+  Require(!image.empty(), FLAGS_image, ": cannot be read");
   caffe::TransformationParameter transform;
   Require(google::protobuf::TextFormat::ParseFromString(FLAGS_transform, &transform), "-transform ",
           FLAGS_transform, ": no fields of a transform_param");
   caffe::DataTransformer<float>(transform, caffe::TEST)
       .Transform(std::vector<cv::Mat>(blob->num(), image), blob);
 #else
-  Require(false, FLAGS_picture, ": this build has no OpenCV to read images with; blob ",
+  Require(false, FLAGS_image, ": this build has no OpenCV to read images with; blob ",
           blob->shape_string());
 #endif
 }
 
 void FillImages(Blob<float>* blob) {
-  if (!FLAGS_picture.empty()) return FillWithFile(blob);
+  if (!FLAGS_image.empty()) return FillWithFile(blob);
   std::mt19937 random(1);
   std::uniform_real_distribution<float> value(0, 1);
   float* data = blob->mutable_cpu_data();

@@ -25,7 +25,7 @@ bool MayUseCudnn(const LayerParameter& layer);
 /// layer's own parameters still have the last word. Likewise its default_cudnn_math_override, and
 /// to convolutions its default_conv_algos_override (NVCaffe's). Throws Error for a name that is
 /// none.
-void GiveNetEngine(NetParameter* net);
+void PropagateEngine(NetParameter* net);
 
 /// What Layer::forward_engine says of a pass that oneDNN, or else the definition, computed.
 inline const char* EngineName(bool by_onednn, bool by_definition = false) {

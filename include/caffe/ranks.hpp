@@ -8,10 +8,10 @@
 
 #include "caffe/communicator.hpp"
 #include "caffe/solver.hpp"
-#include "caffe/util/termination_notice.hpp"
 
 namespace caffe {
 
+class TerminationNotice;
 template <typename Dtype>
 class GradientReducer;
 

@@ -8,9 +8,17 @@
 
 #include "caffe/element_type.hpp"
 #include "caffe/proto/caffe.pb.h"
-#include "caffe/util/blob_payload.hpp"
 
 namespace caffe {
+
+namespace payload {
+
+/// The ElementType of the schema's Type. Throws Error for BOOL.
+ElementType FromProto(Type type);
+/// Throws Error for a type that the schema cannot name.
+Type ToProto(ElementType type);
+
+}  // namespace payload
 
 /// The Type of the C++ type T: tp<float>() is FLOAT. Throws Error where the schema has none.
 template <typename T>

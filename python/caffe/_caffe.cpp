@@ -8,6 +8,7 @@
 
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/util/io.hpp"
 #include "caffe/util/timer.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "caffe/version.hpp"
@@ -17,17 +18,30 @@
 namespace caffe::pycaffe {
 namespace {
 
+/// The exception of type `type` for an Error.
+py::object ErrorObject(const py::handle& type, const Error& caught) {
+  py::object object = type(Readable(caught.what()));
+  object.attr("file") = caught.file();
+  object.attr("layer") = caught.layer();
+  object.attr("field") = caught.field();
+  object.attr("remedy") = caught.remedy();
+  return object;
+}
+
 void BindErrors(py::module_& module) {
+  py::dict unsaid;
+  for (const char* name : {"file", "layer", "field", "remedy"}) unsaid[name] = "";
   static PyObject* error = PyErr_NewExceptionWithDoc(
       "caffe.Error",
-      "What is wrong with a file, a field, a shape or a value; the text says which and what to do.",
-      PyExc_RuntimeError, nullptr);
+      "What is wrong with a file, a field, a shape or a value; the text says which and what to do.\n"
+      "file, layer, field and remedy have these parts of it, '' for what it does not say.",
+      PyExc_RuntimeError, unsaid.ptr());
   module.attr("Error") = py::handle(error);
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Error& caught) {
-      PyErr_SetObject(error, Readable(caught.what()).ptr());
+      PyErr_SetObject(error, ErrorObject(error, caught).ptr());
     }
   });
 }

@@ -13,7 +13,11 @@ TRAIN: int
 TEST: int
 __version__: str
 
-class Error(RuntimeError): ...
+class Error(RuntimeError):
+    file: str
+    layer: str
+    field: str
+    remedy: str
 
 class Blob:
     def __init__(self, shape: Sequence[int]) -> None: ...

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "caffe/inference/hint.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "inference_handles.hpp"
 

@@ -1,5 +1,5 @@
 """Small nets in integers for the tests of exporters, with what integers make of random inputs: a
-plain model of the engine's arithmetic (include/caffe/kernels/fixed_point.hpp)."""
+plain model of the engine's arithmetic (src/caffe/kernels/fixed_point.hpp)."""
 from __future__ import annotations
 
 import math

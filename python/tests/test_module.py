@@ -47,6 +47,18 @@ def test_errors_are_runtime_errors():
     assert issubclass(caffe.Error, RuntimeError) and caffe.Error.__module__ == "caffe"
 
 
+def test_errors_have_file_layer_field_and_remedy(write):
+    file = write('layer { name: "a" type: "ReLU6000" bottom: "b" top: "a" } input: "b" input_dim: [1, 1, 1, 1]')
+    with pytest.raises(caffe.Error) as caught:
+        caffe.Net(file, caffe.TEST)
+    assert caught.value.file == file and caught.value.layer == "a"
+    with pytest.raises(caffe.Error) as caught:
+        caffe.SGDSolver(write('net_param { name: "n" } max_iter: -1'))
+    assert caught.value.field == "max_iter" and "max_iter must not be negative" in str(caught.value)
+    error = caffe.Error("said in Python")
+    assert (error.file, error.layer, error.field, error.remedy) == ("", "", "", "")
+
+
 class TestSettings:
     def test_random_seed(self, write):
         text = """layer { name: "d" type: "DummyData" top: "d"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The install tree can be moved, and find_package(Caffe) works from it.
+# The install tree can be moved, and find_package(Caffe) works from it. Its headers are those that
+# cmake/PublicHeaders.cmake lists; each compiles alone, and needs none that is not installed.
 set -euo pipefail
 root=$1 build=$2
 work=$(mktemp -d)
@@ -7,8 +8,40 @@ trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/first" > /dev/null
 mv "$work/first" "$work/moved"
 cmake -S "$root/src/caffe/test/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/moved" \
-  -DCMAKE_BUILD_TYPE=Debug
+  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 cmake --build "$work/build"
 GLOG_minloglevel=2 "$work/build/consumer"
 GLOG_minloglevel=2 "$work/build/consumer_by_variables"
 "$work/moved/bin/caffe" --help | grep -q usage
+
+# Nothing of src/, nor anything that is not there.
+cd "$work/moved/include"
+grep -rhoE '^ *# *include ["<]caffe/[^">]+' caffe | sed 's/.*["<]//' | sort -u | while read -r header; do
+  [ -e "$header" ] || { echo "installed headers include $header, which is not"; exit 1; }
+done
+# Each header alone, as the consumer is compiled. layer.hpp, which most include, is compiled once.
+flags=$(sed -n 's/^ *"command": "[^ ]* \(.*\) -o [^"]*",*$/\1/p' "$work/build/compile_commands.json" |
+  head -n 1)
+with_layer=caffe/layer.hpp before=
+while [ "$with_layer" != "$before" ]; do
+  before=$with_layer
+  with_layer=$({ tr '|' '\n' <<< "$before"; grep -rlE "include [\"<]($before)[\">]" caffe; } |
+    sort -u | paste -sd '|')
+done
+compile() {
+  "${CXX:-c++}" $flags -x "$@"
+}
+alone() {
+  local precompiled=()
+  if grep -qxE "$with_layer" <<< "$1"; then precompiled=(-include "$work/layer.hpp"); fi
+  compile c++ -fsyntax-only "${precompiled[@]}" - <<< "#include <$1>" || echo "$1" >> "$work/failed"
+}
+export -f compile alone
+export flags with_layer work
+compile c++-header caffe/layer.hpp -o "$work/layer.hpp.gch"
+find caffe -name '*.hpp' -o -name '*.h' | xargs -P "$(nproc)" -I{} bash -c 'alone {}'
+if [ -e "$work/failed" ]; then
+  echo "installed headers that do not compile alone:"
+  cat "$work/failed"
+  exit 1
+fi

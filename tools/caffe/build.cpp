@@ -8,7 +8,7 @@
 
 #include "../common/candidates_text.hpp"
 #include "build_report.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/util/plot/graphviz.hpp"
 #include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"
@@ -37,7 +37,7 @@ class PassDump {
   explicit PassDump(const std::string& folder) : folder_(folder) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    Require(!error, "-dump_passes ", folder, ": ", error.message());
+    Require(!error, Error::Field{"-dump_passes"}, " ", folder, ": ", error.message());
   }
 
   void Add(const std::string& pass, const inference::Graph& graph) {

@@ -160,7 +160,8 @@ FlagGroup ReportFlags() { return {"a page about the build", "", {"report", "repo
 
 void CheckReportFlags() {
   RequireWritable(FLAGS_report);
-  Require(FLAGS_report_seconds > 0, "-report_seconds must be positive, got ", FLAGS_report_seconds);
+  Require(FLAGS_report_seconds > 0, Error::Field{"-report_seconds"}, " must be positive, got ",
+          FLAGS_report_seconds);
 }
 
 void WriteReport(EngineMaker* maker, const NetParameter& param,

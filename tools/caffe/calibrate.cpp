@@ -54,7 +54,8 @@ int Calibrate() {
     RequireWritable(file);
   }
   if (!FLAGS_from_table.empty()) {
-    Require(FLAGS_plot.empty(), "-plot needs the net to run: leave out -from_table");
+    Require(FLAGS_plot.empty(), Error::Field{"-plot"}, " needs the net to run",
+            Error::Remedy{"leave out -from_table"});
     return ConvertTable(param);
   }
   Require(!FLAGS_weights.empty(), "calibrate needs trained weights: -weights FILE");

@@ -1,7 +1,5 @@
 #include "calibration_flags.hpp"
 
-#include <sstream>
-
 #include "caffe/util/text/progress.hpp"
 #include "input_flags.hpp"
 #include "net_flags.hpp"
@@ -30,8 +28,7 @@ namespace {
 CalibrationOptions Options() {
   CalibrationOptions options;
   options.minimum_images = FLAGS_min_images;
-  std::istringstream blobs(FLAGS_leave_out);
-  for (std::string blob; std::getline(blobs, blob, ',');) options.leave_out.insert(blob);
+  for (const std::string& blob : SplitAtCommas(FLAGS_leave_out)) options.leave_out.insert(blob);
   return options;
 }
 
@@ -44,9 +41,9 @@ FlagGroup CalibrationFlags() {
 CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& param, std::ostream& out,
                                   const std::set<std::string>& float_layers,
                                   std::unique_ptr<CalibrationData>* keep) {
-  Require(FLAGS_batches >= 0, "-batches must be positive, got ", FLAGS_batches);
-  Require(!IsGiven("min_images") || FLAGS_min_images >= 1, "-min_images must be positive, got ",
-          FLAGS_min_images);
+  Require(FLAGS_batches >= 0, Error::Field{"-batches"}, " must be positive, got ", FLAGS_batches);
+  Require(!IsGiven("min_images") || FLAGS_min_images >= 1, Error::Field{"-min_images"},
+          " must be positive, got ", FLAGS_min_images);
   RequireWritable(FLAGS_plot);
   const int most_batches = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
   const std::unique_ptr<Calibrator> calibrator = MakeCalibrator(

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "../common/command.hpp"
-#include "caffe/inference/calibrator.hpp"
+#include "caffe/inference/quantize/calibration_data.hpp"
 #include "caffe/inference/quantize/calibration_report.hpp"
 
 // The flags that choose how commands calibrate.

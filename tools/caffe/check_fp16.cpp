@@ -73,13 +73,14 @@ int CheckFp16(const std::vector<std::string>& rest) {
   ChooseDevice();
   const std::vector<std::string> weights = WeightFiles();
   const bool fix = !FLAGS_fix.empty();
-  Require(!fix || rest.size() == 1,
-          "-fix takes two files, the net's and the weights': -fix OUT.prototxt OUT.caffemodel");
+  Require(!fix || rest.size() == 1, Error::Field{"-fix"},
+          " takes two files, the net's and the weights': -fix OUT.prototxt OUT.caffemodel");
   Require(fix || rest.empty(), "'", rest.empty() ? "" : rest[0],
           "' is not expected; -json writes to standard output: caffe check_fp16 ... -json > FILE");
-  Require(FLAGS_headroom >= 1, "-headroom must be 1 or more, got ", FLAGS_headroom);
-  Require(FLAGS_max_subnormal >= 0 && FLAGS_max_subnormal <= 1,
-          "-max_subnormal must be a share between 0 and 1, got ", FLAGS_max_subnormal);
+  Require(FLAGS_headroom >= 1, Error::Field{"-headroom"}, " must be 1 or more, got ",
+          FLAGS_headroom);
+  Require(FLAGS_max_subnormal >= 0 && FLAGS_max_subnormal <= 1, Error::Field{"-max_subnormal"},
+          " must be a share between 0 and 1, got ", FLAGS_max_subnormal);
   RequireOtherFiles(
       {{"-plot", FLAGS_plot}, {"-fix", FLAGS_fix}, {"-fix", fix ? rest[0] : std::string()}},
       FilesRead());
@@ -89,7 +90,7 @@ int CheckFp16(const std::vector<std::string>& rest) {
   ClearTypes(&param);
   Net<float> net(param);
   for (const std::string& file : weights) net.CopyTrainedLayersFrom(file);
-  Require(FLAGS_random >= 0, "-random must be positive, got ", FLAGS_random);
+  Require(FLAGS_random >= 0, Error::Field{"-random"}, " must be positive, got ", FLAGS_random);
   Require(FLAGS_random == 0 || (FLAGS_images.empty() && FLAGS_data.empty() && FLAGS_npy.empty()),
           "give one of ", kInputFlags, " and -random");
   const std::unique_ptr<InputBatches> batches =

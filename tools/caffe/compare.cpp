@@ -58,7 +58,7 @@ bool TakesImages(const Net<float>& net, const inference::ImagePreprocessing& pre
 /// What the flags say to run on; noise if they say nothing.
 std::unique_ptr<InputBatches> TheInputs(const Net<float>& net,
                                         const inference::ImagePreprocessing& preprocessing) {
-  Require(FLAGS_random >= 0, "-random must be positive, got ", FLAGS_random);
+  Require(FLAGS_random >= 0, Error::Field{"-random"}, " must be positive, got ", FLAGS_random);
   const bool data = DataIsGiven();
   Require(FLAGS_random == 0 || !data, "give one of ", kInputFlags, " and -random");
   const int most = FLAGS_batches > 0 ? FLAGS_batches : kComparedBatches;
@@ -200,12 +200,13 @@ int Compare() {
   ChooseEngineDevice();
   const std::vector<std::string> weights = WeightFiles();
   const bool plan = !FLAGS_plan.empty();
-  Require(plan || IsGiven("precision") || !FLAGS_layer_precision.empty(),
-          "compare needs an engine: give -plan FILE, or -precision to build one");
+  Require(plan || IsGiven("precision") || !FLAGS_layer_precision.empty(), "compare needs an engine",
+          Error::Remedy{"give -plan FILE, or -precision to build one"});
   Require(!plan || !IsGiven("precision"), "give -plan FILE, or -precision to build one, not both");
-  Require(!plan || !FLAGS_bisect,
-          "-bisect builds engines: give -precision (and what int8 needs) instead of -plan");
-  Require(FLAGS_max_error > 0, "-max_error must be positive, got ", FLAGS_max_error);
+  Require(!plan || !FLAGS_bisect, Error::Field{"-bisect"}, " builds engines",
+          Error::Remedy{"give -precision (and what int8 needs) instead of -plan"});
+  Require(FLAGS_max_error > 0, Error::Field{"-max_error"}, " must be positive, got ",
+          FLAGS_max_error);
   std::unique_ptr<EngineMaker> maker;
   if (!plan) maker = std::make_unique<EngineMaker>(param, weights, &std::cout);
   const auto engine = plan ? inference::Engine::Load(FLAGS_plan) : maker->Build();

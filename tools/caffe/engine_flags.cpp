@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "../common/command_line.hpp"
@@ -72,8 +71,7 @@ namespace {
 std::vector<std::pair<std::string, std::string>> Pairs(const std::string& flag,
                                                        const std::string& text) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
+  for (const std::string& part : SplitAt(',', text)) {
     const size_t equals = part.rfind('=');
     Require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(), flag, ": '",
             part, "' is not NAME=VALUE");
@@ -86,8 +84,7 @@ std::vector<std::pair<std::string, std::string>> Pairs(const std::string& flag,
 std::vector<std::map<std::string, Shape>> ParseProfiles(const std::string& flag,
                                                         const std::string& text) {
   std::vector<std::map<std::string, Shape>> profiles;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ':');) {
+  for (const std::string& part : SplitAt(':', text)) {
     profiles.push_back(ParseShapes(flag, part));
   }
   return profiles;
@@ -101,12 +98,12 @@ std::vector<inference::ShapeProfile> ProfilesOfFlags() {
   const size_t count = std::max({least.size(), best.size(), most.size()});
   std::vector<inference::ShapeProfile> profiles(count);
   if (count == 0) return profiles;
-  Require(FLAGS_max_batch == 0 && FLAGS_input_shape.empty(),
-          "a range says the largest shapes: leave -max_batch and -input_shape out");
+  Require(FLAGS_max_batch == 0 && FLAGS_input_shape.empty(), "a range says the largest shapes",
+          Error::Remedy{"leave -max_batch and -input_shape out"});
   for (const auto* shapes : {&least, &best, &most}) {
-    Require(shapes->empty() || shapes->size() == count,
-            "-min_shape, -opt_shape and -max_shape say ", least.size(), ", ", best.size(), " and ",
-            most.size(), " ranges: give as many in each, separated by ':'");
+    Require(shapes->empty() || shapes->size() == count, Error::Field{"-min_shape"},
+            ", -opt_shape and -max_shape say ", least.size(), ", ", best.size(), " and ",
+            most.size(), " ranges", Error::Remedy{"give as many in each, separated by ':'"});
   }
   for (size_t i = 0; i < count; ++i) {
     if (!least.empty()) profiles[i].min = least[i];
@@ -130,13 +127,13 @@ std::vector<int> LabelsOf(const InputBatches& batches, const inference::Tensors&
 
 void CheckFlags() {
   const bool best = inference::ParsePrecision(FLAGS_precision) == inference::Precision::BEST;
-  Require(best || !IsGiven("max_accuracy_loss"),
-          "-max_accuracy_loss is for -precision best, not for ", FLAGS_precision);
-  Require(!FLAGS_tf32 || !FLAGS_gpu.empty(), "-tf32 is for GPUs: give -gpu N");
-  Require(FLAGS_max_accuracy_loss >= 0, "-max_accuracy_loss must not be negative, got ",
-          FLAGS_max_accuracy_loss);
-  Require(FLAGS_timing_iterations >= 0, "-timing_iterations must not be negative, got ",
-          FLAGS_timing_iterations);
+  Require(best || !IsGiven("max_accuracy_loss"), Error::Field{"-max_accuracy_loss"},
+          " is for -precision best, not for ", FLAGS_precision);
+  Require(!FLAGS_tf32 || !FLAGS_gpu.empty(), "-tf32 is for GPUs", Error::Remedy{"give -gpu N"});
+  Require(FLAGS_max_accuracy_loss >= 0, Error::Field{"-max_accuracy_loss"},
+          " must not be negative, got ", FLAGS_max_accuracy_loss);
+  Require(FLAGS_timing_iterations >= 0, Error::Field{"-timing_iterations"},
+          " must not be negative, got ", FLAGS_timing_iterations);
   for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {
     inference::ParsePrecision(pair.second);
   }
@@ -182,10 +179,10 @@ void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
            (preprocessing.input.empty() || preprocessing.input == value.name);
   };
   const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), takes_images);
-  Require(input != graph.inputs.end(), "-normalize: net '", graph.name,
+  Require(input != graph.inputs.end(), Error::Field{"-normalize"}, ": net '", graph.name,
           "' has no input that takes images");
-  Require(!preprocessing.mean.empty() || preprocessing.scale != 1,
-          "-normalize: there is neither -mean nor -scale, nor a transform_param in the net");
+  Require(!preprocessing.mean.empty() || preprocessing.scale != 1, Error::Field{"-normalize"},
+          ": there is neither -mean nor -scale, nor a transform_param in the net");
   const std::string name = graph.values[*input].name;
   const Shape shape = graph.values[*input].shape;
   net->NormalizeInput(name,
@@ -198,8 +195,7 @@ void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
 
 std::map<std::string, Shape> ParseShapes(const std::string& flag, const std::string& text) {
   std::map<std::string, Shape> shapes;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
+  for (const std::string& part : SplitAt(',', text)) {
     const size_t equals = part.rfind('=');
     const bool is_named = equals != std::string::npos;
     const std::string name = is_named ? part.substr(0, equals) : "";
@@ -241,8 +237,8 @@ void RequireOtherFiles(const std::vector<NamedFile>& also) {
 }
 
 inference::ThreadSplit ThreadsOfHint() {
-  Require(!IsGiven("hint") || FLAGS_gpu.empty(),
-          "-hint is about the threads of the CPU: leave it out with -gpu");
+  Require(!IsGiven("hint") || FLAGS_gpu.empty(), Error::Field{"-hint"},
+          " is about the threads of the CPU", Error::Remedy{"leave it out with -gpu"});
   return inference::SplitThreads(inference::ParseHint(FLAGS_hint));
 }
 
@@ -269,8 +265,8 @@ EngineMaker::EngineMaker(const NetParameter& param, std::vector<std::string> wei
 
 std::unique_ptr<InputBatches> EngineMaker::EngineInputs(const Net<float>& net,
                                                         int most_batches) const {
-  Require(!takes_pixels_ || (net.num_inputs() > 0 && FLAGS_npy.empty()),
-          "-normalize: engines are measured on images; give -images or -data");
+  Require(!takes_pixels_ || (net.num_inputs() > 0 && FLAGS_npy.empty()), Error::Field{"-normalize"},
+          ": engines are measured on images; give -images or -data");
   if (!takes_pixels_) return Inputs(net, param_, most_batches);
   inference::ImagePreprocessing preprocessing = Preprocessing(param_);
   preprocessing.engine_normalizes = true;
@@ -323,8 +319,7 @@ void EngineMaker::SetConfig() {
   config.max_workspace = BytesOfMegabytes("-workspace", FLAGS_workspace);
   config.max_memory = BytesOfMegabytes("-memory", FLAGS_memory);
   config.max_accuracy_loss = FLAGS_max_accuracy_loss;
-  std::istringstream passes(FLAGS_skip_pass);
-  for (std::string pass; std::getline(passes, pass, ',');) config.skip_passes.push_back(pass);
+  config.skip_passes = SplitAtCommas(FLAGS_skip_pass);
 }
 
 void EngineMaker::SetClassNames() {
@@ -403,7 +398,8 @@ void EngineMaker::SetCalibration() {
 }
 
 void EngineMaker::SetAccuracyLoss(const Net<float>& net, bool data) {
-  Require(data, "-max_accuracy_loss needs data to measure the loss on: ", kInputFlags);
+  Require(data, Error::Field{"-max_accuracy_loss"},
+          " needs data to measure the loss on: ", kInputFlags);
   const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
   const std::unique_ptr<InputBatches> batches = EngineInputs(net, most);
   const auto loss = std::make_shared<inference::AccuracyLoss>(

@@ -58,7 +58,8 @@ void RequireDrawable(const std::string& out) {
                                                 ".tif", ".tiff", ".pdf", ".webp"};
   std::error_code none;
   if (std::filesystem::is_directory(out, none)) return;
-  Require(kOthers.count(std::filesystem::path(out).extension().string()) == 0, "-draw ", out,
+  Require(kOthers.count(std::filesystem::path(out).extension().string()) == 0,
+          Error::Field{"-draw"}, " ", out,
           ": a file is written as .png or .jpg; any other name is a folder's");
 }
 
@@ -78,9 +79,10 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   options.top = FLAGS_top;
   options.least_score = static_cast<float>(FLAGS_min_score);
   Require(!FLAGS_digest || (FLAGS_draw.empty() && !FLAGS_json && !FLAGS_raw),
-          "-digest is printed instead of results: leave -draw, -json and -raw out");
-  Require(FLAGS_draw.empty() || !images.empty() || !FLAGS_images.empty(),
-          "-draw needs image files: name them, or give -images");
+          Error::Field{"-digest"}, " is printed instead of results",
+          Error::Remedy{"leave -draw, -json and -raw out"});
+  Require(FLAGS_draw.empty() || !images.empty() || !FLAGS_images.empty(), Error::Field{"-draw"},
+          " needs image files", Error::Remedy{"name them, or give -images"});
   RequireDrawable(FLAGS_draw);
   const auto engine = TheEngine(param, WeightFiles());
   if (!param) NoteTunedThreads(*engine, std::cerr);
@@ -142,8 +144,8 @@ void RequireNoBuildFlags() {
     for (const FlagUse& flag : group.flags) {
       const bool runs = flag.name == "input_shape" || flag.name == "hint";
       Require(runs || !IsGiven(flag.name.c_str()), "-", flag.name,
-              " is for building an engine, and -plan is one: leave it out, or give it to caffe "
-              "build");
+              " is for building an engine, and -plan is one",
+              Error::Remedy{"leave it out, or give it to caffe build"});
     }
   }
 }

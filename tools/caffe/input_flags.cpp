@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
-#include <sstream>
 
 #include "caffe/data/image_files.hpp"
 #include "net_flags.hpp"
@@ -41,8 +40,7 @@ namespace {
 
 std::vector<float> Numbers(const std::string& text, const std::string& flag) {
   std::vector<float> numbers;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
+  for (const std::string& part : SplitAt(',', text)) {
     size_t used = 0;
     try {
       numbers.push_back(std::stof(part, &used));
@@ -66,12 +64,13 @@ void TakeFlags(ImagePreprocessing* preprocessing) {
     int height = 0, width = 0;
     char rest = 0;
     const int read = std::sscanf(FLAGS_resize.c_str(), "%dx%d%c", &height, &width, &rest);
-    Require(read == 2 && height > 0 && width > 0, "-resize ", FLAGS_resize,
+    Require(read == 2 && height > 0 && width > 0, Error::Field{"-resize"}, " ", FLAGS_resize,
             " is not HxW, as in 256x256");
     Require(preprocessing->resize_height == 0 ||
                 (preprocessing->resize_height == height && preprocessing->resize_width == width),
-            "-resize ", FLAGS_resize, ": the net's mean_file is ", preprocessing->resize_height,
-            "x", preprocessing->resize_width, ": give -mean too");
+            Error::Field{"-resize"}, " ", FLAGS_resize, ": the net's mean_file is ",
+            preprocessing->resize_height, "x", preprocessing->resize_width,
+            Error::Remedy{"give -mean too"});
     preprocessing->resize_height = height;
     preprocessing->resize_width = width;
   }
@@ -81,13 +80,12 @@ void TakeFlags(ImagePreprocessing* preprocessing) {
     preprocessing->ReadMeanImage(FLAGS_mean);
   }
   if (IsGiven("scale")) preprocessing->scale = static_cast<float>(FLAGS_scale);
-  Require(FLAGS_channel_order == "BGR" || FLAGS_channel_order == "RGB", "-channel_order ",
-          FLAGS_channel_order, ": valid are BGR and RGB");
+  Require(FLAGS_channel_order == "BGR" || FLAGS_channel_order == "RGB",
+          Error::Field{"-channel_order"}, " ", FLAGS_channel_order, ": valid are BGR and RGB");
   preprocessing->rgb = FLAGS_channel_order == "RGB";
-  std::istringstream constants(FLAGS_constant);
-  for (std::string constant; std::getline(constants, constant, ';');) {
+  for (const std::string& constant : SplitAt(';', FLAGS_constant)) {
     const size_t equals = constant.find('=');
-    Require(equals != std::string::npos && equals > 0, "-constant: '", constant,
+    Require(equals != std::string::npos && equals > 0, Error::Field{"-constant"}, ": '", constant,
             "' is not NAME=V,V,...");
     preprocessing->constants[constant.substr(0, equals)] =
         Numbers(constant.substr(equals + 1), "-constant " + constant.substr(0, equals));
@@ -109,10 +107,11 @@ void RequireAgreement(const ImagePreprocessing& given, const ImagePreprocessing&
   const bool means = !FLAGS_mean.empty(), scales = IsGiven("scale");
   Require(!plan.engine_normalizes || (!means && !scales), means ? "-mean" : "-scale",
           ": the plan was built with -normalize and computes (value - ", ValuesText(plan.mean),
-          ") * ", plan.scale, " itself, which would be done twice: leave -mean and -scale out");
+          ") * ", plan.scale, " itself, which would be done twice",
+          Error::Remedy{"leave -mean and -scale out"});
   const auto require = [](bool agrees, const std::string& said, const std::string& known) {
     Require(agrees, said, " contradicts the plan, which has ", known,
-            ": leave the flag out, or build the plan again with it");
+            Error::Remedy{"leave the flag out, or build the plan again with it"});
   };
   const auto size = [](const ImagePreprocessing& preprocessing) {
     return Join(preprocessing.resize_height, "x", preprocessing.resize_width);
@@ -132,8 +131,8 @@ std::map<std::string, std::string> NpyFiles() {
   for (const std::string& part : SplitFiles(FLAGS_npy, path_of)) {
     const size_t equals = part.find('=');
     const std::string name = equals != std::string::npos ? part.substr(0, equals) : "";
-    Require(files.emplace(name, path_of(part)).second,
-            "-npy: give the input of each file, as in -npy data=a.npy,im_info=b.npy");
+    Require(files.emplace(name, path_of(part)).second, Error::Field{"-npy"},
+            Error::Remedy{"give the input of each file, as in -npy data=a.npy,im_info=b.npy"});
   }
   return files;
 }
@@ -199,9 +198,9 @@ inference::ClassNames ClassNamesOfFlag() {
     const bool is_text = std::none_of(name.begin(), name.end(), [](char c) {
       return std::iscntrl(static_cast<unsigned char>(c)) && c != '\t';
     });
-    Require(is_text, "-labels ", FLAGS_labels,
-            ": it is no text: give a file with the name of a class on each line, or a LabelMap "
-            "(.prototxt)");
+    Require(is_text, Error::Field{"-labels"}, " ", FLAGS_labels, ": it is no text",
+            Error::Remedy{
+                "give a file with the name of a class on each line, or a LabelMap (.prototxt)"});
   }
   return names;
 }

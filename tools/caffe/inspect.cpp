@@ -69,7 +69,7 @@ GraphFormat GraphFormatOf(const std::string& flag) {
   const std::string extension = std::filesystem::path(flag).extension().string();
   if (extension == ".svg") return GraphFormat::SVG;
   if (extension == ".html" || extension == ".htm") return GraphFormat::HTML;
-  Fail("-graph ", flag, ": a drawing is written as .svg or .html");
+  Fail(Error::Field{"-graph"}, " ", flag, ": a drawing is written as .svg or .html");
 }
 
 int Inspect() {

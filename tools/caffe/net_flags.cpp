@@ -4,6 +4,7 @@
 #include <iomanip>
 
 #include "caffe/caffe.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 
@@ -100,19 +101,20 @@ std::vector<std::string> Stages() { return SplitAtCommas(FLAGS_stage); }
 std::vector<std::string> WeightFiles() { return SplitFiles(FLAGS_weights); }
 
 void RequireIterations() {
-  Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
+  Require(FLAGS_iterations > 0, Error::Field{"-iterations"}, " must be positive, got ",
+          FLAGS_iterations);
 }
 
 void RequireNoPlanFlags() {
   for (const char* flag : {"batch", "shape", "hint"}) {
-    Require(!IsGiven(flag), "-", flag,
-            " is for a plan: give -plan FILE; a net runs in the shapes of its prototxt");
+    Require(!IsGiven(flag), "-", flag, " is for a plan",
+            Error::Remedy{"give -plan FILE; a net runs in the shapes of its prototxt"});
   }
 }
 
 void TranslateOldFlags() {
-  Require(FLAGS_gpus.empty() || FLAGS_gpu.empty() || FLAGS_gpus == FLAGS_gpu, "-gpu ", FLAGS_gpu,
-          " and -gpus ", FLAGS_gpus, " are two names of one flag");
+  Require(FLAGS_gpus.empty() || FLAGS_gpu.empty() || FLAGS_gpus == FLAGS_gpu, Error::Field{"-gpu"},
+          " ", FLAGS_gpu, " and -gpus ", FLAGS_gpus, " are two names of one flag");
   if (FLAGS_gpu.empty()) FLAGS_gpu = FLAGS_gpus;
   if (FLAGS_gpu == "-1") FLAGS_gpu.clear();
 }
@@ -128,10 +130,11 @@ std::vector<int> GpusOfFlag() {
     return gpus;
   }
   for (const std::string& id : SplitAtCommas(FLAGS_gpu)) {
-    Require(id.find_first_not_of("0123456789") == std::string::npos && id.size() < 6, "-gpu ",
-            FLAGS_gpu, ": valid are a number such as 0, several such as 0,1, and all");
-    Require(std::count(gpus.begin(), gpus.end(), std::stoi(id)) == 0, "-gpu ", FLAGS_gpu,
-            " names GPU ", id, " twice");
+    Require(id.find_first_not_of("0123456789") == std::string::npos && id.size() < 6,
+            Error::Field{"-gpu"}, " ", FLAGS_gpu,
+            ": valid are a number such as 0, several such as 0,1, and all");
+    Require(std::count(gpus.begin(), gpus.end(), std::stoi(id)) == 0, Error::Field{"-gpu"}, " ",
+            FLAGS_gpu, " names GPU ", id, " twice");
     gpus.push_back(std::stoi(id));
   }
   if (!gpus.empty() && !RequireGpu("-gpu " + FLAGS_gpu)) {
@@ -157,7 +160,7 @@ void ChooseDevice() {
 void ChooseEngineDevice() {
   const std::vector<int> gpus = GpusOfFlag();
   if (gpus.empty()) return;
-  Require(gpus.size() == 1, "-gpu ", FLAGS_gpu, ": an engine is for one GPU");
+  Require(gpus.size() == 1, Error::Field{"-gpu"}, " ", FLAGS_gpu, ": an engine is for one GPU");
   Caffe::SetDevice(gpus[0]);
   PROGRAM_LOG() << "Engines use the GPU with device ID " << gpus[0] << ": " << Device::Get().name();
 }
@@ -190,12 +193,7 @@ void OverrideTypes(SolverParameter* solver) {
 std::unique_ptr<Net<float>> NetWithTypes(Phase phase) {
   NetParameter param = ReadNet(FLAGS_model, phase);
   OverrideTypes(&param);
-  try {
-    return std::make_unique<Net<float>>(param);
-  } catch (Error& error) {
-    error.AddContext(FLAGS_model);
-    throw;
-  }
+  return WithFile(FLAGS_model, [&] { return std::make_unique<Net<float>>(param); });
 }
 
 void LogTypes(const Net<float>& net) {

@@ -6,7 +6,6 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "caffe/inference/engine_batches.hpp"
@@ -21,24 +20,11 @@ class ParallelRuns {
       std::function<void(const std::vector<std::string>& items, const inference::Tensors&)>;
 
   ParallelRuns(const std::shared_ptr<const inference::Engine>& engine,
-               const inference::ThreadSplit& split, Done done)
-      : done_(std::move(done)) {
-    for (int i = 0; i < split.contexts; ++i) contexts_.emplace_back(engine, split.threads);
-  }
+               const inference::ThreadSplit& split, Done done);
 
   /// Returns when a context is free again.
-  void Add(std::vector<std::string> items, inference::Tensors inputs) {
-    // A single context stays in this thread: its team of threads is made once.
-    const auto launch = contexts_.size() == 1 ? std::launch::deferred : std::launch::async;
-    inference::ExecutionContext* context = &contexts_[count_++ % contexts_.size()];
-    pending_.push_back({std::move(items), std::async(launch, [context, inputs = std::move(inputs)] {
-                          return inference::RunInPieces(inputs, context);
-                        })});
-    if (pending_.size() == contexts_.size()) FinishFirst();
-  }
-  void Finish() {
-    while (!pending_.empty()) FinishFirst();
-  }
+  void Add(std::vector<std::string> items, inference::Tensors inputs);
+  void Finish();
 
  private:
   struct Run {
@@ -46,11 +32,7 @@ class ParallelRuns {
     std::future<inference::Tensors> outputs;
   };
 
-  void FinishFirst() {
-    Run first = std::move(pending_.front());
-    pending_.pop_front();
-    done_(first.items, first.outputs.get());
-  }
+  void FinishFirst();
 
   const Done done_;
   std::vector<inference::ExecutionContext> contexts_;

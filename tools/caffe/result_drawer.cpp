@@ -18,7 +18,7 @@ ImagePart Seen(const Net<float>& feed, const inference::ImagePreprocessing& prep
     if (preprocessing.constants.count(name) > 0 || input.num_axes() != 4) continue;
     return SeenPart(preprocessing, input.shape(2), input.shape(3), image.rows, image.cols);
   }
-  Fail("-draw: the net has no input that takes images");
+  Fail(Error::Field{"-draw"}, ": the net has no input that takes images");
 }
 
 }  // namespace
@@ -69,7 +69,8 @@ struct ResultDrawer::State {};
 
 ResultDrawer::ResultDrawer(const std::string& out, const inference::ClassNames&,
                            const inference::ResultOptions&) {
-  Fail("-draw ", out, ": drawing needs OpenCV: build with USE_OPENCV=ON");
+  Fail(Error::Field{"-draw"}, " ", out, ": drawing needs OpenCV",
+       Error::Remedy{"build with USE_OPENCV=ON"});
 }
 ResultDrawer::~ResultDrawer() = default;
 

@@ -116,7 +116,7 @@ void RequireRawData(const Net<float>& net, const inference::Engine& engine) {
 
 // The engine of -plan on the data of -model, scored by the layers of -model.
 inference::EngineScoring TestedPlan(const char* command) {
-  Require(FLAGS_weights.empty(), "a plan has its weights: leave out -weights");
+  Require(FLAGS_weights.empty(), "a plan has its weights", Error::Remedy{"leave out -weights"});
   ChooseEngineDevice();
   RequireIterations();
   const auto engine = inference::Engine::Load(FLAGS_plan);
@@ -133,7 +133,8 @@ int TestPlan() {
   if (DataIsGiven()) {
     Require(FLAGS_model.empty(), "give -model with data of its own, or one of ", kInputFlags,
             ", not both");
-    Require(FLAGS_npy.empty(), "NumPy files have no labels: give -data or -images");
+    Require(FLAGS_npy.empty(), "NumPy files have no labels",
+            Error::Remedy{"give -data or -images"});
     ChooseEngineDevice();
     RequireIterations();
     return TestPlanOnImages(inference::Engine::Load(FLAGS_plan));

@@ -59,8 +59,8 @@ int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
   for (int i = 0; (!IsGiven("iterations") || i < FLAGS_iterations) && batches->Feed(i, feed.get());
        ++i) {
     for (const InputItem& item : batches->items()) {
-      Require(item.label >= 0, item.name, ": it has no label to test with");
-      Require(item.label < classes, item.name, ": its label ", item.label, " is none of the ",
+      Require(item.label >= 0, Error::File{item.name}, ": it has no label to test with");
+      Require(item.label < classes, Error::File{item.name}, ": its label ", item.label, " is none of the ",
               classes, " classes of output '", output, "', 0 to ", classes - 1);
     }
     const inference::Tensors outputs = RunInPieces(source.Read(feed.get()), &context);

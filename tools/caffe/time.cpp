@@ -7,6 +7,7 @@
 
 #include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/inference/evaluation/latency.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/text/text_table.hpp"
@@ -28,7 +29,8 @@ namespace {
 Phase PhaseOr(Phase otherwise) {
   if (FLAGS_phase.empty()) return otherwise;
   Phase phase;
-  Require(Phase_Parse(FLAGS_phase, &phase), "-phase ", FLAGS_phase, ": valid are TRAIN and TEST");
+  Require(Phase_Parse(FLAGS_phase, &phase), Error::Field{"-phase"}, " ", FLAGS_phase,
+          ": valid are TRAIN and TEST");
   return phase;
 }
 
@@ -53,14 +55,10 @@ void RunOnce(Net<float>* net, LayerTimes* times) {
   pass.Start();
   for (int i = static_cast<int>(layers.size()) - 1; i >= 0; --i) {
     timer.Start();
-    try {
+    WithLayer(layers[i]->layer_param(), [&] {
       layers[i]->Backward(net->top_vecs()[i], net->bottom_need_backward()[i],
                           net->bottom_vecs()[i]);
-    } catch (Error& error) {
-      const LayerParameter& param = layers[i]->layer_param();
-      error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
-      throw;
-    }
+    });
     times->backward[i] += timer.MicroSeconds() / 1000.0;
   }
   times->backward_total += pass.MicroSeconds() / 1000.0;

@@ -13,7 +13,7 @@
 #include "caffe/io/proto_text.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/util/signal_handler.h"
-#include "caffe/util/termination_notice.hpp"
+#include "caffe/util/system/termination_notice.hpp"
 #include "commands.hpp"
 #include "net_flags.hpp"
 
@@ -97,7 +97,7 @@ SolverParameter TrainedSolver() {
 BatchPer BatchPerOfFlag() {
   if (FLAGS_batch_per == "device") return BatchPer::RANK;
   if (FLAGS_batch_per == "host") return BatchPer::ALL_RANKS;
-  Fail("-batch_per ", FLAGS_batch_per, ": valid are device and host");
+  Fail(Error::Field{"-batch_per"}, " ", FLAGS_batch_per, ": valid are device and host");
 }
 
 using SolverPointer = shared_ptr<Solver<float>>;

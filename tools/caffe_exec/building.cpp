@@ -11,6 +11,7 @@
 #include "../common/candidates_text.hpp"
 #include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
+#include "caffe/inference/quantize/activation_statistics.hpp"
 #include "caffe/net/net_comparison.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text/listed.hpp"
@@ -30,7 +31,7 @@ double MiBOf(const std::string& size) {
                                                {"M", 1},          {"MiB", 1},
                                                {"G", 1024},       {"GiB", 1024}};
   const auto unit = units.find(end);
-  Require(end != size.c_str() && unit != units.end(), "--memPoolSize: '", size,
+  Require(end != size.c_str() && unit != units.end(), Error::Field{"--memPoolSize"}, ": '", size,
           "' is not a size in MiB");
   return amount * unit->second;
 }
@@ -47,8 +48,9 @@ size_t WorkspaceBytes(const Flags& flags) {
       }
       const std::vector<std::string> others = {"dlaSRAM", "dlaLocalDRAM", "dlaGlobalDRAM",
                                                "tacticSharedMem"};
-      Require(std::find(others.begin(), others.end(), pool) != others.end(), "--memPoolSize: '",
-              pool, "' is not one of workspace, ", Listed(others));
+      Require(std::find(others.begin(), others.end(), pool) != others.end(),
+              Error::Field{"--memPoolSize"}, ": '", pool, "' is not one of workspace, ",
+              Listed(others));
       Say('W', Join("ignored: --memPoolSize=", pool, ":", size,
                     " (the pool that there is here is workspace)"));
     }
@@ -66,7 +68,8 @@ inference::NetworkDefinition TheNet(const Flags& flags, const NetParameter& para
   for (const inference::Value& value : graph.values) names.push_back(value.name);
   for (const std::string& name : wanted) {
     const int value = graph.FindValue(name);
-    Require(value >= 0, "--output: the net has no blob '", name, "'", DidYouMean(name, names));
+    Require(value >= 0, Error::Field{"--output"}, ": the net has no blob '", name, "'",
+            DidYouMean(name, names));
     if (!graph.IsOutput(value)) graph.outputs.push_back(value);
   }
   return inference::NetworkDefinition(std::move(graph));
@@ -122,7 +125,7 @@ std::map<std::string, Precision> LayerPrecisions(const Flags& flags,
   std::map<std::string, Precision> precisions;
   for (const std::string& part : flags.List("layerPrecisions")) {
     const size_t colon = part.rfind(':');
-    Require(colon != std::string::npos && colon > 0, "--layerPrecisions: '", part,
+    Require(colon != std::string::npos && colon > 0, Error::Field{"--layerPrecisions"}, ": '", part,
             "' is not NAME:TYPE");
     const Precision precision = inference::ParsePrecision(part.substr(colon + 1));
     const std::string name = part.substr(0, colon);
@@ -166,7 +169,7 @@ int TimingIterations(const Flags& flags) {
   const int level = flags.IsOn("heuristic") && !flags.IsGiven("builderOptimizationLevel")
                         ? 2
                         : flags.Int("builderOptimizationLevel", 0);
-  Require(level <= 5, "--builderOptimizationLevel must be 0 to 5, got ", level);
+  Require(level <= 5, Error::Field{"--builderOptimizationLevel"}, " must be 0 to 5, got ", level);
   const int often = std::max(flags.Int("minTiming", 1), flags.Int("avgTiming", 1));
   const int iterations[] = {0, 1, 1, often, 2 * often, 4 * often};
   return iterations[level];
@@ -225,7 +228,7 @@ std::shared_ptr<const inference::Engine> BuildEngine(const Flags& flags, bool gp
   const auto is_int8 = [](const auto& layer) { return layer.second == Precision::INT8; };
   const bool int8 = config.allowed.back() == Precision::INT8 ||
                     std::any_of(precisions.begin(), precisions.end(), is_int8);
-  Require(!flags.IsGiven("calib") || int8, "--calib is for --int8 or --best");
+  Require(!flags.IsGiven("calib") || int8, Error::Field{"--calib"}, " is for --int8 or --best");
   std::ostringstream notes;
   if (int8) {
     const auto in_float = FloatNet(param, weights);

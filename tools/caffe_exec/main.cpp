@@ -23,6 +23,7 @@
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/evaluation/latency.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/util/io.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "caffe/version.hpp"
 #include "flags.hpp"
@@ -74,7 +75,7 @@ void CheckFlags(const Flags& flags) {
   for (const std::string& part : flags.List("percentile")) {
     char* end = nullptr;
     const double value = std::strtod(part.c_str(), &end);
-    Require(*end == '\0' && value >= 0 && value <= 100, "--percentile: '", part,
+    Require(*end == '\0' && value >= 0 && value <= 100, Error::Field{"--percentile"}, ": '", part,
             "' does not lie from 0 to 100");
   }
   const std::vector<NamedFile> written =
@@ -278,7 +279,8 @@ void Exec(const Flags& flags) {
   DescribeEngine(flags, *engine);
   if (flags.IsOn("timeDeserialize")) {
     const std::string plan = flags.Text(flags.IsGiven("loadEngine") ? "loadEngine" : "saveEngine");
-    Require(!plan.empty(), "--timeDeserialize: give --loadEngine=FILE or --saveEngine=FILE");
+    Require(!plan.empty(), Error::Field{"--timeDeserialize"},
+            Error::Remedy{"give --loadEngine=FILE or --saveEngine=FILE"});
     TimeLoading(plan);
     return;
   }

@@ -34,11 +34,11 @@ void ReadInput(const std::string& input, const std::string& file,
   std::ifstream in(file, std::ios::binary);
   std::error_code error;
   const auto size = std::filesystem::file_size(file, error);
-  Require(in.good() && !error, "--loadInputs: ", file, " cannot be read");
-  Require(size == bytes, "--loadInputs: ", file, " has ", size, " bytes, and input '", input,
-          "' takes ", bytes, ": FP32 values of ", ShapeText(shape));
+  Require(in.good() && !error, Error::Field{"--loadInputs"}, ": ", file, " cannot be read");
+  Require(size == bytes, Error::Field{"--loadInputs"}, ": ", file, " has ", size,
+          " bytes, and input '", input, "' takes ", bytes, ": FP32 values of ", ShapeText(shape));
   in.read(reinterpret_cast<char*>(context->Input(input)), static_cast<std::streamsize>(bytes));
-  Require(in.good(), "--loadInputs: ", file, " cannot be read");
+  Require(in.good(), Error::Field{"--loadInputs"}, ": ", file, " cannot be read");
 }
 
 /// What a blob's name has that the name of a file should not becomes '_'.
@@ -66,8 +66,8 @@ void WriteInputs(const Flags& flags, unsigned seed, inference::ExecutionContext*
   const std::vector<std::string> inputs = context->engine().inputs();
   for (const auto& [name, file] : Files(flags, "loadInputs")) {
     Require(std::find(inputs.begin(), inputs.end(), name) != inputs.end(),
-            "--loadInputs: there is no input '", name, "'", DidYouMean(name, inputs),
-            "; there are ", ListedQuoted(inputs));
+            Error::Field{"--loadInputs"}, ": there is no input '", name, "'",
+            DidYouMean(name, inputs), "; there are ", ListedQuoted(inputs));
     ReadInput(name, file, context);
   }
 }
@@ -110,8 +110,8 @@ void WriteBlobs(const Flags& flags, inference::ExecutionContext* context) {
   context->SetObserver(nullptr);
   if (files.empty()) return;
   const std::string& missing = files.begin()->first;
-  Fail("--saveDebugTensors: the engine makes no blob '", missing, "'", DidYouMean(missing, seen),
-       ": blobs inside layers that were joined are nowhere");
+  Fail(Error::Field{"--saveDebugTensors"}, ": the engine makes no blob '", missing, "'",
+       DidYouMean(missing, seen), ": blobs inside layers that were joined are nowhere");
 }
 
 }  // namespace caffe::exec

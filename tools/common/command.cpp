@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "caffe/error.hpp"
+#include "command_line.hpp"
 
 namespace caffe {
 namespace {
@@ -111,14 +112,15 @@ std::string ZshScript(const std::string& program, const std::vector<Command>& co
 }  // namespace
 
 std::string UsageOf(const std::string& program, const Command& command, const FlagGroup& shared) {
-  std::string text = program + " " + command.name + ": " + command.summary + ".\n\n";
+  const std::string name = (program.empty() ? "" : program + " ") + command.name;
+  std::string text = name + ": " + command.summary + ".\n\n";
   for (size_t i = 0; i < command.usage.size(); ++i) {
-    text += (i == 0 ? "usage: " : "       ") + program + " " + command.name +
-            (command.usage[i].empty() ? "" : " ") + command.usage[i] + "\n";
+    text += (i == 0 ? "usage: " : "       ") + name + (command.usage[i].empty() ? "" : " ") +
+            command.usage[i] + "\n";
   }
   if (!command.about.empty()) text += "\n" + command.about;
   for (const FlagGroup& group : command.groups) text += "\n" + TextOf(group);
-  text += "\n" + TextOf(shared);
+  if (!shared.flags.empty()) text += "\n" + TextOf(shared);
   if (!command.examples.empty()) text += "\nexample:\n" + command.examples;
   return text;
 }
@@ -130,6 +132,13 @@ void CheckFlagsOf(const std::string& program, const Command& command, const Flag
     Require(!IsGiven(flag.c_str()) || used.count(flag) > 0, program, " ", command.name,
             " has no flag -", flag, ": ", program, " ", command.name, " --help lists those it has");
   }
+}
+
+int RunProgram(int argc, char** argv, const Command& program) {
+  return RunTool(argc, argv, UsageOf("", program, {}), [&](int count, char** arguments) {
+    ApplySharedFlags();
+    return program.run({arguments + 1, arguments + count});
+  });
 }
 
 std::string CompletionScript(const std::string& shell, const std::string& program,

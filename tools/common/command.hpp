@@ -27,11 +27,15 @@ struct Command {
   std::function<int(const std::vector<std::string>& files)> run;
 };
 
-/// What `PROGRAM COMMAND --help` prints. `shared` are flags of all commands.
+/// What `PROGRAM COMMAND --help` prints; with program "" of a program that is this one command.
+/// `shared` are flags of all commands.
 std::string UsageOf(const std::string& program, const Command& command, const FlagGroup& shared);
 
 /// Throws Error if the command line sets a flag that the command does not use.
 void CheckFlagsOf(const std::string& program, const Command& command, const FlagGroup& shared);
+
+/// The main of a program that is one command.
+int RunProgram(int argc, char** argv, const Command& program);
 
 /// A script that completes commands, flags and their values in `shell`, bash or zsh; Error for
 /// another one.

@@ -10,6 +10,7 @@
 
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/util/io.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "caffe/version.hpp"
 
@@ -52,15 +53,6 @@ void TellError(const std::string& message) {
 void ApplySharedFlags() {
   if (IsGiven("gpu_fallback")) set_gpu_fallback(FLAGS_gpu_fallback);
   set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
-}
-
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
 }
 
 std::vector<std::string> SplitFiles(const std::string& text,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe/common.hpp"
+#include "caffe/util/text/split.hpp"
 #include "flags.hpp"
 
 DECLARE_bool(gpu_fallback);
@@ -19,9 +20,6 @@ void TellError(const std::string& message);
 
 /// Lets -gpu_fallback and -ignore_unknown_fields hold from here on.
 void ApplySharedFlags();
-
-/// The parts between commas, without empty ones.
-std::vector<std::string> SplitAtCommas(const std::string& text);
 
 /// Files between commas; a comma is part of a name where a file is called so. `path_of` gives the
 /// path in a part that has more than that, as NAME=FILE has.

@@ -32,11 +32,12 @@ void RequireOtherFiles(const std::vector<NamedFile>& written, const std::vector<
   for (size_t i = 0; i < written.size(); ++i) {
     for (const NamedFile& other : read) {
       Require(!AreOneFile(written[i].file, other.file), written[i].flag, ": ", written[i].file,
-              " would be overwritten, which ", other.flag, " reads: give another name");
+              " would be overwritten, which ", other.flag, " reads",
+              Error::Remedy{"give another name"});
     }
     for (size_t j = 0; j < i; ++j) {
       Require(!AreOneFile(written[i].file, written[j].file), written[i].flag, ": ", written[i].file,
-              " is what ", written[j].flag, " writes: give another name");
+              " is what ", written[j].flag, " writes", Error::Remedy{"give another name"});
     }
   }
 }

@@ -21,9 +21,9 @@ class IdxFile {
   /// Throws Error if the file cannot be read or does not begin with `magic`.
   IdxFile(const std::string& path, uint32_t magic)
       : path_(path), file_(gzopen(path.c_str(), "rb"), gzclose) {
-    Require(file_ != nullptr, path, ": there is no such file, or it cannot be read");
+    Require(file_ != nullptr, Error::File{path}, ": there is no such file, or it cannot be read");
     const uint32_t found = Number();
-    Require(found == magic, path, ": the file begins with ", found,
+    Require(found == magic, Error::File{path}, ": the file begins with ", found,
             " where an idx file of this kind ", "begins with ", magic);
   }
 
@@ -33,7 +33,7 @@ class IdxFile {
     return uint32_t(bytes[0]) << 24 | uint32_t(bytes[1]) << 16 | uint32_t(bytes[2]) << 8 | bytes[3];
   }
   void Read(void* bytes, unsigned size) {
-    Require(gzread(file_.get(), bytes, size) == static_cast<int>(size), path_,
+    Require(gzread(file_.get(), bytes, size) == static_cast<int>(size), Error::File{path_},
             ": the file ends too early");
   }
 
@@ -46,8 +46,8 @@ class IdxFile {
 struct IdxImages {
   explicit IdxImages(const std::string& path)
       : file(path, kIdxImages), count(file.Number()), rows(file.Number()), columns(file.Number()) {
-    Require(rows > 0 && columns > 0 && rows <= 4096 && columns <= 4096, path, ": images of ", rows,
-            " x ", columns, " cannot be right");
+    Require(rows > 0 && columns > 0 && rows <= 4096 && columns <= 4096, Error::File{path},
+            ": images of ", rows, " x ", columns, " cannot be right");
   }
   /// The next image, rows * columns bytes.
   std::string Next() {

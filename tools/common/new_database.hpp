@@ -1,27 +1,17 @@
-#ifndef CAFFE_TOOLS_NEW_DATABASE_HPP_
-#define CAFFE_TOOLS_NEW_DATABASE_HPP_
+#ifndef CAFFE_TOOLS_COMMON_NEW_DATABASE_HPP_
+#define CAFFE_TOOLS_COMMON_NEW_DATABASE_HPP_
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 
-#include "caffe/common.hpp"
 #include "caffe/util/db.hpp"
 
 namespace caffe {
 
 /// `number` with leading zeros, `digits` of them at least: keys in this form are in the numbers'
 /// order.
-inline std::string NumberKey(int64_t number, size_t digits) {
-  const std::string text = std::to_string(number);
-  return std::string(digits - std::min(digits, text.size()), '0') + text;
-}
+std::string NumberKey(int64_t number, size_t digits);
 
 /// A database in the making. It is written under another name and gets its own when it is
 /// complete; what fails on the way leaves nothing, and what a killed program left under that other
@@ -29,78 +19,21 @@ inline std::string NumberKey(int64_t number, size_t digits) {
 class NewDatabase {
  public:
   /// Throws Error if there is something at `path`, or another program is making it.
-  NewDatabase(const std::string& path, const std::string& backend)
-      : path_(path), part_(path + ".unfinished"), db_(db::GetDB(backend)) {
-    Require(!std::filesystem::exists(path), path,
-            ": there is a database of this name; remove it first or choose another name");
-    RemoveAbandoned();
-    db_->Open(part_, db::NEW);
-    lock_ = Lock();
-    Require(lock_ >= 0, part_, ": another program is making this database");
-    transaction_.reset(db_->NewTransaction());
-  }
-  ~NewDatabase() {
-    if (!db_) return;
-    transaction_.reset();
-    db_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(part_, ignored);
-    Unlock();
-  }
+  NewDatabase(const std::string& path, const std::string& backend);
+  ~NewDatabase();
   NewDatabase(const NewDatabase&) = delete;
   NewDatabase& operator=(const NewDatabase&) = delete;
 
-  void Put(const std::string& key, const std::string& value) {
-    transaction_->Put(key, value);
-    bytes_ += value.size();
-    if (++count_ % 1000 == 0 || bytes_ > kCommitBytes) Commit();
-  }
+  void Put(const std::string& key, const std::string& value);
   int64_t count() const { return count_; }
-
-  void Finish() {
-    Commit();
-    transaction_.reset();
-    db_->Close();
-    std::error_code error;
-    std::filesystem::rename(part_, path_, error);
-    Require(!error, path_, ": the database cannot be given its name: ", error.message());
-    db_.reset();
-    Unlock();
-  }
+  void Finish();
 
  private:
   /// A lock on the folder, held while it is written: a descriptor, or -1 if another program has it.
-  int Lock() const {
-    const int folder = open(part_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0) return folder;
-    close(folder);
-    return -1;
-  }
-  void Unlock() {
-    if (lock_ >= 0) close(lock_);
-    lock_ = -1;
-  }
-  void RemoveAbandoned() {
-    namespace fs = std::filesystem;
-    if (!fs::exists(part_)) return;
-    const fs::path folder = part_;
-    const bool is_database = fs::is_directory(folder) &&
-                             (fs::exists(folder / "data.mdb") || fs::exists(folder / "CURRENT"));
-    Require(is_database, part_, ": is in the way: remove it or choose another name");
-    lock_ = Lock();
-    Require(lock_ >= 0, part_, ": another program is making this database");
-    fs::remove_all(folder);
-    LOG(WARNING) << "Removed " << part_ << ", which a program that was killed had left";
-    Unlock();
-  }
-
-  static constexpr size_t kCommitBytes = size_t(64) << 20;
-
-  void Commit() {
-    transaction_->Commit();
-    transaction_.reset(db_->NewTransaction());
-    bytes_ = 0;
-  }
+  int Lock() const;
+  void Unlock();
+  void RemoveAbandoned();
+  void Commit();
 
   const std::string path_, part_;
   std::unique_ptr<db::DB> db_;
@@ -112,4 +45,4 @@ class NewDatabase {
 
 }  // namespace caffe
 
-#endif  // CAFFE_TOOLS_NEW_DATABASE_HPP_
+#endif  // CAFFE_TOOLS_COMMON_NEW_DATABASE_HPP_

@@ -11,9 +11,10 @@ CAFFE_FLAG(
 namespace caffe {
 
 void ApplyThreadsFlag() {
-  Require(FLAGS_threads >= 0, "-threads must not be negative, got ", FLAGS_threads);
-  Require(FLAGS_threads <= kMostThreads, "-threads must be ", kMostThreads, " or less, got ",
+  Require(FLAGS_threads >= 0, Error::Field{"-threads"}, " must not be negative, got ",
           FLAGS_threads);
+  Require(FLAGS_threads <= kMostThreads, Error::Field{"-threads"}, " must be ", kMostThreads,
+          " or less, got ", FLAGS_threads);
   if (FLAGS_threads > 0) Caffe::set_threads(FLAGS_threads);
 }
 

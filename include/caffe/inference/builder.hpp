@@ -13,7 +13,6 @@
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/layer_candidates.hpp"
 #include "caffe/inference/network_definition.hpp"
-#include "caffe/inference/passes.hpp"
 #include "caffe/inference/precision.hpp"
 #include "caffe/inference/quantization.hpp"
 #include "caffe/inference/shape_profile.hpp"
@@ -31,36 +30,36 @@ enum class Backend {
 /// How an engine is built.
 struct BuilderConfig {
   Precision precision = Precision::FP32;
-  /// By layer: another precision than `precision`. Names of layers that the net lacks are an Error.
+  /// Overrides `precision`, by layer. An unknown layer is an Error.
   std::map<std::string, Precision> layer_precisions;
 
   int max_batch = 0;  ///< 0: the batch that the net's inputs have
-  /// The largest shapes of inputs, by name, where they shall not be the net's; smaller ones can be
-  /// run as far as the net can be shaped for them (ExecutionContext::SetInputShape). The name of a
-  /// net's only input may be "".
+  /// The largest shapes of inputs, by name, where they differ from the net's. Smaller ones can be
+  /// run if the net can be reshaped to them (ExecutionContext::SetInputShape). The name of a net's
+  /// only input may be "".
   std::map<std::string, Shape> max_input_shapes;
   /// Ranges of input shapes that the engine runs, instead of max_batch and max_input_shapes: the
   /// smallest, the largest and the one that implementations are chosen for. Each profile is tuned
-  /// by itself and has memory of its own. None: every shape up to the largest is run as far as
-  /// that goes, and everything that the largest shapes say can be folded is.
+  /// separately and has its own memory. Without profiles every shape up to the largest can be run
+  /// that the net accepts, and what is constant at the largest shapes is folded.
   std::vector<ShapeProfile> profiles;
 
-  /// How images become the net's input, for those who run the engine; an input that it does not
-  /// name is the only one of the net that can take images. None: that of NormalizeInput, if it was
-  /// called.
+  /// How images become the net's input, stored for users of the
+  /// engine. If it names no input, it is for the only one that can
+  /// take images. Default: that of NormalizeInput, if it was called.
   std::optional<ImagePreprocessing> preprocessing;
   std::vector<std::string> class_names;  ///< by label
 
   /// For INT8: how real numbers become integers, and what is computed with these alone.
   Quantization quantization;
-  /// For INT8, one of the two: thresholds, or what makes them by running the net in FLOAT.
+  /// For INT8, one of the two: a table of thresholds, or a calibrator, which runs the net in FLOAT.
   std::shared_ptr<const CalibrationTable> calibration;
   std::shared_ptr<Calibrator> calibrator;
   CalibrationOptions calibration_options;
 
   /// For BEST: judges a candidate engine. A smaller number is better, 0 is as good as FLOAT (for
-  /// example the share of pictures that are no longer recognised). None: every allowed type may be
-  /// taken.
+  /// example the share of images that are no longer recognised). Without it every allowed type is
+  /// accepted.
   std::function<double(const std::shared_ptr<const Engine>&)> accuracy_loss;
   double max_accuracy_loss = 0;  ///< what accuracy_loss may return at most
   /// Types that BEST chooses from.
@@ -68,24 +67,24 @@ struct BuilderConfig {
                                     Precision::INT8};
 
   Backend backend = Backend::CPU;
-  /// On a GPU: products of FLOAT may round their factors to TF32's 10 bits, for tensor cores.
+  /// On a GPU: FLOAT products may round their factors to TF32's 10 bits, to use tensor cores.
   bool tensor_float = false;
-  /// On the CPU: with how many threads candidates are timed, those that contexts will have; 0:
-  /// Caffe::threads().
+  /// On the CPU: the number of threads that candidates are timed with, which should be that of
+  /// contexts; 0: Caffe::threads().
   int threads = 0;
   int timing_iterations = 5;  ///< runs of each candidate; the least time counts. 0: no timing
   std::shared_ptr<TimingCache> timing_cache;  ///< read and added to; may be null
   size_t max_workspace = 0;  ///< bytes of scratch memory that a layer may need; 0: any
   size_t max_memory = 0;     ///< bytes of weights, activations and scratch together; 0: any
 
-  std::vector<std::string> skip_passes;  ///< names of Passes() that can be skipped
+  std::vector<std::string> skip_passes;  ///< names that `caffe build -list_passes` lists
   PassObserver pass_observer;            ///< sees the graph before the first and after each pass
   /// Called while candidates are timed: layers done, of how many, the layer.
   std::function<void(int done, int of, const std::string& layer)> progress;
   /// Called for each layer, in order, when kernels have been chosen. BEST with accuracy_loss: of
   /// the first engine, for which all types are tried.
   std::function<void(const LayerCandidates& candidates)> on_candidates;
-  /// Called with a line for each demand that could not be met (a layer that stays FP32).
+  /// Called with a line for each request that could not be met (a layer that stays FP32).
   std::function<void(const std::string& line)> remark;
 };
 
@@ -101,10 +100,10 @@ class Builder {
   explicit Builder(BuilderConfig config = BuilderConfig()) : config_(std::move(config)) {}
 
   /// Throws Error naming the pass, layer or value; with the layer and the implementation where a
-  /// kernel fails while it is timed; for a preprocessing that does not fit the net,
-  /// or says other than NormalizeInput did; for INT8 without calibration; where max_memory does not
-  /// suffice, with what is needed; for a profile whose extents are not in order, or with the layer
-  /// that cannot be run at its smallest, tuned or largest shapes.
+  /// kernel fails while it is timed; for a preprocessing that does not fit the net or contradicts
+  /// NormalizeInput; for INT8 without calibration; where max_memory does not suffice, with the size
+  /// that is needed; for a profile whose extents are not in order, or with the layer that cannot be
+  /// run at its smallest, tuned or largest shapes.
   std::shared_ptr<const Engine> Build(const NetworkDefinition& net) const;
 
  private:

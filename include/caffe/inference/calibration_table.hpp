@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "caffe/inference/net_fingerprint.hpp"
-#include "caffe/inference/thresholds.hpp"
 #include "caffe/net.hpp"
 
 namespace caffe {
@@ -17,16 +16,16 @@ struct BlobCalibration {
   /// The magnitude that becomes the largest integer; above 0.
   double threshold = 0;
   bool is_unsigned = false;         ///< uint8 (0 to 255) instead of int8 (-127 to 127)
-  double minimum = 0, maximum = 0;  ///< values that were seen; both 0 where nobody has looked
-  std::string method;               ///< how the threshold was chosen; "" if that is unknown
+  double minimum = 0, maximum = 0;  ///< values that were seen; both 0 if unknown
+  std::string method;               ///< how the threshold was chosen; "" if unknown
 
-  int steps() const { return StepsOf(is_unsigned); }
-  /// What an integer is multiplied by: threshold / 127 for int8, threshold / 255 for uint8.
+  int steps() const;
+  /// The factor of an integer: threshold / 127 for int8, threshold / 255 for uint8.
   double scale() const { return threshold / steps(); }
 };
 
-/// The outcome of a calibration: what INT8 needs to know about each blob of a net, under the blob's
-/// name. A blob that layers work on in place has the range that it has behind the last of them.
+/// The outcome of a calibration: what INT8 needs to know about each blob of a net, by the blob's
+/// name. A blob that layers change in place has the range of its final values.
 ///
 /// The file is text, meant to be read and edited (docs/calibration.md describes it):
 ///
@@ -50,8 +49,8 @@ struct BlobCalibration {
 ///     channel means:
 ///     "conv1"  0.71 -0.012
 ///
-/// '#' begins a comment; those in front of the first section are kept. Names are in quotes; \"
-/// \\ \n \t and \xHH stand for what they do in C. Of a blob only threshold and type are needed.
+/// '#' begins a comment; those before the first section are kept. Names are in quotes; \"
+/// \\ \n \t and \xHH stand for what they do in C. Only threshold and type are required.
 class CalibrationTable {
  public:
   /// Throws Error with the file, the line, and what is wrong there. `name` stands for the file in
@@ -63,56 +62,56 @@ class CalibrationTable {
   /// The file is written aside, then renamed.
   void Write(const std::string& file) const;
 
-  /// Adds a blob behind the others, or changes what is known of it. Numbers are kept with 9 digits,
-  /// so that the file says them exactly. Throws Error if the threshold is not a number between
-  /// 1e-30 and 3e38, from which scales follow that floats hold.
+  /// Appends a blob, or replaces its entry. Numbers are rounded to 9 digits, so that the file holds
+  /// them exactly. Throws Error if the threshold is not between 1e-30 and 3e38, the range in which
+  /// scales are normal floats.
   void Set(const std::string& blob, BlobCalibration calibration);
   /// The same with every digit, for thresholds that come from a file.
   void SetExactly(const std::string& blob, const BlobCalibration& calibration);
   void Remove(const std::string& blob);
 
-  /// A null pointer if the table lacks the blob.
+  /// Null if the table lacks the blob.
   const BlobCalibration* Find(const std::string& blob) const;
   /// Throws Error that names table, blob and similar names.
   const BlobCalibration& At(const std::string& blob) const;
   /// In the order of the file.
   const std::vector<std::string>& blobs() const { return names_; }
 
-  /// Scales of the weights per output channel, by layer. They may be left out: they follow from the
-  /// weights (WeightScales).
+  /// Scales of the weights per output channel, by layer. Optional: they follow from the weights
+  /// (WeightScales).
   const std::map<std::string, std::vector<float>>& weight_scales() const { return weight_scales_; }
   /// Throws Error unless all are normal numbers above 0.
   void SetWeightScales(const std::string& layer, std::vector<float> scales);
 
-  /// The largest magnitude that was seen in each channel (axis 1), by blob. They may be left out:
-  /// channels are not equalized then.
+  /// The largest magnitude seen in each channel (axis 1), by blob. Optional: without them channels
+  /// are not equalized.
   const std::map<std::string, std::vector<float>>& channel_ranges() const {
     return channel_ranges_;
   }
-  /// Kept with 3 digits, rounded up. Throws Error unless all are finite and none negative.
+  /// Rounded up to 3 digits. Throws Error unless all are finite and none negative.
   void SetChannelRanges(const std::string& blob, std::vector<float> largest);
-  /// The mean of each channel, by blob. They may be left out: the means of what layers in 8 bits
-  /// make are not corrected then.
+  /// The mean of each channel, by blob. Optional: without them the means of 8-bit layers' outputs
+  /// are not corrected.
   const std::map<std::string, std::vector<float>>& channel_means() const { return channel_means_; }
-  /// Kept with 5 digits. Throws Error unless all are finite.
+  /// Rounded to 5 digits. Throws Error unless all are finite.
   void SetChannelMeans(const std::string& blob, std::vector<float> means);
 
-  /// What the table was made for; zeros where the file does not say it.
+  /// What the table was made for; zeros if the file does not say.
   const NetFingerprint& fingerprint() const { return fingerprint_; }
   void set_fingerprint(const NetFingerprint& fingerprint) { fingerprint_ = fingerprint; }
-  /// How many images were looked at; 0 if that is unknown.
+  /// The number of images; 0 if unknown.
   int64_t images() const { return images_; }
   void set_images(int64_t images) { images_ = images; }
-  /// Comments in front of the first section, a line each, without the '#'.
+  /// The comment lines before the first section, without the '#'.
   const std::vector<std::string>& comments() const { return comments_; }
-  /// Throws Error for more than one line.
+  /// Throws Error if it has more than one line.
   void AddComment(const std::string& line);
-  /// The file that it was read from, or what else to call it in messages.
+  /// Its name in messages: the file that it was read from, for example.
   const std::string& name() const { return name_; }
   void set_name(const std::string& name) { name_ = name; }
 
-  /// "" if the table was made for this net and these weights, or does not say for which; else what
-  /// has changed since.
+  /// "" if the table was made for this net and these weights, or does not say for which; else says
+  /// what has changed.
   std::string WhatIsStale(const NetFingerprint& net) const;
 
  private:
@@ -125,7 +124,7 @@ class CalibrationTable {
   std::string name_ = "calibration table";
 };
 
-/// Reads a table of ours, a TensorRT cache or an ncnn table, told apart by their first line.
+/// Reads a table of this library, a TensorRT cache or an ncnn table, recognised by the first line.
 /// `net` (layers with bottoms and tops, after FilterNet) is what an ncnn table's layers are looked
 /// up in.
 CalibrationTable ReadAnyCalibrationTable(const std::string& file, const NetParameter& net);

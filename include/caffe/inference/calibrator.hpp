@@ -7,19 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/activation_statistics.hpp"
 #include "caffe/inference/calibration_table.hpp"
+#include "caffe/inference/histogram.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/input_batches.hpp"
 
 namespace caffe {
 
-namespace inference {
-class ImageSample;
-}
-
-/// Where calibration takes its data from, and how it chooses a blob's threshold. Five choices are
-/// below; a custom class derives from this one or from one of them:
+/// Where calibration gets its data, and how it chooses a blob's threshold. Five calibrators are
+/// below; a custom one derives from this class or from one of them:
 ///
 ///     class Cameras : public AutoCalibrator {
 ///       int GetBatch(Net<float>* net) override { ...fill net->input_blobs()...; return images; }
@@ -30,8 +26,8 @@ class Calibrator {
  public:
   virtual ~Calibrator() = default;
 
-  /// Writes the next batch to the net's inputs (a net with data layers of its own needs nothing
-  /// written). Returns how many images it has, 0 when there are no more.
+  /// Writes the next batch to the net's inputs (a net with data layers needs nothing). Returns how
+  /// many images it has, 0 when there are no more.
   virtual int64_t GetBatch(Net<float>* net) = 0;
   /// How many batches there will be, for showing progress; 0 if that is unknown.
   virtual int64_t Batches(const Net<float>& net) const;
@@ -41,22 +37,22 @@ class Calibrator {
   virtual std::string ReadCalibrationCache() { return ""; }
   virtual void WriteCalibrationCache(const std::string& /*cache*/) {}
 
-  /// The threshold of a blob, above 0 and at most histogram.largest(). The blob has values that are
-  /// not 0.
+  /// The threshold of a blob, above 0 and at most histogram.largest(). Not every value of the blob
+  /// is 0.
   virtual double ChooseThreshold(const Histogram& histogram) const = 0;
-  /// One word for the table.
+  /// The method's name in the table: one word.
   virtual std::string method() const = 0;
   /// Calibrators whose tables are compared by the error of the net's outputs; the best one is
-  /// taken, of equal ones the first. None: thresholds are those of ChooseThreshold.
+  /// taken, the first of equal ones. None: ChooseThreshold decides.
   virtual std::vector<std::shared_ptr<const Calibrator>> Candidates() const { return {}; }
 };
 
-/// What the five calibrators below have in common: batches, and a file as the cache.
+/// What the five calibrators below share: batches, and a file as the cache.
 class BatchCalibrator : public Calibrator {
  public:
   /// For classes that override GetBatch.
   BatchCalibrator() = default;
-  /// At most `most_batches` of the batches, 0: all. The cache is the table's file; "": none.
+  /// Uses at most `most_batches` batches (0: all). The cache is a table file ("": none).
   explicit BatchCalibrator(std::unique_ptr<InputBatches> batches, int64_t most_batches = 0,
                            const std::string& cache_file = "");
 
@@ -72,7 +68,7 @@ class BatchCalibrator : public Calibrator {
   int64_t next_ = 0;
 };
 
-/// Least Kullback-Leibler divergence; see EntropyThreshold.
+/// Least Kullback-Leibler divergence; S. Migacz, 8-bit Inference with TensorRT, GTC 2017.
 class EntropyCalibrator : public BatchCalibrator {
  public:
   using BatchCalibrator::BatchCalibrator;
@@ -112,11 +108,11 @@ class MseCalibrator : public BatchCalibrator {
   std::string method() const override { return "mse"; }
 };
 
-/// The one of the others after which the net's outputs are closest to those in FLOAT, on a part of
-/// the images: up to 64 of them, spread over all, or a batch where that is larger. They are run
-/// through INT8 engines for the CPU, one for each method; of detections the share of boxes without
-/// a partner is compared. A net that cannot be an engine gets the thresholds of MseCalibrator, with
-/// a warning in the log.
+/// Tries the other methods and takes the one whose INT8 engine has outputs closest to those in
+/// FLOAT, on a sample of the images: up to 64, spread evenly, or a batch where that is larger. The
+/// engines are for the CPU; detections are compared by the share of boxes without a partner. A net
+/// that cannot be built as an engine gets the thresholds of MseCalibrator, with a warning in the
+/// log.
 class AutoCalibrator : public BatchCalibrator {
  public:
   using BatchCalibrator::BatchCalibrator;
@@ -132,12 +128,12 @@ class AutoCalibrator : public BatchCalibrator {
 };
 
 struct CalibrationOptions {
-  /// The smallest set in the publication has 125 images; fewer than this say little of the tails.
+  /// The smallest published set has 125 images; fewer than this say little about the tails.
   static constexpr int64_t kEnoughImages = 100;
 
-  /// Fewer are an Error; 0: fewer than kEnoughImages are warned of in the log.
+  /// Fewer are an Error; 0: the log warns of fewer than kEnoughImages.
   int64_t minimum_images = 0;
-  std::set<std::string> leave_out;  ///< blobs that get no entry: they stay float
+  std::set<std::string> leave_out;  ///< blobs without an entry: they stay float
   bool weight_scales = true;        ///< puts the weights' scales into the table
   /// Called after each batch with the number of batches and images so far.
   std::function<void(int64_t batches, int64_t images)> progress;
@@ -146,8 +142,8 @@ struct CalibrationOptions {
 };
 
 /// Runs the net on the calibrator's batches once and returns a threshold for each blob that may be
-/// quantized (see ActivationStatistics), or what the calibrator's cache holds. The log warns of
-/// few images and of noisy blobs (NoiseReport).
+/// quantized (what layers with an INT8 form write or read), or what the calibrator's cache holds.
+/// The log warns of few images and of noisy blobs.
 ///
 /// Throws Error: fewer images than options.minimum_images; a blob with NaN or infinities, a blob of
 /// zeros, a blob whose values are all the same (each named, with its layer); NaN among weights; a
@@ -157,27 +153,13 @@ struct CalibrationOptions {
 CalibrationTable Calibrate(Net<float>* net, Calibrator* calibrator,
                            const CalibrationOptions& options = CalibrationOptions());
 
-/// The parts of Calibrate, for programs that want several tables from one run. CollectStatistics
-/// runs the net; MakeCalibrationTable chooses thresholds.
-struct CalibrationData {
-  explicit CalibrationData(Net<float>* net) : statistics(net) {}
-  ActivationStatistics statistics;
-  int64_t images = 0;
-  /// What candidates are compared on; a null pointer for calibrators without.
-  std::shared_ptr<const inference::ImageSample> sample;
-};
-CalibrationData CollectCalibrationData(Net<float>* net, Calibrator* calibrator,
-                                       const CalibrationOptions& options = CalibrationOptions());
-CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibrator& calibrator,
-                                      const CalibrationOptions& options = CalibrationOptions());
-
 /// Blobs that an INT8 engine for the net may ask for and the table lacks.
 std::vector<std::string> MissingBlobs(const CalibrationTable& table, const Net<float>& net);
 
-/// The method that is taken where none is named.
+/// The default method.
 constexpr char kDefaultCalibrator[] = "auto";
-/// A calibrator by its method: auto, entropy, minmax, percentile or mse. Throws Error for another
-/// one.
+/// A calibrator by its method: auto, entropy, minmax, percentile or mse. Throws Error for an
+/// unknown one.
 std::unique_ptr<Calibrator> MakeCalibrator(const std::string& method,
                                            std::unique_ptr<InputBatches> batches,
                                            int64_t most_batches, double percent);

@@ -18,7 +18,7 @@
 
 namespace caffe::inference {
 
-/// An Eltwise that a convolution computes with integers alone while it writes.
+/// An Eltwise that an integer-only convolution computes while it writes.
 struct SumInfo {
   std::string name;
   AffineParameters before;  ///< of what the convolution makes
@@ -26,7 +26,7 @@ struct SumInfo {
   std::vector<kernels::Multiplier> multipliers;
 };
 
-/// What is known of a layer of an engine.
+/// Describes a layer of an engine.
 struct LayerInfo {
   std::string name, type;
   std::string implementation;     ///< "winograd", "layer", ...
@@ -38,7 +38,7 @@ struct LayerInfo {
   double microseconds = 0;        ///< as timed when the engine was built; 0: not timed
   std::vector<std::string> also;  ///< names of the layers that were fused into it
   AffineParameters affine;        ///< of the first top, where `integers`
-  /// Of each output of a layer with weights, where `integers`: what sums are multiplied by.
+  /// The multiplier of the sums of each output of a layer with weights, where `integers`.
   std::vector<kernels::Multiplier> multipliers;
   std::optional<SumInfo> sum;  ///< that was fused into it, where `integers`
 
@@ -61,11 +61,11 @@ class Engine {
   /// there are several.
   explicit Engine(std::vector<Graph> graphs, int tuned_threads = 0);
 
-  /// Reads a plan. The weights stay in the mapped file, which lives as long as something uses them.
-  /// Throws Error with the file for one that is missing, truncated, damaged, no plan, or built by
-  /// another version or for another instruction set.
+  /// Reads a plan. The weights stay in the mapped file, which is kept as long as they are in use.
+  /// Throws Error with the file for one that is missing, truncated, damaged or not a plan, or was
+  /// built by another version or for another instruction set.
   static std::shared_ptr<const Engine> Load(const std::string& file);
-  /// Writes the plan, aside and then renamed. Throws Error.
+  /// Writes the plan to a temporary file, which is then renamed. Throws Error.
   void Save(const std::string& file) const;
 
   const std::string& name() const { return graph()->name; }
@@ -74,33 +74,33 @@ class Engine {
   /// Names of inputs and outputs.
   std::vector<std::string> inputs() const { return Names(*graph(), graph()->inputs); }
   std::vector<std::string> outputs() const { return Names(*graph(), graph()->outputs); }
-  /// The threads with which layers were timed when it was built (BuilderConfig::threads); 0: they
-  /// were not, or on a GPU. Contexts may take another number, for which other ways of computing
-  /// layers may be faster.
+  /// The number of threads that layers were timed with
+  /// (BuilderConfig::threads); 0: not timed, or for a GPU. Contexts may
+  /// use another number, for which other implementations may be faster.
   int tuned_threads() const { return tuned_threads_; }
-  /// How images become the input; null: not known.
+  /// How images become the input; null if unknown.
   const ImagePreprocessing* preprocessing() const { return graph()->preprocessing.get(); }
-  /// Names of classes, by label; none: not known.
+  /// Names of classes, by label; empty if unknown.
   const std::vector<std::string>& class_names() const { return graph()->class_names; }
 
-  /// The ranges of shapes that it was built for, all inputs named in each; none: it was built for
-  /// the largest shapes only.
+  /// The ranges of shapes that it was built for, each with all inputs; empty: it was built for the
+  /// largest shapes only.
   std::vector<ShapeProfile> profiles() const;
   bool has_profiles() const { return !graphs_[0]->min_inputs.empty(); }
-  /// How many graphs there are: one for each profile, 1 without profiles.
+  /// The number of graphs: one for each profile, 1 without profiles.
   int num_graphs() const { return static_cast<int>(graphs_.size()); }
-  /// What is run in a profile; its values have the largest shapes. Throws Error for a number that
-  /// is none.
+  /// The graph of a profile; its values have the largest shapes. Throws Error for an unknown
+  /// profile.
   const std::shared_ptr<const Graph>& graph(int profile = 0) const;
 
-  /// How the bytes became numbers of which an output is made; nothing where floats computed it.
+  /// Scale and zero point of an output that was computed in integers; not set for floats.
   std::optional<AffineParameters> OutputAffine(const std::string& output) const;
 
-  /// Of a profile, in the order in which they run; layers of which nothing is left do not appear.
+  /// The layers of a profile, in the order of execution, without those optimized away.
   std::vector<LayerInfo> layers(int profile = 0) const;
   size_t weight_bytes() const;
-  /// What each context takes for activations and scratch, once it has run all profiles. Found out
-  /// by making one, once.
+  /// Memory of each context for activations and scratch, once it has run all profiles. The first
+  /// call makes a context to find out.
   size_t activation_bytes() const;
   /// Bindings and layers, as JSON.
   std::string ToJson() const;
@@ -119,14 +119,14 @@ class Engine {
   mutable size_t activation_bytes_ = 0;  // once measured
 };
 
-/// Is told what each layer took.
+/// Receives the time of each layer.
 class Profiler {
  public:
   virtual ~Profiler() = default;
   virtual void ReportLayerTime(const std::string& layer, double milliseconds) = 0;
 };
 
-/// When a run did what. On the CPU nothing is copied or enqueued: `inputs` and `enqueued` are
+/// Timestamps of a run. On the CPU nothing is copied or enqueued: `inputs` and `enqueued` are
 /// `begin`, `end` is `computed`.
 struct RunTimes {
   using Time = std::chrono::steady_clock::time_point;
@@ -137,18 +137,18 @@ struct RunTimes {
   Time end;       ///< outputs are in the host's memory
 };
 
-/// Sees every blob that a layer has made, as floats in Caffe's order, right after it; those of
-/// layers of which nothing is left (Engine::layers) too. Blobs inside a joined layer are nowhere.
+/// Sees every blob right after it was computed, as floats in Caffe's order, also those of layers
+/// that were optimized away (Engine::layers). Blobs inside a fused layer do not exist.
 using BlobObserver =
     std::function<void(const std::string& blob, const Shape& shape, const float* values)>;
 
-/// What one thread needs to run an engine: activations, layer objects, a batch. The weights are the
-/// engine's.
+/// What one thread needs to run an engine: activations, layer objects, a batch size. The weights
+/// belong to the engine.
 class ExecutionContext {
  public:
-  /// Starts at the largest shapes of the first profile. Its runs take `threads` threads, in
-  /// whatever thread they are asked for; 0: as many as the calling thread has now (Caffe::threads).
-  /// Throws Error naming a layer that cannot be made, and for less than 0 threads.
+  /// Starts at the largest shapes of the first profile. Its runs use `threads` threads, whichever
+  /// thread calls Run; 0: as many as the calling thread has now (Caffe::threads). Throws Error
+  /// naming a layer that cannot be made, and for less than 0 threads.
   explicit ExecutionContext(std::shared_ptr<const Engine> engine, int threads = 0);
   ~ExecutionContext();
   ExecutionContext(ExecutionContext&&) noexcept;
@@ -156,69 +156,69 @@ class ExecutionContext {
 
   /// Runs `batch` items from now on, 1 to max_batch(): axis 0 of the inputs, whose other extents
   /// stay as they are. Contents of inputs are lost. Throws Error for another number, or with the
-  /// layer that cannot take it; everything is as it was then.
+  /// layer that cannot take it; nothing has changed then.
   void SetBatch(int batch);
   int batch() const;
-  /// What a run takes.
+  /// The current batch size.
   int threads() const;
 
-  /// Another shape of an input, with no more elements than it was built for, nor any blob that
-  /// follows from it; for an engine with profiles, one that a profile has in its range. Contents of
-  /// inputs are lost. Throws Error with the layer that cannot take it, with the blob that does not
-  /// fit, or with the ranges that it is not in; everything is as it was then.
-  /// The name of the only input may be "".
+  /// Changes the shape of an input. Neither it nor any blob that depends on it may have more
+  /// elements than the engine was built for; with profiles, the shape has to be in the range of
+  /// one. Contents of inputs are lost. Throws Error with the layer that cannot take it, with the
+  /// blob that does not fit, or with the ranges of the profiles; nothing has changed then. The name
+  /// of the only input may be "".
   void SetInputShape(const std::string& name, const Shape& shape);
   /// The same for several inputs at once, by name; the others stay as they are.
   void SetInputShapes(const std::map<std::string, Shape>& shapes);
 
-  /// Runs one profile only from now on, starting at its largest shapes; a profile's memory is taken
-  /// when it is first run. Without this the first profile is taken that has the shapes in its
-  /// range. Contents of inputs are lost. Throws Error for a number that is none; everything is as
-  /// it was then.
+  /// Uses only this profile from now on, starting at its largest shapes;
+  /// its memory is allocated at its first run. By default the first profile
+  /// is used that has the shapes in its range. Contents of inputs are lost.
+  /// Throws Error for an unknown profile; nothing has changed then.
   void SetProfile(int profile);
-  /// The one that is run now.
+  /// The current profile.
   int profile() const;
 
-  /// Where to write an input's elements, in Caffe's order; they stay as they are until they are
-  /// written again. The place is the same as long as the context lives and stays in one profile.
-  /// Throws Error, listing the inputs, for another name.
+  /// Where to write an input's elements, in Caffe's order; a run does not change them. The pointer
+  /// is valid as long as the context lives and stays in one profile. Throws Error, listing the
+  /// inputs, for an unknown name.
   float* Input(const std::string& name);
   const Shape& InputShape(const std::string& name) const;
 
-  /// Computes the outputs. Throws Error with the layer where one fails.
+  /// Computes the outputs. Throws Error with the layer that failed.
   void Run();
-  /// Run on a thread of the context's own, after those enqueued before; the future rethrows what
-  /// Run throws. Until then the context is left alone: inputs are not written, outputs not read,
-  /// nothing is set. The destructor waits for all that was enqueued.
+  /// Enqueues a run on the context's own thread, after those enqueued before; the future rethrows
+  /// what Run throws. Until it is ready the caller must not write inputs, read outputs or change
+  /// the context. The destructor waits for all enqueued runs.
   std::future<void> Enqueue();
   /// The same; `done` is called on that thread, with null or what Run threw. It may read outputs,
   /// write inputs and enqueue the next run; it must not throw, nor destroy the context.
   void Enqueue(std::function<void(std::exception_ptr)> done);
 
-  /// Puts a run of an engine on a GPU on `stream`, of that GPU, behind what is there, and returns.
-  /// `places` has for each input and output, by its name, where its elements are in the GPU's
-  /// memory: FLOAT in Caffe's order, of the shapes that Run would have; addresses are multiples of
-  /// 16. They are left alone until the run is done. From the second run with the same places on it
-  /// is one CUDA graph. Several contexts may compute at the same time, each on a stream of its own;
-  /// runs of one context are one behind the other. Throws Error, naming it, for a binding that is
-  /// missing or not the engine's, or whose shape depends on the data; for an engine on the CPU; and
-  /// with the layer where one fails.
+  /// Enqueues a run on `stream`, a stream of the engine's GPU, and returns. `places`
+  /// has the address of each input and output, by name, in the GPU's memory: FLOAT
+  /// elements in Caffe's order, in the shapes that Run would have; addresses are
+  /// multiples of 16. The caller must not touch them until the run is done. From the
+  /// second run with the same addresses on it is one CUDA graph. Several contexts may
+  /// compute at the same time, each on its own stream; runs of one context are ordered.
+  /// Throws Error, naming it, for a binding that is missing or unknown, or whose shape
+  /// depends on the data; for an engine for the CPU; and with the layer that failed.
   void Enqueue(Stream& stream, const std::map<std::string, void*>& places);
 
-  /// From now on, while nothing is enqueued; null: nobody. They must outlive their use. What they
-  /// throw comes out of Run.
+  /// Set while nothing is enqueued; null: none. They must outlive their use. Run rethrows what they
+  /// throw.
   void SetProfiler(Profiler* profiler);
   void SetObserver(BlobObserver observer);
-  /// From now on, while nothing is enqueued, each Run writes there when it did what, for which it
-  /// waits between the steps on a GPU; null: none does. It must outlive its use. Without
-  /// `transfers` such a run on a GPU copies nothing: it computes on what lies where its inputs do,
-  /// and Output stays as it was. With a profiler or an observer all of a run counts as computing.
+  /// Each Run writes its timestamps there, for which it waits between the steps on a GPU; null: no
+  /// run does. Set while nothing is enqueued; it must outlive its use. Without `transfers` such a
+  /// run on a GPU copies nothing: it computes on what the inputs' device memory holds, and Output
+  /// stays as it was. With a profiler or an observer all of a run counts as computing.
   void SetRunTimes(RunTimes* times, bool transfers = true);
 
   /// An output's elements, valid until the next Run, SetBatch, SetInputShape or SetProfile. Throws
-  /// Error, listing the outputs, for another name.
+  /// Error, listing the outputs, for an unknown name.
   const float* Output(const std::string& name);
-  /// Where a shape depends on the data (detections), that of the last Run.
+  /// Where it depends on the data (detections), that of the last Run.
   const Shape& OutputShape(const std::string& name) const;
 
   const Engine& engine() const;

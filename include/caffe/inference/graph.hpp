@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 
 #include "caffe/element_type.hpp"
 #include "caffe/inference/image_preprocessing.hpp"
-#include "caffe/kernels/fixed_point.hpp"
+#include "caffe/multiplier.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/tensor.hpp"
@@ -20,7 +21,7 @@ namespace caffe::inference {
 /// The product of the extents; 1 for a scalar's empty shape.
 size_t CountOf(const Shape& shape);
 
-/// Elements that never change, shared by all copies: trained parameters, folded values.
+/// Immutable elements, shared by all copies: trained parameters, folded values.
 struct Constant {
   Shape shape;
   ElementType type = ElementType::FLOAT;
@@ -31,31 +32,31 @@ struct Constant {
   const float* floats() const;
   std::vector<float> ToVector() const { return {floats(), floats() + count()}; }
 
-  /// FLOAT elements of its own. Throws Error unless there are as many as `shape` says.
+  /// Owns FLOAT elements. Throws Error unless there are as many as `shape` says.
   static Constant Of(const Shape& shape, std::vector<float> values);
 };
 
-/// Where a value lies that has no memory of its own: within another one's. With equal counts it is
-/// that value's elements under another shape; else it is the base's indices [offset, offset + n) of
-/// `axis`, n following from the counts.
+/// A value without memory of its own, which is part of another one. With equal counts it has that
+/// value's elements in another shape; else it is the base's indices [offset, offset + n) of `axis`,
+/// where n follows from the counts.
 struct View {
   int base = -1;  ///< a value; -1: no view
   int axis = 0;
   int offset = 0;
 };
 
-/// What a node makes or the user gives. Each has one producer at most: where Caffe works in place
-/// the graph has two values.
+/// What a node computes or the user gives. Each has one producer at most: where Caffe works in
+/// place the graph has two values.
 struct Value {
   std::string name;  ///< the blob's; unique in the graph
   Shape shape;       ///< axis 0 is the largest batch that will be run, where it is a batch
   ElementType type = ElementType::FLOAT;
   AffineParameters affine;  ///< of INT8 and UINT8
   Layout::Kind layout = Layout::PLAIN;
-  /// Channels in a block, of CHANNELS_BLOCKED; of CHANNELS_LAST what they are filled up to a
-  /// multiple of.
+  /// CHANNELS_BLOCKED: channels in a block. CHANNELS_LAST:
+  /// channels are padded to a multiple of it.
   int block = 1;
-  /// What each channel (axis 1) has to be multiplied by to be what the net's blob is; none: it is.
+  /// Factors of channels (axis 1) that turn this value into the net's blob; empty: equal.
   std::vector<float> channel_scales;
   std::shared_ptr<const void> data;  ///< of a constant: CountOf(shape) elements of `type`
   View view;
@@ -64,21 +65,21 @@ struct Value {
   bool is_constant() const { return data != nullptr; }
 };
 
-/// A step after a node's own computation: `layer` applied to what the node has computed so far
-/// (its bottom 0) and, where it takes two bottoms, to `operand`. Layers that occur: Eltwise, and
-/// the activations that kernels can compute while they write (kernels::AsPostOp).
+/// A step after a node's own computation: `layer` applied to the result so far (its bottom 0) and,
+/// if it takes two bottoms, to `operand`. It is an Eltwise or an activation that kernels can
+/// compute while they write (kernels::AsPostOp).
 struct Epilogue {
   LayerParameter layer;
   std::vector<Constant> parameters;
   int operand = -1;  ///< a value; -1: none
-  std::string blob;  ///< the name that the step's bottom 0 had; not kept in plans
+  std::string blob;  ///< the former name of the step's bottom 0; not kept in plans
 };
 
-/// How a node computes with integers alone: its inputs and output 0 are 8-bit integers with the
-/// scales and zero points of their values, and its parameters those of kernels/integer_*.hpp.
+/// How a node computes in integer-only arithmetic: its inputs and output 0 are 8-bit integers with
+/// their values' scales and zero points; kernels/integer_*.hpp describes its parameters.
 struct IntegerArithmetic {
   kernels::Rounding rounding = kernels::Rounding::DOUBLE;
-  int32_t least = 0, most = 255;  ///< bytes that output 0 may be: ReLU, ReLU6 and Clip
+  int32_t least = 0, most = 255;  ///< bounds of output 0's bytes: ReLU, ReLU6 and Clip
   int32_t weight_zero_point = 0;  ///< of layers with weights; not 0: the weights are UINT8
 };
 
@@ -88,15 +89,15 @@ struct Node {
   std::vector<int> inputs, outputs;
   std::vector<Constant> parameters;
   std::vector<Epilogue> epilogue;  ///< of output 0, in this order
-  /// Names of the layers that became this one; none: it is the layer of its name. Not kept in
+  /// Names of the layers that were merged into it; empty: it is the layer of its name. Not kept in
   /// plans.
   std::vector<std::string> siblings;
-  /// Names of the BatchNorm, Scale, Bias and Power layers in its weights. Not kept in plans.
+  /// The BatchNorm, Scale, Bias and Power layers folded into its weights. Not kept in plans.
   std::vector<std::string> folded;
-  /// Nothing: the node computes with floats, or rescales sums of integers by floats.
+  /// Not set: the node computes in floats, or rescales sums of integers in floats.
   std::optional<IntegerArithmetic> integers;
 
-  // What the lowering has chosen (backends/); nothing before that.
+  // What the lowering has chosen (backends/); not set before.
   std::string implementation;             ///< NAME or NAME:VARIANT; "": the layer itself
   ElementType math = ElementType::FLOAT;  ///< FLOAT, FLOAT16, BFLOAT16 or INT8
   float microseconds = 0;                 ///< as measured; 0: not measured
@@ -109,20 +110,20 @@ struct Node {
   std::vector<int> Reads() const;
 };
 
-/// The type of a node that a backend puts in: its output is its input in another type or layout.
+/// The type of nodes that a backend inserts: the output is the input in another type or layout.
 constexpr char kReorder[] = "Reorder";
 
-/// What a net computes in the TEST phase: nodes in the order in which they run, on values that are
-/// named by their index. A copy shares the constants.
+/// What a net computes in the TEST phase: nodes in the order in which they run, on values, which
+/// are referred to by their index. A copy shares the constants.
 struct Graph {
   std::string name;
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<int> inputs, outputs;  ///< values
   size_t arena_bytes = 0;            ///< memory that the planned values need together
-  /// Where a range of shapes is to be run: shapes of the inputs, in their order, of the smallest
-  /// run and of the one that implementations are chosen for; the values have those of the largest.
-  /// None: passes may take the values' shapes for granted.
+  /// For a range of shapes: the shapes of the inputs, in order, of the smallest run and of the one
+  /// that implementations are chosen for; the values have those of the largest. Empty: the values'
+  /// shapes are fixed.
   std::vector<Shape> min_inputs, opt_inputs;
   /// The kind of device that it is lowered for: "cuda", or "" for the CPU or before.
   std::string target;
@@ -130,10 +131,10 @@ struct Graph {
   std::shared_ptr<const ImagePreprocessing> preprocessing;
   std::vector<std::string> class_names;  ///< by label; none: not known
 
-  /// Throws Error, naming node and value, unless names are unique, every index is one, nodes read
-  /// only what was given or made before, each value is made once, views lie within their bases,
-  /// planned values within the arena, the shapes of a range are in order, and images can become the
-  /// input as `preprocessing` says.
+  /// Throws Error, naming node and value, unless names are unique, indices are valid, nodes read
+  /// only inputs, constants and earlier outputs, each value has one producer, views lie within
+  /// their bases, planned values within the arena, the shapes of a range are in order, and images
+  /// can become the input as `preprocessing` says.
   void Validate() const;
 
   /// The value (node) of this name, -1 if there is none.
@@ -144,17 +145,17 @@ struct Graph {
   int AddValue(const std::string& value_name, const Shape& shape);
 };
 
-/// Bytes that a value takes as it lies: its type, and the zeros that fill up blocks of channels.
+/// Bytes of a value in its type and layout, padding of channels included.
 size_t BytesOf(const Value& value);
 
-/// Per value: the node that makes it, -1 for inputs and constants.
+/// Per value: the node that computes it, -1 for inputs and constants.
 std::vector<int> Producers(const Graph& graph);
 /// Per value: the nodes that read it, once for each time they do, in order.
 std::vector<std::vector<int>> Readers(const Graph& graph);
 
-/// Per value: its shape may depend on the data, as the number of detections does, so that memory
-/// cannot be planned for it: made by an operation that does not declare its tops' shapes, or from
-/// such values.
+/// Per value: true if its shape may depend on the data, as the number of detections does, so that
+/// memory cannot be planned for it: it is computed by an operation that does not declare its tops'
+/// shapes, or from such values.
 std::vector<bool> HaveDataDependentShapes(const Graph& graph);
 
 /// The batch: extent 0 of the first input; 0 without inputs. Inputs with the same extent 0 follow
@@ -176,11 +177,14 @@ Graph WithInputShapes(Graph graph, const std::vector<Shape>& shapes);
 /// layer, where one cannot take it. Plans of memory, views and a range are dropped.
 Graph WithBatch(Graph graph, int batch);
 
-/// A line for each input, constant, node and output: what a node computes, from what, and the
-/// shape, type and place of what it makes.
+/// A line for each input, constant, node and output: what a node computes and from what, and the
+/// shape, type and place of its outputs.
 std::string ToText(const Graph& graph);
 /// For Graphviz: nodes as boxes, values as arrows with their shapes.
 std::string ToDot(const Graph& graph);
+
+/// Called before the first pass with an empty name, and after each with its name.
+using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
 }  // namespace caffe::inference
 

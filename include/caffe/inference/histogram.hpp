@@ -7,21 +7,21 @@
 
 namespace caffe {
 
-/// How the magnitudes of a blob's values are distributed, with exact counts of what matters beside.
+/// A histogram of the magnitudes of a blob's values, with exact counts of special values.
 ///
-/// Values may arrive in any order and number: the histogram's range doubles, neighbouring bins
-/// being merged, when a larger value comes, so that one pass over the data is enough. Bins are a
-/// power of two wide. Therefore every value falls into its bin exactly, and the result depends on
-/// the values alone, not on their order, on batches or threads. Of the kBins bins more than half
-/// lie below the largest value: at least as many as the 2048 of the published recipe for entropy
-/// calibration, which has to know the largest value before it begins.
+/// Values may arrive in any order and number: when one exceeds the range, the range doubles and
+/// neighbouring bins are merged, so that one pass over the data is enough. Bins are a power of two
+/// wide. So every value falls into its bin exactly, and the result depends on the values alone, not
+/// on their order, batches or threads. Of the kBins bins more than half lie below the largest
+/// value: at least as many as the 2048 of the published recipe for entropy calibration, which has
+/// to know the largest value before it begins.
 class Histogram {
  public:
   static constexpr int kBins = 4096;
 
   /// Counts `count` values, on all cores.
   void Add(const float* values, size_t count);
-  /// Counts what another histogram has counted, as if its values had been added here.
+  /// Adds another histogram's counts, as if its values had been added here.
   void Merge(const Histogram& other);
 
   /// Values seen, and those of them that are exactly 0, below 0, infinite, not a number.
@@ -33,20 +33,20 @@ class Histogram {
   /// Finite values that are not 0: what is in the bins.
   int64_t nonzeros() const { return count_ - zeros_ - infinite_ - not_a_number_; }
 
-  /// The least and the largest finite value, and the largest magnitude; 0 if there is none.
+  /// The smallest and the largest finite value, and the largest magnitude; 0 if there is none.
   float minimum() const { return minimum_; }
   float maximum() const { return maximum_; }
   float largest() const;
   /// No value is below 0: an unsigned integer can represent the blob.
   bool IsNonNegative() const { return negatives_ == 0; }
-  /// All finite values are the same one (or there is none).
+  /// All finite values are equal (or there is none).
   bool IsConstant() const { return minimum_ == maximum_; }
 
   /// Bin i counts the finite values, without zeros, with i * width() <= |x| < (i + 1) * width().
-  /// Empty as long as there are none.
+  /// Empty before the first one.
   const std::vector<int64_t>& bins() const { return bins_; }
   double width() const;
-  /// Bins up to that of the largest magnitude; those behind it are empty.
+  /// Bins up to that of the largest magnitude; those after it are empty.
   int used_bins() const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace caffe::inference {
 
-/// What a build found that could compute a layer, and why the rest could not.
+/// The implementations that a build considered for a layer, and why others were rejected.
 struct LayerCandidates {
   struct Possible {
     std::string implementation;  ///< NAME or NAME:VARIANT
@@ -16,9 +16,9 @@ struct LayerCandidates {
     std::string input, output;  ///< how input 0 and output 0 lie: "FLOAT", "INT8 blocked", ...
     double microseconds = 0;    ///< 0: not timed, there is no other
     bool is_chosen = false;
-    std::string note;  ///< why it was not considered further; mostly nothing
+    std::string note;  ///< why it was rejected; empty for most
   };
-  /// An implementation without candidates, or ways of its own that are none.
+  /// An implementation without candidates, or with variants that were rejected.
   struct Rejected {
     std::string implementation;
     std::string reason;

@@ -7,11 +7,11 @@
 
 namespace caffe {
 
-/// Two numbers that say whether a net is still the one that something was made for.
+/// Two hashes that tell whether a net is still the one that a table was made for.
 struct NetFingerprint {
-  /// Of the layers: names, types, connections and the fields that decide what they compute. What
-  /// differs between a net as it is trained and as it is deployed does not count: layers that make
-  /// data, losses, Softmax, Accuracy, identities of the TEST phase, fillers, learning rates, types,
+  /// Of the layers: names, types, connections and the fields that decide what they compute.
+  /// Differences between the trained and the deployed net do not count: layers that make data,
+  /// losses, Softmax, Accuracy, identities of the TEST phase, fillers, learning rates, types,
   /// engines, the batch size.
   uint64_t net = 0;
   /// Of the parameters of those layers, as floats.

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "caffe/kernels/fixed_point.hpp"
+#include "caffe/multiplier.hpp"
 
 namespace caffe::inference {
 
@@ -18,31 +18,31 @@ enum class QuantizationScheme {
          ///< scale and zero point for a tensor; no weight is 0
 };
 
-/// What an INT8 engine computes with between the integers.
+/// The arithmetic of an INT8 engine.
 enum class Arithmetic {
-  FLOAT,        ///< sums of products are integers, all else floats
-  INTEGER,      ///< integers alone; layers that integers cannot hold stay float, and are named
+  FLOAT,        ///< sums of products are integers, everything else floats
+  INTEGER,      ///< integer-only; layers that have no integer form stay float and are reported
   INTEGER_ONLY  ///< such a layer is an Error
 };
 
-/// What a net was trained to be rounded to (quantized_training).
+/// The numbers of integers that a net was trained for (quantized_training).
 struct TrainedNumbers {
   QuantizationScheme scheme = QuantizationScheme::AFFINE;
   int weight_bits = 8, activation_bits = 8;
 };
 
-/// The numbers of an INT8 engine. What is not given is what the net's prototxt says, else the
-/// default.
+/// The quantization of an INT8 engine. Fields that are not set are those of the net's prototxt,
+/// else the defaults.
 struct Quantization {
-  /// Default: what the net was trained for, else SYMMETRIC.
+  /// Default: the scheme that the net was trained for, else SYMMETRIC.
   std::optional<QuantizationScheme> scheme;
-  /// Default: INTEGER of a net that was trained for it, else FLOAT.
+  /// Default: INTEGER for a net that was trained for it, else FLOAT.
   std::optional<Arithmetic> arithmetic;
   std::optional<kernels::Rounding> rounding;  ///< of INTEGER and INTEGER_ONLY; default: DOUBLE
 
-  /// A net that was trained for integers is built as though it had not been: calibrated.
+  /// Ignores that a net was trained for integers: it is calibrated.
   bool ignore_training = false;
-  /// Nothing: it was not trained for them, or that is ignored. Set by the builder.
+  /// Set by the builder; not set: it was not trained for integers, or that is ignored.
   std::optional<TrainedNumbers> training;
 
   QuantizationScheme SchemeOrDefault() const {
@@ -60,7 +60,7 @@ struct Quantization {
 const char* Name(QuantizationScheme scheme);
 const char* Name(Arithmetic arithmetic);
 const char* Name(kernels::Rounding rounding);
-/// The one of that name. Throws Error that lists the names.
+/// Parses a name. Throws Error that lists the names.
 QuantizationScheme ParseQuantizationScheme(const std::string& name);
 Arithmetic ParseArithmetic(const std::string& name);
 kernels::Rounding ParseRounding(const std::string& name);

@@ -9,32 +9,32 @@
 
 namespace caffe::inference {
 
-// What engines' outputs say: classes and boxes.
+// Engines' outputs as classes and boxes.
 
 struct Ranked {
   int index;  ///< the class
   float score;
 };
-/// The `k` largest of the scores (all if there are fewer), the largest first; of equal ones the one
-/// with the lower index. NaN comes last.
+/// The `k` largest scores (all if there are fewer), in descending order, equal ones by index. NaN
+/// comes last.
 std::vector<Ranked> TopOf(const float* scores, size_t count, int k);
 
 struct Detection {
   int item;   ///< of the batch
-  int label;  ///< -1 in the row that says that there is nothing
+  int label;  ///< -1 in the row that stands for no detections
   float score;
   float xmin, ymin, xmax, ymax;  ///< 0 to 1 in SSD's nets
 };
-/// Rows of (1, 1, N, 7) whose score is `least_score` or more, without those that say that there is
-/// nothing.
+/// Rows of (1, 1, N, 7) whose score is `least_score` or more, without those that stand for no
+/// detections.
 std::vector<Detection> DetectionsOf(const NamedTensor& output, float least_score);
 
-/// The area that two boxes have in common over what they cover together, 0 to 1.
+/// Intersection over union, 0 to 1.
 double Overlap(const Detection& a, const Detection& b);
 
-/// The share of boxes, of both sides together, that have no partner on the other side: one of the
-/// same item and label which overlaps by 0.9 or more and whose score is within 0.02. Boxes with a
-/// score below `least_score` are not looked at, but may be partners. 0 if there are no boxes.
+/// The share of boxes, of both sides together, without a partner on the other side: one of the same
+/// item and label which overlaps by 0.9 or more and whose score is within 0.02. Boxes with a score
+/// below `least_score` are not counted, but may be partners. 0 if there are no boxes.
 double UnmatchedShare(const NamedTensor& expected, const NamedTensor& actual,
                       float least_score = 0.3f);
 
@@ -47,13 +47,13 @@ class ClassNames {
   /// By label.
   explicit ClassNames(std::vector<std::string> names)
       : source_("the list of names"), names_(std::move(names)) {}
-  /// Those that an engine knows; none if it knows none.
+  /// Those of an engine; empty if it has none.
   explicit ClassNames(const Engine& engine) : source_("the plan"), names_(engine.class_names()) {}
 
   /// By label.
   const std::vector<std::string>& names() const { return names_; }
   bool empty() const { return names_.empty(); }
-  /// "" where none is known.
+  /// "" if unknown.
   std::string Of(int label) const;
   /// Throws Error, naming the file (or the plan) and the output, if there are fewer than classes.
   void RequireFor(const std::string& output, int classes) const;
@@ -70,8 +70,8 @@ struct ResultOptions {
   float least_score = 0.5f;  ///< of boxes
 };
 
-/// Of one item (row) of a batch: the values of an output that belong to it. Detections are those of
-/// the item, and their item is 0.
+/// The values of an output that belong to one item of a batch. Of detections, those of the item,
+/// with item 0.
 NamedTensor ItemOf(const Engine& engine, const std::string& output, const NamedTensor& batch,
                    int item);
 
@@ -90,7 +90,7 @@ class Results {
   Results(std::shared_ptr<const Engine> engine, ClassNames names, const ResultOptions& options);
   ~Results();
 
-  /// Items of the batch by name; further ones in `outputs` only filled it up.
+  /// The batch's items, by name; further ones in `outputs` are padding.
   void Add(const std::vector<std::string>& items, const Tensors& outputs);
 
   std::string Text() const;

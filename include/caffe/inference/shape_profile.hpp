@@ -16,8 +16,8 @@ namespace caffe::inference {
 ///     profile.opt["data"] = {1, 3, 300, 300};
 ///     profile.max["data"] = {4, 3, 512, 512};
 ///
-/// What is left out follows: `opt` is `max`, `max` is `opt`, `min` is `opt`; an input that is in
-/// none of the three keeps the net's shape. The name of a net's only input may be "".
+/// Defaults: `opt` is `max`, `max` is `opt`, `min` is `opt`; an input that is in none of the three
+/// keeps the net's shape. The name of a net's only input may be "".
 struct ShapeProfile {
   std::map<std::string, Shape> min, opt, max;
 };

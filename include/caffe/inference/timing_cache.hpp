@@ -8,22 +8,22 @@
 
 namespace caffe::inference {
 
-/// What ways of computing a layer took on a machine. With it the next build needs no timing, and
-/// chooses the same. A key names the implementation, types, layouts and shapes; times of another
-/// processor, number of threads or version of the library are of no use: their keys differ.
+/// Measured times of implementations. With it the next build needs no timing and makes the same
+/// choices. A key names the implementation, types, layouts and shapes, the processor, the number of
+/// threads and the version of the library, so that other times are not used.
 ///
 /// The file is text: a line "cortado timing cache 1", then lines "MICROSECONDS KEY".
 class TimingCache {
  public:
   TimingCache() = default;
-  /// The times in a file; none if there is no such file. Throws Error with file and line.
+  /// Reads a file; empty if it does not exist. Throws Error with file and line.
   explicit TimingCache(const std::string& file);
 
   std::optional<double> Find(const std::string& key) const;
-  /// Throws Error unless the key is one line and the time a number that is not negative.
+  /// Throws Error unless the key is one line and the time is not negative.
   void Set(const std::string& key, double microseconds);
   size_t size() const;
-  /// Writes all that is known, aside and then renamed. Throws Error.
+  /// Writes a temporary file, which is then renamed. Throws Error.
   void Write(const std::string& file) const;
 
  private:

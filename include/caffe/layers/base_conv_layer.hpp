@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "caffe/engine.hpp"
-#include "caffe/kernels/convolution.hpp"
-#include "caffe/kernels/cuda/convolution.hpp"
 #include "caffe/layer.hpp"
 
 // Programs take it from here, as from Caffe's header.
 #include "caffe/util/im2col.hpp"
 
 namespace caffe {
+
+namespace cuda {
+struct ConvolutionOptions;
+}
 
 /// kernel_size, stride, pad and dilation of `param` as one value per spatial axis; checked.
 struct ConvolutionGeometry {
@@ -35,6 +37,7 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   int MinBottomBlobs() const override { return 1; }
   int MinTopBlobs() const override { return 1; }
   bool EqualNumBottomTopBlobs() const override { return true; }
+  const char* forward_engine() const override;
 
  protected:
   // Products for one image in Dtype, under the names that subclasses written for Caffe call. The
@@ -61,11 +64,13 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   /// Sets output_shape_: the extents of the top's spatial axes.
   virtual void compute_output_shape() = 0;
 
-  /// Adds the gradient of the bias, whose elements are of type D at the top, to its diff.
-  template <typename D>
-  void BiasGradient(const Blob<Dtype>& top);
+  struct Products;
+  /// The tops; `fused`: and what the fused followers compute.
+  void ForwardAll(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top, bool fused);
+  void BackwardAll(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                   const vector<Blob<Dtype>*>& bottom);
 #ifndef CPU_ONLY
-  /// The same on the device, of a gradient in `layout`.
+  /// Adds the gradient of the bias on the device, of a gradient of type D in `layout` at the top.
   template <typename D>
   void BiasGradientGpu(const Blob<Dtype>& top, const Layout& layout);
   /// The tops on the device, in type T of data.
@@ -83,11 +88,6 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   template <typename T>
   const T* GpuWeights(bool channels_last);
 #endif
-
-  /// True if `engine` asks for the plain loops of the definition.
-  bool reference_engine() const;
-  /// True if engine ONEDNN is asked for, or is the default, and could compute the forward pass.
-  bool UsesOneDnn() const;
 
   Blob<int> kernel_shape_, stride_, pad_, dilation_;  // one value per spatial axis
   Blob<int> conv_input_shape_;                        // channels, spatial extents of the product
@@ -109,21 +109,18 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   bool is_1x1_ = false;
   bool force_nd_im2col_ = false;
 
-  /// One value per axis of shape_.
-  ConvolutionGeometry geometry() const {
-    return {shape_.kernel, shape_.stride, shape_.pad, shape_.dilation};
-  }
+  const ConvolutionGeometry& geometry() const { return geometry_; }
   /// Extents of the bottom's spatial axes.
   vector<int> input_extents() const {
     return vector<int>(bottom_shape_->begin() + channel_axis_ + 1, bottom_shape_->end());
   }
 
   const Engine engine_ = ReadEngine(this->layer_param_);
-  /// The product's sizes, seen from the side of Convolution; one spatial axis at least.
-  kernels::ConvolutionShape shape_;
+  std::shared_ptr<Products> products_;  // made by LayerSetUp
 
-#ifndef CPU_ONLY
  private:
+  ConvolutionGeometry geometry_;
+#ifndef CPU_ONLY
   std::shared_ptr<cuda::ConvolutionOptions> gpu_options_;  // null until they are asked for
 #endif
 };

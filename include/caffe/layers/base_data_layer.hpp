@@ -12,9 +12,10 @@
 #include "caffe/internal_thread.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/util/blocking_queue.hpp"
-#include "caffe/util/thread_team.hpp"
 
 namespace caffe {
+
+class ThreadTeam;
 
 /// What layers that make data have in common: a DataTransformer, and labels if there is a second
 /// top. A subclass implements DataLayerSetUp and shapes the tops there.
@@ -109,7 +110,7 @@ class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThr
   void Release(Batch<Dtype>* batch);
 
   std::string consumed_;  // the source's state behind the batch that the net took last
-  std::unique_ptr<ThreadTeam> team_;
+  std::shared_ptr<ThreadTeam> team_;
 };
 
 }  // namespace caffe

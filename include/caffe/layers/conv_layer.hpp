@@ -1,16 +1,11 @@
 #ifndef CAFFE_CONV_LAYER_HPP_
 #define CAFFE_CONV_LAYER_HPP_
 
-#include <memory>
 #include <vector>
 
 #include "caffe/layers/base_conv_layer.hpp"
 
 namespace caffe {
-
-namespace onednn {
-class LinearMap;
-}
 
 /// y[n, o, p] = bias[o] + sum over c, k of w[o, c, k] x[n, c, stride p - pad + dilation k], in
 /// `group` independent parts of channels and outputs; any number of spatial axes.
@@ -26,10 +21,8 @@ class LinearMap;
 template <typename Dtype>
 class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
  public:
-  explicit ConvolutionLayer(const LayerParameter& param);
-  ~ConvolutionLayer() override;
+  explicit ConvolutionLayer(const LayerParameter& param) : BaseConvolutionLayer<Dtype>(param) {}
   const char* type() const override { return "Convolution"; }
-  const char* forward_engine() const override;
   int FuseFollowers(const vector<Layer<Dtype>*>& followers) override;
 
  protected:
@@ -44,29 +37,6 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
 #endif
   bool reverse_dimensions() override { return false; }
   void compute_output_shape() override;
-
- private:
-  struct OneDnn;
-  bool UsesPackedKernels() const;
-  void Run(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top, bool fused);
-  bool ForwardPacked(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
-                     bool fused);
-  bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
-                     bool fused);
-  onednn::LinearMap* TrainingMap(int* images);
-  bool BackwardOneDnn(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                      const vector<Blob<Dtype>*>& bottom);
-  struct Primitive;
-  int ImagesAtATime() const;
-  void PackWeights(const Pointwise& pointwise, Primitive* own);
-  void ForwardWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
-                      int images, const float* weights, const float* bias,
-                      onednn::LinearMap* convolution);
-  bool TrainWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
-  template <typename T, typename D>
-  void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
-
-  std::unique_ptr<OneDnn> onednn_;
 };
 
 /// Extents of the spatial axes of a convolution's top for those of its bottom; throws Error if the

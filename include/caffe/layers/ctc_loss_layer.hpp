@@ -3,10 +3,13 @@
 
 #include <vector>
 
-#include "caffe/kernels/cuda/ctc.hpp"
 #include "caffe/layers/loss_layer.hpp"
 
 namespace caffe {
+
+namespace cuda {
+struct CtcTargets;
+}
 
 /// Connectionist temporal classification (Graves et al. 2006): the mean over sequences of
 /// -log p(labels), for labels that are not aligned with the steps (kernels/ctc.hpp).

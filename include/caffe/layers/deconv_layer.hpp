@@ -1,15 +1,11 @@
 #ifndef CAFFE_DECONV_LAYER_HPP_
 #define CAFFE_DECONV_LAYER_HPP_
 
-#include <memory>
 #include <vector>
 
 #include "caffe/layers/base_conv_layer.hpp"
 
 namespace caffe {
-
-template <typename Dtype>
-class LinearMapRunner;
 
 /// The transpose of Convolution: each input value is multiplied by the kernel and added to the
 /// output where Convolution would have read it; then the bias is added. Forward is the gradient of
@@ -24,9 +20,6 @@ class DeconvolutionLayer : public BaseConvolutionLayer<Dtype> {
  public:
   explicit DeconvolutionLayer(const LayerParameter& param) : BaseConvolutionLayer<Dtype>(param) {}
   const char* type() const override { return "Deconvolution"; }
-  const char* forward_engine() const override {
-    return EngineName(by_onednn_, this->reference_engine());
-  }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
@@ -39,14 +32,6 @@ class DeconvolutionLayer : public BaseConvolutionLayer<Dtype> {
 #endif
   bool reverse_dimensions() override { return true; }
   void compute_output_shape() override;
-
- private:
-  template <typename T, typename D>
-  void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
-  bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
-
-  std::shared_ptr<LinearMapRunner<Dtype>> onednn_;
-  bool by_onednn_ = false;  // the latest forward pass
 };
 
 }  // namespace caffe

@@ -3,10 +3,13 @@
 
 #include <vector>
 
-#include "caffe/kernels/cuda/losses.hpp"
 #include "caffe/layers/loss_layer.hpp"
 
 namespace caffe {
+
+namespace cuda {
+struct Penalty;
+}
 
 /// What EuclideanLoss, L1Loss and SmoothL1Loss have in common: predictions a (bottom 0) and
 /// targets b (bottom 1) of the same count per item,

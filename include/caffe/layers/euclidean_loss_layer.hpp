@@ -18,7 +18,7 @@ class EuclideanLossLayer : public DifferenceLossLayer<Dtype> {
   double Penalty(size_t n, const Dtype* d, const Dtype* weights) const override;
   void Slope(size_t n, const Dtype* d, Dtype* slope) const override;
 #ifndef CPU_ONLY
-  cuda::Penalty gpu_penalty() const override { return {cuda::Penalty::SQUARE}; }
+  cuda::Penalty gpu_penalty() const override;
 #endif
 };
 

@@ -1,12 +1,16 @@
 #ifndef CAFFE_IM2COL_LAYER_HPP_
 #define CAFFE_IM2COL_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
-#include "caffe/kernels/convolution.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+namespace kernels {
+struct ConvolutionShape;
+}
 
 /// What a convolution multiplies its weights with: for each channel and kernel position the input
 /// value that meets it there, 0 in the padding. Reads kernel_size, stride, pad, dilation and axis
@@ -33,7 +37,7 @@ class Im2colLayer : public Layer<Dtype> {
 
  private:
   size_t num_ = 0;
-  kernels::ConvolutionShape shape_;
+  std::shared_ptr<const kernels::ConvolutionShape> shape_;
 };
 
 }  // namespace caffe

@@ -9,12 +9,9 @@
 
 namespace caffe {
 
-template <typename Dtype>
-class FusedFollowers;
-template <typename Dtype>
-class LinearMapRunner;
-template <typename Dtype>
-class PackedInnerProductRunner;
+namespace algorithms {
+struct InnerProductProblem;
+}
 
 /// y = x W^T + b, a fully connected layer.
 ///
@@ -27,9 +24,7 @@ class InnerProductLayer : public Layer<Dtype> {
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "InnerProduct"; }
-  const char* forward_engine() const override {
-    return EngineName(by_onednn_, engine_ == Engine::REFERENCE);
-  }
+  const char* forward_engine() const override;
   /// Activations, for FLOAT16 in the TEST phase.
   int FuseFollowers(const vector<Layer<Dtype>*>& followers) override;
   int ExactNumBottomBlobs() const override { return 1; }
@@ -53,18 +48,12 @@ class InnerProductLayer : public Layer<Dtype> {
   bool transpose_ = false;
 
  private:
-  bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
-  bool UsesPackedWeights() const;
-  void Run(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top, bool fused);
-  bool ForwardPacked(const Blob<Dtype>& bottom, Blob<Dtype>* top, bool fused);
-  void ForwardReference(const Blob<Dtype>& bottom, Blob<Dtype>* top);
-  void BackwardReference(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
+  struct Products;
+  algorithms::InnerProductProblem ProblemFor(const Blob<Dtype>& bottom) const;
+  void ForwardAll(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top, bool fused);
 
   const Engine engine_ = ReadEngine(this->layer_param_);
-  std::shared_ptr<LinearMapRunner<Dtype>> onednn_;
-  std::shared_ptr<PackedInnerProductRunner<Dtype>> packed_;
-  std::shared_ptr<FusedFollowers<Dtype>> followers_;
-  bool by_onednn_ = false;  // the latest forward pass
+  std::shared_ptr<Products> products_;  // made by LayerSetUp
 };
 
 }  // namespace caffe

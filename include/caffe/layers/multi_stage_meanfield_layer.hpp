@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "caffe/kernels/permutohedral_lattice.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
@@ -21,7 +20,7 @@ namespace caffe {
 /// spatial and bilateral are Gaussian filters, normalized for each pixel: the first by distance in
 /// the image (standard deviation theta_gamma, in pixels), the second by distance (theta_alpha) and
 /// color (theta_beta, in units of the image's values). Both are approximations
-/// (caffe/kernels/permutohedral_lattice.hpp).
+/// on a permutohedral lattice.
 ///
 /// Bottoms: unary scores (N, C, H, W); scores to begin with, of the same shape, usually the unary
 /// ones; images (N, channels, H, W). Top: scores (N, C, H, W). Parameters, each (1, 1, C, C):
@@ -49,19 +48,7 @@ class MultiStageMeanfieldLayer : public Layer<Dtype> {
  private:
   using Values = std::vector<Dtype>;  // (C, pixels)
 
-  /// A Gaussian filter whose weights of each pixel add up to 1.
-  class Filter {
-   public:
-    /// `features`: for each pixel, `dimensions` of them.
-    Filter(int dimensions, size_t pixels, const std::vector<double>& features);
-    void Forward(size_t channels, const Dtype* x, Dtype* y) const;
-    /// The gradient of x for that of y.
-    void Backward(size_t channels, const Dtype* dy, Dtype* dx) const;
-
-   private:
-    kernels::PermutohedralLattice lattice_;
-    std::vector<Dtype> norm_;  // by which each pixel's sum is multiplied
-  };
+  class Filter;
 
   Filter BilateralFilter(const Dtype* image, int channels) const;
   /// The sum of both filters' results, each times its parameter; keeps them if asked to.
@@ -74,7 +61,7 @@ class MultiStageMeanfieldLayer : public Layer<Dtype> {
 
   int classes_ = 0, height_ = 0, width_ = 0;
   size_t pixels_ = 0;
-  std::unique_ptr<Filter> spatial_;  // of images of this height and width
+  std::shared_ptr<const Filter> spatial_;  // of images of this height and width
 };
 
 }  // namespace caffe

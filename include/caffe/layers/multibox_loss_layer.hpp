@@ -1,12 +1,18 @@
 #ifndef CAFFE_MULTIBOX_LOSS_LAYER_HPP_
 #define CAFFE_MULTIBOX_LOSS_LAYER_HPP_
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "caffe/layers/loss_layer.hpp"
-#include "caffe/util/multibox.hpp"
 
 namespace caffe {
+
+struct Box;
+struct BoxCode;
+struct Matches;
+struct TrueBox;
 
 /// The loss of an SSD detector (Liu et al., "SSD: Single Shot MultiBox Detector", section 2.2):
 /// (loc_weight * location loss + confidence loss) / normalizer, each if propagate_down lets it.
@@ -17,10 +23,10 @@ namespace caffe {
 /// Wen, Bian, Lei and Li 2018), also the first stage's probabilities (N, priors * 2) of background
 /// and object and its locations (N, priors * 4): these move the priors first, and negatives whose
 /// probability of an object is below objectness_score are too easy to be mined. Top: the loss.
-/// Priors are matched to true boxes (caffe/util/box.hpp: Match). The location loss is that of the
-/// matched ones against their encoded true boxes; the confidence loss, of the matched ones and, as
-/// background, of the negatives that mining chose, or of all priors with mining_type NONE: softmax
-/// or, with LOGISTIC, one sigmoid a class.
+/// Priors are matched to true boxes by overlap. The location loss is that of the matched ones
+/// against their encoded true boxes; the confidence loss, of the matched ones and, as background,
+/// of the negatives that mining chose, or of all priors with mining_type NONE: softmax or, with
+/// LOGISTIC, one sigmoid a class.
 ///
 /// MAX_NEGATIVE takes the neg_pos_ratio times as many negatives that lose most, HARD_EXAMPLE the
 /// sample_size of all priors, positive or negative; both with nms_param only those that do not
@@ -50,33 +56,13 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
   int num_classes_ = 0, num_loc_classes_ = 0, num_priors_ = 0;
 
  private:
-  /// A location that is compared with a true box.
-  struct Positive {
-    int prior, loc_class, label;
-    LocationTarget to;
-  };
-  /// A row of scores that is compared with a label; -1: none of them.
-  struct Scored {
-    int prior, label;
-  };
-  /// What counts of one item.
-  struct Assignment {
-    vector<Positive> positives;
-    vector<Scored> scored;
-  };
-  /// One item's part of the bottoms.
-  struct Item {
-    const Dtype* locations;
-    const Dtype* scores;
-    const Dtype* log_sums;  // log of the sum of exp of each prior's scores
-    vector<TrueBox> truths;
-    vector<Prior> priors;
-    vector<bool> easy;  // priors that a first stage thinks to be background; empty: none
-  };
+  struct Positive;
+  struct Assignment;
+  struct Item;
 
   bool mining() const { return param().mining_type() != MultiBoxLossParameter_MiningType_NONE; }
   const MultiBoxLossParameter& param() const { return this->layer_param_.multibox_loss_param(); }
-  BoxCode code() const { return {param().code_type(), param().encode_variance_in_target()}; }
+  BoxCode code() const;
   bool Counts(int bottom) const;
   Dtype Normalizer() const;
 
@@ -84,7 +70,7 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
   void ReadPriorsOf(const vector<Blob<Dtype>*>& bottom, int i, Item* item) const;
   const Dtype* LocationOf(const Item& item, int prior, int loc_class) const;
   Box Decoded(const Item& item, int prior, int loc_class) const;
-  PredictedBox PredictionsOf(const Item& item) const;
+  std::function<Box(int prior, int loc_class)> PredictionsOf(const Item& item) const;
   Assignment Assign(const Item& item) const;
   Positive MakePositive(const Item& item, int prior, int loc_class, const TrueBox& truth) const;
   vector<bool> Mine(const Item& item, const Matches& matches,
@@ -94,7 +80,8 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
   void LocationGradient(Dtype weight, const vector<Blob<Dtype>*>& bottom) const;
   void ConfidenceGradient(Dtype weight, const vector<Blob<Dtype>*>& bottom) const;
 
-  vector<Assignment> assignments_;  // of each item, for the backward pass
+  /// Of each item, for the backward pass.
+  std::shared_ptr<const vector<Assignment>> assignments_;
   vector<Dtype> log_sums_;
 };
 

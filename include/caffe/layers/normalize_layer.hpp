@@ -1,12 +1,16 @@
 #ifndef CAFFE_NORMALIZE_LAYER_HPP_
 #define CAFFE_NORMALIZE_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
-#include "caffe/kernels/normalize.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+namespace kernels {
+struct NormShape;
+}
 
 /// y = scale * x / sqrt(sum of x^2 + eps), for bottoms (N, C, ...). The sum goes over the channels
 /// at each place, or over the whole image with across_spatial. The scale is a parameter, one number
@@ -42,7 +46,7 @@ class NormalizeLayer : public Layer<Dtype> {
   vector<double> Scales() const;  // one a channel
 
   bool has_scale_ = true;
-  kernels::NormShape shape_;
+  std::shared_ptr<kernels::NormShape> shape_;
 };
 
 }  // namespace caffe

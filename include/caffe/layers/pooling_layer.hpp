@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "caffe/engine.hpp"
-#include "caffe/kernels/pooling.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+namespace kernels {
+struct PoolingShape;
+}
 
 namespace onednn {
 class Pooling;
@@ -63,7 +66,7 @@ class PoolingLayer : public Layer<Dtype> {
   void FindMask(const Blob<Dtype>& bottom);
   void ForgetMask();
 
-  kernels::PoolingShape shape_;
+  std::shared_ptr<const kernels::PoolingShape> shape_;
   // Which element of each window was taken, for the backward pass (kernels/pooling.hpp); one of the
   // two is used. Empty in TEST.
   vector<uint8_t> byte_mask_;

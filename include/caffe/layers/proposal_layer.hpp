@@ -1,12 +1,15 @@
 #ifndef CAFFE_PROPOSAL_LAYER_HPP_
 #define CAFFE_PROPOSAL_LAYER_HPP_
 
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "caffe/layer.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/layers/region_layer.hpp"
 
 namespace caffe {
+
+struct Box;
 
 /// The regions that a region proposal network finds (Ren et al., "Faster R-CNN", section 3; the
 /// layer is PVANET's).
@@ -19,21 +22,18 @@ namespace caffe {
 /// best those are kept that overlap no better one by more than nms_thresh, post_nms_topn at most.
 /// Gradients are 0.
 template <typename Dtype>
-class ProposalLayer : public Layer<Dtype> {
+class ProposalLayer : public RegionLayer<Dtype> {
  public:
-  explicit ProposalLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit ProposalLayer(const LayerParameter& param) : RegionLayer<Dtype>(param, "Proposal") {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Proposal"; }
   int ExactNumBottomBlobs() const override { return 3; }
   int MinTopBlobs() const override { return 1; }
   int MaxTopBlobs() const override { return 2; }
-  bool AllowForceBackward(const int /*bottom_index*/) const override { return false; }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 
  private:
   struct Image {
@@ -41,9 +41,9 @@ class ProposalLayer : public Layer<Dtype> {
   };
   Image ImageOf(const Blob<Dtype>& images, int item) const;
   void Propose(const Dtype* scores, const Dtype* codes, int height, int width, const Image& image,
-               vector<Box>* boxes, vector<ScoredIndex>* scored) const;
+               vector<Box>* boxes, vector<std::pair<float, int>>* scored) const;
 
-  vector<Box> anchors_;  // of the cell at (0, 0)
+  std::shared_ptr<const vector<Box>> anchors_;  // of the cell at (0, 0)
 };
 
 }  // namespace caffe

@@ -4,23 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "caffe/kernels/resize.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
 
-/// How a bottom of these extents is resized: height and width.
-struct Resizing {
-  kernels::ResizeAxis h, w;
-};
-
-/// The top shapes of a resizing layer, for the operation table.
-inline std::vector<Shape> ResizedShapes(const Shape& bottom, const Resizing& resizing) {
-  Shape top = bottom;
-  top[top.size() - 2] = resizing.h.output();
-  top[top.size() - 1] = resizing.w.output();
-  return {top};
-}
+struct Resizing;
 
 /// A layer whose top is a weighted sum of bottom 0 along its last two axes, height and width. A
 /// second bottom only lends its extents.
@@ -45,7 +33,7 @@ class ResizeLayer : public Layer<Dtype> {
   virtual Resizing ResizingOf(const vector<Shape>& bottoms) const = 0;
 
  private:
-  Resizing resizing_;
+  std::shared_ptr<const Resizing> resizing_;
 #ifndef CPU_ONLY
   struct GpuTables;
   const GpuTables& Tables();
@@ -53,14 +41,6 @@ class ResizeLayer : public Layer<Dtype> {
 
   std::shared_ptr<GpuTables> gpu_tables_;
 #endif
-};
-
-/// The height and width that are wanted of a top for this bottom, whose last two axes they replace.
-/// Throws Error that names `parameter` unless both are at least 1 and an int counts the top's
-/// elements.
-struct ResizedExtents {
-  ResizedExtents(const char* parameter, const Shape& bottom, double height, double width);
-  int height, width;
 };
 
 }  // namespace caffe

@@ -1,13 +1,21 @@
 #ifndef CAFFE_ROI_LAYER_HPP_
 #define CAFFE_ROI_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
-#include "caffe/kernels/cuda/roi.hpp"
-#include "caffe/kernels/roi_pooling.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+namespace kernels {
+struct RoiBins;
+struct RoiShape;
+}  // namespace kernels
+
+namespace cuda {
+struct RoiBins;
+}
 
 /// A row of a blob of regions (R, 5): the item of the batch and the corners in the image's
 /// pixels.
@@ -41,33 +49,15 @@ class RoiLayer : public Layer<Dtype> {
   cuda::RoiBins GpuBins(const Blob<Dtype>& rois);
 #endif
 
-  kernels::RoiShape shape_;
+  std::shared_ptr<const kernels::RoiShape> shape_;
   float scale_ = 1;
 #ifndef CPU_ONLY
 
  private:
-  struct GpuParts {
-    Blob<int> begin, start;
-    Blob<float> weight;
-    cuda::RoiParts Set(const vector<kernels::RoiBins>& bins,
-                       vector<kernels::Taps> kernels::RoiBins::*axis, int parts);
-  };
-  Blob<int> gpu_items_;
-  GpuParts gpu_rows_, gpu_columns_;
+  struct GpuBlobs;
+  std::shared_ptr<GpuBlobs> gpu_;
 #endif
 };
-
-/// Checks both bottoms and the parameters that all have; `param` is the message's name.
-kernels::RoiShape ReadRoiShape(const Shape& map, const Shape& rois, const char* param,
-                               int64_t pooled_height, int64_t pooled_width, float spatial_scale);
-
-/// The extents of a top of `channels` channels.
-inline Shape RoiTopShape(const kernels::RoiShape& shape, const Shape& rois, size_t channels) {
-  return {rois[0], static_cast<int>(channels), shape.pooled_height, shape.pooled_width};
-}
-
-/// Positions [begin, end) as far as they are in [0, extent), all of the same weight: 1 in sum.
-kernels::Taps EvenTaps(float begin, float end, int extent);
 
 }  // namespace caffe
 

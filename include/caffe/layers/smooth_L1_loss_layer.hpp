@@ -29,7 +29,7 @@ class SmoothL1LossLayer : public DifferenceLossLayer<Dtype> {
   double Penalty(size_t n, const Dtype* d, const Dtype* weights) const override;
   void Slope(size_t n, const Dtype* d, Dtype* slope) const override;
 #ifndef CPU_ONLY
-  cuda::Penalty gpu_penalty() const override { return {cuda::Penalty::SMOOTH, sigma2_}; }
+  cuda::Penalty gpu_penalty() const override;
 #endif
 
   Dtype sigma2_ = 1;  ///< sigma^2

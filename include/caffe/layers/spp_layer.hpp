@@ -3,10 +3,13 @@
 
 #include <vector>
 
-#include "caffe/kernels/cuda/resize.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+namespace cuda {
+struct Pyramid;
+}
 
 /// Spatial pyramid pooling: He, Zhang, Ren and Sun 2014. Bottom (N, C, H, W). Level l of
 /// pyramid_height levels pools 2^l x 2^l windows (MAX or AVE) that cover the image; the levels of

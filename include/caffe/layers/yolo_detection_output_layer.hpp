@@ -22,7 +22,7 @@ class YoloDetectionOutputLayer : public YoloOutputLayer<Dtype> {
  protected:
   using typename YoloOutputLayer<Dtype>::Cell;
   using typename YoloOutputLayer<Dtype>::Found;
-  void Read(int map, const Cell& cell, Found* found) const override;
+  void Read(int map, const Cell& cell, const Found& found) const override;
 };
 
 }  // namespace caffe

@@ -1,10 +1,11 @@
 #ifndef CAFFE_YOLO_OUTPUT_LAYER_HPP_
 #define CAFFE_YOLO_OUTPUT_LAYER_HPP_
 
+#include <cmath>
+#include <functional>
 #include <vector>
 
-#include "caffe/layer.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 
 namespace caffe {
 
@@ -16,9 +17,9 @@ namespace caffe {
 /// first. Of boxes that overlap by nms_threshold or more, of whatever class, the best is kept.
 /// Without any detection there is a row (item, -1, ..., -1) for each item.
 template <typename Dtype>
-class YoloOutputLayer : public Layer<Dtype> {
+class YoloOutputLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit YoloOutputLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit YoloOutputLayer(const LayerParameter& param) : ForwardOnlyLayer<Dtype>(param) {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   int MinBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
@@ -26,21 +27,10 @@ class YoloOutputLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 
-  /// What is found in one item.
-  class Found {
-   public:
-    /// A box by its centre and size.
-    void Add(int label, float score, float x, float y, float width, float height);
-
-   private:
-    friend class YoloOutputLayer;
-    vector<Box> boxes_;
-    vector<int> labels_;
-    vector<ScoredIndex> scores_;
-  };
+  /// Takes a box by its centre and size.
+  using Found =
+      std::function<void(int label, float score, float x, float y, float width, float height)>;
   /// One box of one cell: number(k) is its k-th number.
   struct Cell {
     const Dtype* first;
@@ -48,8 +38,8 @@ class YoloOutputLayer : public Layer<Dtype> {
     int x, y, width, height, box;
     float number(int k) const { return static_cast<float>(first[k * step]); }
   };
-  /// Adds what the cell predicts; `map` is the bottom's index.
-  virtual void Read(int map, const Cell& cell, Found* found) const = 0;
+  /// Gives `found` what the cell predicts; `map` is the bottom's index.
+  virtual void Read(int map, const Cell& cell, const Found& found) const = 0;
 
   /// Checks and keeps what all have; `param` is the message's name.
   void ReadParameters(const char* param, uint32_t num_classes, uint32_t num_box,
@@ -59,8 +49,11 @@ class YoloOutputLayer : public Layer<Dtype> {
   float nms_threshold_ = 0;
 };
 
-/// The shape that the table gives before there are detections.
-std::vector<Shape> YoloTopShapes(const LayerParameter&, const std::vector<Shape>&);
+/// The row of such a layer in the operation table; the top's shape is that before there are
+/// detections.
+Operation YoloOperation(const char* type);
+
+inline float YoloSigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace caffe
 

@@ -23,7 +23,7 @@ class Yolov3DetectionOutputLayer : public YoloOutputLayer<Dtype> {
  protected:
   using typename YoloOutputLayer<Dtype>::Cell;
   using typename YoloOutputLayer<Dtype>::Found;
-  void Read(int map, const Cell& cell, Found* found) const override;
+  void Read(int map, const Cell& cell, const Found& found) const override;
 
  private:
   vector<int> mask_;

@@ -9,10 +9,8 @@
 #include "caffe/blob.hpp"
 #include "caffe/common.hpp"
 #include "caffe/proto/caffe.pb.h"
-#include "caffe/util/box.hpp"
 
-/// Boxes as messages, with the names that the SSD fork of Caffe gave them. What they mean is in
-/// caffe/util/box.hpp, which does the work on plain structures.
+/// Boxes as messages, with the names that the SSD fork of Caffe gave them.
 namespace caffe {
 
 typedef EmitConstraint_EmitType EmitType;
@@ -24,10 +22,6 @@ typedef MultiBoxLossParameter_MiningType MiningType;
 
 /// Boxes by label; -1 where all labels share them.
 typedef std::map<int, vector<NormalizedBBox>> LabelBBox;
-
-Box BoxOf(const NormalizedBBox& bbox);
-/// Sets the corners and the size, and leaves label, score and difficult as they are.
-void SetBox(const Box& box, NormalizedBBox* bbox, bool normalized = true);
 
 bool SortBBoxAscend(const NormalizedBBox& bbox1, const NormalizedBBox& bbox2);
 bool SortBBoxDescend(const NormalizedBBox& bbox1, const NormalizedBBox& bbox2);
@@ -96,8 +90,7 @@ void MatchBBox(const vector<NormalizedBBox>& gt, const vector<NormalizedBBox>& p
                vector<float>* match_overlaps);
 
 // How MultiBoxLoss compares predictions with true boxes, in steps and with the SSD fork's
-// signatures. Keys of the maps are labels, -1 with share_location; the layer's own way is
-// caffe/util/multibox.hpp.
+// signatures. Keys of the maps are labels, -1 with share_location.
 
 /// For each item and label, the index of the true box that each prior is matched to (-1: none, -2:
 /// over the border), and its largest overlap. An item without true boxes gets empty maps.

@@ -7,7 +7,6 @@
 #include <iostream>
 #include <string>
 
-#include "caffe/io/proto_text.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/format.hpp"
 #include "caffe/util/image.hpp"
@@ -24,8 +23,8 @@ void MakeTempDir(std::string* temp_dirname);
 void MakeTempFilename(std::string* temp_filename);
 
 /// Files in protobuf's text and binary forms. The functions that return bool log why they failed;
-/// the others throw Error (in BVLC Caffe they end the process) with file, line, column and field:
-/// see caffe/io/proto_text.hpp and caffe/io/proto_binary.hpp.
+/// the others throw Error (in BVLC Caffe they end the process) with file, line, column and field,
+/// and the nearest known name for an unknown one.
 bool ReadProtoFromTextFile(const char* filename, google::protobuf::Message* proto);
 bool ReadProtoFromTextFile(const std::string& filename, google::protobuf::Message* proto);
 void ReadProtoFromTextFileOrDie(const char* filename, google::protobuf::Message* proto);
@@ -41,6 +40,12 @@ void WriteProtoToTextFile(const google::protobuf::Message& proto, const char* fi
 void WriteProtoToTextFile(const google::protobuf::Message& proto, const std::string& filename);
 void WriteProtoToBinaryFile(const google::protobuf::Message& proto, const char* filename);
 void WriteProtoToBinaryFile(const google::protobuf::Message& proto, const std::string& filename);
+
+/// When true, fields that the schema does not have are skipped with a warning that names file, line
+/// and field, in all text files that the process reads from now on; otherwise (the default) they
+/// are errors. Thread-safe.
+void set_ignore_unknown_fields(bool ignore);
+bool ignore_unknown_fields();
 
 }  // namespace caffe
 

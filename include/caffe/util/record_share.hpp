@@ -6,7 +6,6 @@
 
 #include "caffe/common.hpp"
 #include "caffe/proto/caffe.pb.h"
-#include "caffe/util/rank_settings.hpp"
 
 namespace caffe {
 
@@ -19,11 +18,7 @@ namespace caffe {
 class RecordShare {
  public:
   /// By the calling thread's settings.
-  explicit RecordShare(Phase phase) : by_batch_(phase == TEST) {
-    if (phase == TEST && !RankSettings::Current().share_tests) return;
-    solvers_ = Caffe::solver_count();
-    rank_ = Caffe::solver_rank();
-  }
+  explicit RecordShare(Phase phase);
 
   /// Whether this solver has the record `index` places behind where all solvers begin their
   /// batches.

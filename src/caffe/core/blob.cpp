@@ -3,10 +3,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "caffe/core/blob_payload.hpp"
 #include "caffe/device/on_device.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
-#include "caffe/util/blob_payload.hpp"
 
 namespace caffe {
 

@@ -1,4 +1,4 @@
-#include "caffe/util/blob_payload.hpp"
+#include "caffe/core/blob_payload.hpp"
 
 #include <glog/logging.h>
 

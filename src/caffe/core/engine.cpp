@@ -69,7 +69,7 @@ void GiveNetCudnnSettings(NetParameter* net) {
 
 }  // namespace
 
-void GiveNetEngine(NetParameter* net) {
+void PropagateEngine(NetParameter* net) {
   GiveNetCudnnSettings(net);
   if (net->engine().empty()) return;
   EngineNamed(net->engine(), Join("net '", net->name(), "'"));

@@ -9,8 +9,20 @@
 
 namespace caffe {
 
-/// Returns f(). Memory that the system or a container refuses becomes an Error about `describe()`;
-/// an Error stays as it is.
+/// Returns f(). Memory that the system or a container refuses becomes an Error; an Error stays as
+/// it is.
+template <typename Function>
+decltype(auto) WithMemoryErrors(Function&& f) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    Fail("out of memory");
+  } catch (const std::length_error&) {
+    Fail("out of memory: more elements are wanted than a container can have");
+  }
+}
+
+/// The same; that Error says that it is about `describe()`.
 template <typename Describe, typename Function>
 decltype(auto) WithMemoryErrors(Describe&& describe, Function&& f) {
   try {
@@ -22,17 +34,49 @@ decltype(auto) WithMemoryErrors(Describe&& describe, Function&& f) {
   }
 }
 
-/// The same, and an Error says that it was about `describe()`, too.
+/// The same, and any Error says that it is about `describe()`, too.
 template <typename Describe, typename Function>
 decltype(auto) WithContext(Describe&& describe, Function&& f) {
-  return WithMemoryErrors(describe, [&]() -> decltype(auto) {
-    try {
-      return f();
-    } catch (Error& error) {
-      error.AddContext(describe());
-      throw;
-    }
-  });
+  try {
+    return WithMemoryErrors(f);
+  } catch (Error& error) {
+    error.AddContext(describe());
+    throw;
+  }
+}
+
+/// Likewise with Error::AddLayer of `layer`, a LayerParameter or a node of a graph.
+template <typename Named, typename Function>
+decltype(auto) WithLayer(const Named& layer, Function&& f) {
+  try {
+    return WithMemoryErrors(f);
+  } catch (Error& error) {
+    error.AddLayer(layer.name(), layer.type());
+    throw;
+  }
+}
+
+/// The error is about `file`, at `place` in it (", line 3"). One that knows another file, as of a
+/// mean image that this one names, goes on being about that one; its message has both.
+inline void AddFile(const std::string& file, const std::string& place, Error* error) {
+  if (error->file().empty()) {
+    error->Note(Error::File{file});
+  } else if (error->file() == file) {
+    return;
+  }
+  error->AddContext(file + place);
+}
+inline void AddFile(const std::string& file, Error* error) { AddFile(file, "", error); }
+
+/// Returns f(); its errors, those about memory, too, are about `file`.
+template <typename Function>
+decltype(auto) WithFile(const std::string& file, Function&& f) {
+  try {
+    return WithMemoryErrors(f);
+  } catch (Error& error) {
+    AddFile(file, &error);
+    throw;
+  }
 }
 
 /// "layer 'conv1' (Convolution)", of a LayerParameter or a node of a graph.

@@ -1,16 +1,15 @@
 #ifndef CAFFE_CUDA_AS_STORED_HPP_
 #define CAFFE_CUDA_AS_STORED_HPP_
 
-#include <algorithm>
 #include <vector>
 
 #include "caffe/core/as_stored.hpp"
 
 namespace caffe::cuda {
 
-// For layers that compute on a GPU in the order in which their bottom lies, Caffe's or channels
-// last: no reordering inside a chain of them. Gradients take the order of the values that they
-// belong to.
+// For layers that compute on a GPU in their bottom's layout,
+// Caffe's or channels last: no reordering inside a chain of them.
+// Gradients take the order of the values that they belong to.
 
 /// (num, channels, spatial...) with channels last. PLAIN where that is the same order in memory,
 /// and for shapes without spatial axes.
@@ -23,7 +22,7 @@ inline Layout ChannelsLast(const std::vector<int>& shape) {
 }
 
 /// In what order a kernel takes a blob whose values were written last as T: channels last if they
-/// lie so, else Caffe's.
+/// are, else Caffe's.
 template <typename T, typename Dtype>
 Layout StoredLayout(const Blob<Dtype>& blob) {
   const Layout layout = blob.data_tensor().newest_layout(kElementType<T>);
@@ -32,7 +31,7 @@ Layout StoredLayout(const Blob<Dtype>& blob) {
 }
 
 /// The same for several of equal batch and spatial axes that are read together: channels last if
-/// one of them lies so, because those behind it will want that.
+/// one of them is, because later layers prefer it.
 template <typename T, typename Dtype>
 bool AnyChannelsLast(const std::vector<Blob<Dtype>*>& blobs) {
   for (const Blob<Dtype>* blob : blobs) {
@@ -82,19 +81,6 @@ Layout ChannelLayout(const Blob<Dtype>& blob, int outer, int channels) {
       layout.num == static_cast<size_t>(outer) && layout.channels == static_cast<size_t>(channels);
   return same ? layout : Layout();
 }
-
-/// The rows of a blob that are cut along `axis`: `count` of them, `length` elements each.
-/// `channels_last`: the axis is that of the channels, which lie last.
-struct Rows {
-  Layout layout;
-  int count, length;
-
-  template <typename Dtype>
-  Rows(const Blob<Dtype>& blob, int axis, bool channels_last)
-      : layout(channels_last ? ChannelsLast(blob.shape()) : Layout()),
-        count(channels_last ? blob.count() / std::max(1, blob.shape(axis)) : blob.count(0, axis)),
-        length(channels_last ? blob.shape(axis) : blob.count(axis)) {}
-};
 
 }  // namespace caffe::cuda
 

@@ -1,4 +1,4 @@
-// Whether nets on a GPU let blobs lie with channels last.
+// Decides whether nets on a GPU store blobs with channels last.
 #include <atomic>
 #include <cstdlib>
 #include <string>
@@ -27,11 +27,11 @@ ChannelsLastUse GetChannelsLastUse() { return Use(); }
 
 void SetChannelsLastUse(ChannelsLastUse use) { Use() = use; }
 
-// cuDNN's kernels for tensor cores take 16-bit types with channels last: what comes in Caffe's
-// order it turns around before and behind each product. FLOAT goes to tensor cores only where
-// cudnn_math_override allows to round it, and gains nothing elsewhere. Groups of one channel have
-// kernels of the library's own in both orders; other groups, more than two spatial axes and
-// algorithms named by number stay as they are known to work.
+// cuDNN's kernels for tensor cores take 16-bit types with channels last: it converts Caffe's order
+// before and after each product. FLOAT uses tensor cores only if cudnn_math_override allows
+// rounding, and gains nothing otherwise. Groups of one channel have kernels of the library's own in
+// both orders; other groups, more than two spatial axes and algorithms named by number stay as they
+// are known to work.
 bool ChannelsLastPays(const kernels::ConvolutionShape& shape, const ConvolutionOptions& options,
                       ElementType type) {
   const ChannelsLastUse use = GetChannelsLastUse();

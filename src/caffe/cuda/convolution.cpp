@@ -1,4 +1,4 @@
-// Convolutions on device memory: who computes them, and the ways without cuDNN.
+// Convolutions on device memory: the choice of implementations, and those without cuDNN.
 #include "caffe/kernels/convolution.hpp"
 
 #include <algorithm>
@@ -198,8 +198,8 @@ ConvolutionOptions InCaffesOrder(ConvolutionOptions options) {
 
 // With channels last: directly, by cuDNN, or else in Caffe's order.
 
-/// As a convolution of more channels, all of them zeros: those of a picture are too few for tensor
-/// cores.
+/// Pads the channels with zeros: images
+/// have too few for tensor cores.
 void ForwardFilled(Stream& stream, ConvolutionShape shape, int num,
                    const ConvolutionOptions& options, const float16* x, const float16* weights,
                    float16* y) {

@@ -12,7 +12,7 @@
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/device/device_registry.hpp"
-#include "caffe/recording.hpp"
+#include "caffe/device/recording.hpp"
 #include "check.hpp"
 
 namespace caffe {
@@ -79,14 +79,14 @@ class CudaGraph : public Recording {
 
 class CudaStream : public Stream, public Recorder {
  public:
-  // By default in step with CUDA's default stream, on which people's own layers start their
-  // kernels.
+  // By default synchronized with CUDA's default stream,
+  // on which custom layers start their kernels.
   explicit CudaStream(unsigned flags = cudaStreamDefault) {
     Check(cudaStreamCreateWithFlags(&stream_, flags), "creating a CUDA stream");
   }
-  /// Somebody else's.
+  /// A borrowed stream.
   explicit CudaStream(cudaStream_t stream) : stream_(stream), owned_(false) {}
-  // A new stream may get the same handle: that has to mean that it is behind this one.
+  // A new stream may get the same handle, which must mean that it comes after this one.
   ~CudaStream() override {
     if (!owned_) return;
     cudaStreamSynchronize(stream_);
@@ -105,8 +105,8 @@ class CudaStream : public Stream, public Recorder {
     Check(waiting, "ordering CUDA streams");
   }
 
-  // Another thread may do what it likes meanwhile, on CUDA's default stream, too: that is
-  // forbidden while a stream records that is in step with it.
+  // Other threads may use CUDA's default stream meanwhile, which CUDA forbids while a stream that
+  // is synchronized with it records.
   std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
     return CudaStream(cudaStreamNonBlocking).Capture(work);
   }
@@ -147,7 +147,7 @@ class CudaStream : public Stream, public Recorder {
 
 cudaStream_t Handle(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle()); }
 
-/// What the present GPU's pool holds and nobody uses: cudaMemGetInfo counts it as taken.
+/// Unused bytes of the present GPU's pool, which cudaMemGetInfo counts as taken.
 size_t FreeInPool() {
   int id = 0;
   cudaMemPool_t pool;
@@ -193,8 +193,8 @@ void* AllocateWhileRecording(size_t size) {
   return pointer;
 }
 
-/// One GPU. Memory comes from CUDA's stream-ordered pool, which keeps what was freed for the next
-/// who asks: allocating costs no synchronisation.
+/// One GPU. Memory comes from CUDA's stream-ordered pool, which keeps freed memory for later
+/// requests: allocating costs no synchronisation.
 class CudaDevice : public Device {
  public:
   explicit CudaDevice(int id) : id_(id) {
@@ -252,8 +252,8 @@ class CudaDevice : public Device {
     return pointer;
   }
 
-  // Memory goes back in the order of the stream that it came from. Who frees on another one may
-  // not know what is under way: then it goes back behind everything.
+  // Memory is freed in the order of the stream that it came from. A caller on another stream may
+  // not know what is under way: then it is freed after all work.
   void Free(void* pointer, size_t) noexcept override {
     cudaStream_t stream;
     {

@@ -38,9 +38,9 @@ bool CudnnConvolutionBackwardWeights(Stream& stream, const kernels::ConvolutionS
                                      int num, const ConvolutionOptions& options, const T* x,
                                      const T* dy, AccumulatorType<T>* d_weights);
 
-/// d_weights += the gradient of the weights of a convolution of halves, on tensor cores, as floats:
-/// they have the range for it. `channels_last`: x and dy lie so; else they are copied. False where
-/// cuDNN has no engine for it (groups, no compiler).
+/// d_weights += the gradient of the weights of a convolution in FLOAT16, on tensor cores, as
+/// floats, which have the range for it. `channels_last`: x and dy are; else they are copied. False
+/// where cuDNN has no engine for it (groups, no compiler).
 bool CudnnHalfWeightGradient(Stream& stream, const kernels::ConvolutionShape& shape, int num,
                              bool channels_last, const float16* x, const float16* dy,
                              float* d_weights);

@@ -428,8 +428,8 @@ int ImagesAtOnce(const kernels::ConvolutionShape& shape, int num) {
   return images;
 }
 
-/// The gradient has a float's range, which cuDNN has no algorithms for but those of floats. Factors
-/// that were halves lose nothing as TF32: tensor cores compute the products.
+/// The gradient has a float's range, which cuDNN has no algorithms for but those of floats. FP16
+/// factors lose nothing as TF32: tensor cores compute the products.
 bool AddWeightGradient(Stream& stream, const kernels::ConvolutionShape& shape, int num,
                        ConvolutionOptions options, const float16* x, const float16* dy,
                        float* d_weights) {

@@ -181,7 +181,7 @@ class Describer {
   }
 
   /// That writing rounds to the nearest even integer and saturates is an assumption: cuDNN's
-  /// documentation does not say it. -128 is not ours.
+  /// documentation does not say it. Our integers have no -128.
   void Quantize(Tensor value) {
     value = Apply(CUDNN_POINTWISE_MUL, value, d_.factor = Number());
     if (problem_.output == ElementType::INT8 && !IsNeverNegative()) {
@@ -340,7 +340,7 @@ class Finished : public FusedConvolution {
   const std::string name_;
 };
 
-/// Engines that compute something else than is asked for: with rounded factors or sums, far less
+/// Engines that compute something else than requested: with rounded factors or sums, far less
 /// exactly, or not the same bits in each run.
 bool Rejects(const ConvolutionProblem& problem, const CudnnGraph::Notes& notes) {
   if (notes.count(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) ||
@@ -432,7 +432,7 @@ class KnownPlans {
     static auto& known = *new KnownPlans;
     return known;
   }
-  /// Who asks first makes them, others wait.
+  /// The first caller makes them, others wait.
   std::shared_ptr<const Plans> Of(const CudnnTarget& target, const ConvolutionProblem& problem,
                                   bool whole, size_t most_workspace) {
     const Key key = KeyFor(target, problem, whole);
@@ -446,7 +446,7 @@ class KnownPlans {
     try {
       promise.set_value(
           std::make_shared<const Plans>(MakePlans(target, problem, whole, most_workspace)));
-    } catch (...) {  // no memory, no more threads: whoever asks next may have more luck
+    } catch (...) {  // no memory, no more threads: a later call may succeed
       promise.set_exception(std::current_exception());
       lock.lock();
       listed_.erase({key, most_workspace});
@@ -624,7 +624,7 @@ void MakeConvolutionsAskedFor(const std::function<void()>& ask) {
       for (size_t index; (index = next++) < wanted.size();) {
         try {
           wanted[index]();
-        } catch (const Error&) {  // who asks again is told
+        } catch (const Error&) {  // later calls return it
         }
       }
     }));

@@ -19,7 +19,7 @@ class DeviceAverager {
   /// every rank.
   virtual void Average(float* values, size_t count, Stream& stream) = 0;
   virtual void Average(double* values, size_t count, Stream& stream) = 0;
-  /// What carries them, for the log.
+  /// The transport, for the log.
   virtual std::string Description() const = 0;
 };
 

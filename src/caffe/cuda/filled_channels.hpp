@@ -9,9 +9,9 @@
 
 namespace caffe::cuda {
 
-/// Channels that are a multiple of what tensor cores take of halves.
+/// Channels padded to a multiple that tensor cores take in FLOAT16.
 inline int FilledChannels(int channels) {
-  const int unit = FavouredChannels(ElementType::FLOAT16);
+  const int unit = ChannelAlignment(ElementType::FLOAT16);
   return (channels + unit - 1) / unit * unit;
 }
 

@@ -61,7 +61,7 @@ std::optional<ConvolutionProblem> FoldedProblem(const ConvolutionProblem& proble
     folded.shape.pad[a] = 0;  // what lies outside of the image is folded, too
     folded.shape.input[a] = shape.output[a] - 1 + folded.shape.kernel[a];
   }
-  const size_t multiple = FavouredChannels(problem.input);
+  const size_t multiple = ChannelAlignment(problem.input);
   folded.shape.channels = static_cast<int>((channels + multiple - 1) / multiple * multiple);
   folded.used_channels = 0;
   folded.input_stride = 0;

@@ -56,7 +56,7 @@ bool HasAxes(const ConvolutionProblem& problem) {
 }
 
 bool SumsFit(const ConvolutionProblem& problem) {
-  return SizeOf(problem.input) > 1 || problem.shape.column_rows() <= kMostIntegerProducts;
+  return SizeOf(problem.input) > 1 || problem.shape.column_rows() <= kMaxIntegerProducts;
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ std::shared_ptr<const FusedConvolution> FusedConvolutionNamed(Stream& stream,
   Require(HasAxes(problem), "engines on the GPU have no convolution over ", problem.shape.axes(),
           " axes");
   Require(SumsFit(problem), "a sum of ", problem.shape.column_rows(),
-          " products of 8-bit integers; at most ", kMostIntegerProducts);
+          " products of 8-bit integers; at most ", kMaxIntegerProducts);
   if (name == (IsDepthwise(problem) ? kDepthwise : kDirect)) return MakeOwn(name, problem);
   constexpr size_t kFoldedLength = sizeof(kFolded) - 1;
   const auto folded = name.compare(0, kFoldedLength, kFolded) == 0
@@ -130,7 +130,7 @@ void PackWeights(const kernels::ConvolutionShape& shape, bool channels_last, con
   }
 }
 
-int FavouredChannels(ElementType type) {
+int ChannelAlignment(ElementType type) {
   // 16 bytes: what tensor cores' kernels load at once.
   return static_cast<int>(16 / SizeOf(type));
 }

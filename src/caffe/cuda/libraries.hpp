@@ -7,13 +7,13 @@
 
 namespace caffe::cuda {
 
-/// "cuDNN 9.19.0, cuBLASLt 13.1.0": what computes beside this library's own kernels, "no cuDNN"
-/// where one cannot be loaded. In builds with CUDA.
+/// "cuDNN 9.19.0, cuBLASLt 13.1.0": the libraries used in addition to this library's own kernels,
+/// "no cuDNN" where one cannot be loaded. In builds with CUDA.
 std::string LibraryVersions();
 
 /// Why GPUs cannot train together by NCCL; empty if they can. Where a driver is installed CUDA is
-/// not started, so that a program may still be forked: whether there is a GPU, too, is then found
-/// out by who uses it. In builds with CUDA.
+/// not started, so that a program may still be forked: the first use finds out whether there is a
+/// GPU, too. In builds with CUDA.
 std::string WhyNoNccl();
 
 /// Makes what cuDNN has for each thread and GPU for the calling thread and its present one: it may

@@ -1,4 +1,4 @@
-// Handles of cuBLAS and cuRAND for people's own layers; this library itself needs neither.
+// Handles of cuBLAS and cuRAND for custom layers; this library itself needs neither.
 #include <cublas_v2.h>
 #include <curand.h>
 

@@ -18,7 +18,7 @@ inline void CheckNccl(ncclResult_t status, const char* what) {
   Fail(what, ": NCCL says: ", CAFFE_CALL(Nccl, ncclGetErrorString, status));
 }
 
-/// A name for ranks that come together; one of them makes it, the others are told.
+/// The identifier of a group of ranks; one of them creates it and tells the others.
 inline ncclUniqueId NewNcclId() {
   ncclUniqueId id;
   CheckNccl(CAFFE_CALL(Nccl, ncclGetUniqueId, &id), "starting NCCL");

@@ -7,9 +7,9 @@
 #include "caffe/context.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/stream.hpp"
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/parallel/ranks_in_threads.hpp"
 #include "caffe/ranks.hpp"
-#include "caffe/util/rank_settings.hpp"
 #include "nccl_ranks.hpp"
 
 namespace caffe {

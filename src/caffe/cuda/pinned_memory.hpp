@@ -8,8 +8,8 @@
 
 namespace caffe::cuda {
 
-/// Memory of the host, zeros, that the GPU of `stream` copies from and to by itself, faster than
-/// other memory and while the host goes on. Throws Error where there is none. In builds with CUDA.
+/// Zeroed host memory that the GPU of `stream` copies by DMA, faster than other memory and
+/// asynchronously. Throws Error where there is none. In builds with CUDA.
 std::shared_ptr<void> AllocatePinned(Stream& stream, size_t bytes);
 
 }  // namespace caffe::cuda

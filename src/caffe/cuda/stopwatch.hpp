@@ -6,7 +6,7 @@
 
 namespace caffe::cuda {
 
-/// A stretch of a stream that is timed.
+/// Times an interval of a stream.
 class Stopwatch {
  public:
   explicit Stopwatch(const Stream& stream) : stream_(static_cast<cudaStream_t>(stream.handle())) {

@@ -156,7 +156,8 @@ void DataTransformer<Dtype>::TransformAnnotation(const AnnotatedDatum& anno_datu
 template <typename Dtype>
 void DataTransformer<Dtype>::TransformInv(const Dtype* data, cv::Mat* cv_img, const int height,
                                           const int width, const int channels) {
-  Require(param_.scale() != 0, "transform_param: with scale 0 nothing is left of the image");
+  Require(param_.scale() != 0, Error::Field{"transform_param"},
+          ": with scale 0 nothing is left of the image");
   const bool has_mean = param_.has_mean_file();
   if (has_mean) {
     Require(data_mean_.channels() == channels && data_mean_.height() == height &&

@@ -1,7 +1,7 @@
 #include "annotation_moves.hpp"
 
 #include "caffe/util/bbox_util.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/util/detection/box.hpp"
 
 namespace caffe {
 namespace {

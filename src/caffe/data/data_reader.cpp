@@ -13,11 +13,11 @@ class BasicDataReader<Record>::Body : public InternalThread {
       : source_(param.data_param().source()),
         batch_size_(static_cast<int>(std::max(1u, param.data_param().batch_size()))),
         share_(param.phase()) {
-    Require(!source_.empty(), "data_param: source is missing");
+    Require(!source_.empty(), Error::Field{"data_param: source"}, " is missing");
     db_.reset(db::GetDB(param.data_param().backend()));
     db_->Open(source_, db::READ);
     cursor_.reset(db_->NewCursor());
-    Require(cursor_->valid(), source_, ": the database has no records");
+    Require(cursor_->valid(), Error::File{source_}, ": the database has no records");
     const size_t count = size_t(std::max(1u, param.data_param().prefetch())) * batch_size_;
     for (size_t i = 0; i < count; ++i) {
       records_.emplace_back(new Record());
@@ -46,8 +46,8 @@ class BasicDataReader<Record>::Body : public InternalThread {
  private:
   void ReadRecord() {
     Record* const record = free_.pop();
-    Require(record->ParseFromString(cursor_->value()), source_, ", record '", cursor_->key(),
-            "': this is no ", record->GetTypeName(), " message");
+    Require(record->ParseFromString(cursor_->value()), Error::File{source_}, ", record '",
+            cursor_->key(), "': this is no ", record->GetTypeName(), " message");
     full_.push(record);
   }
 

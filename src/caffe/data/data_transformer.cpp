@@ -26,7 +26,8 @@ bool Resizes(const TransformationParameter& p) {
 }
 
 void Refuse(bool given, const char* field) {
-  Require(!given, "transform_param: this layer does not know ", field, ": leave it out");
+  Require(!given, Error::Field{"transform_param"}, ": this layer does not know ", field,
+          Error::Remedy{"leave it out"});
 }
 
 // A field that would change images and is not known here must not be passed over.
@@ -47,15 +48,15 @@ bool ChangesSize(const TransformationParameter& p) { return Resizes(p) || p.has_
 /// The side of the cut, of which each fork has a field of its own; 0: none.
 int CropSide(const TransformationParameter& p, uint32_t ssd_side, uint32_t reid_side) {
   const uint32_t side = p.crop_size() ? p.crop_size() : ssd_side ? ssd_side : reid_side;
-  Require(side <= uint32_t(std::numeric_limits<int>::max()), "transform_param: crop_size ", side,
-          " is too large");
+  Require(side <= uint32_t(std::numeric_limits<int>::max()),
+          Error::Field{"transform_param: crop_size"}, " ", side, " is too large");
   return static_cast<int>(side);
 }
 
 template <typename Number>
 void CheckRange(Number lower, Number upper, const char* field) {
-  Require(lower <= upper && lower >= 0, "transform_param: ", field, "_lower ", lower, " and ",
-          field, "_upper ", upper, " are no range");
+  Require(lower <= upper && lower >= 0, Error::Field{"transform_param"}, ": ", field, "_lower ",
+          lower, " and ", field, "_upper ", upper, " are no range");
 }
 
 void CheckRandomResize(const TransformationParameter& p) {
@@ -64,11 +65,11 @@ void CheckRandomResize(const TransformationParameter& p) {
   CheckRange(p.vertical_stretch_lower(), p.vertical_stretch_upper(), "vertical_stretch");
   CheckRange(p.horizontal_stretch_lower(), p.horizontal_stretch_upper(), "horizontal_stretch");
   if (!Resizes(p)) return;
-  Require(
-      !p.has_mean_file(),
-      "transform_param: random resizing changes the size that mean_file has: ", "use mean_value");
+  Require(!p.has_mean_file(), Error::Field{"transform_param"},
+          ": random resizing changes the size that mean_file has: ", "use mean_value");
 #ifndef USE_OPENCV
-  Fail("transform_param: random resizing needs OpenCV: build with USE_OPENCV=ON");
+  Fail(Error::Field{"transform_param"}, ": random resizing needs OpenCV",
+       Error::Remedy{"build with USE_OPENCV=ON"});
 #endif
 }
 
@@ -78,12 +79,12 @@ void CheckAugmentation(const TransformationParameter& p) {
   if (p.has_distort_param()) CheckDistortion(p.distort_param());
   if (p.has_expand_param()) {
     CheckExpansion(p.expand_param());
-    Require(!p.has_mean_file(),
-            "transform_param: expand_param fills frames with mean_value, it cannot use mean_file");
+    Require(!p.has_mean_file(), Error::Field{"transform_param: expand_param"},
+            " fills frames with mean_value, it cannot use mean_file");
   }
 #else
-  Require(!p.has_resize_param(),
-          "transform_param: resize_param needs OpenCV: build with USE_OPENCV=ON");
+  Require(!p.has_resize_param(), Error::Field{"transform_param: resize_param"}, " needs OpenCV",
+          Error::Remedy{"build with USE_OPENCV=ON"});
 #endif
 }
 
@@ -103,15 +104,14 @@ DataTransformer<Dtype>::DataTransformer(const TransformationParameter& param, Ph
   CheckAugmentation(param_);
   crop_height_ = CropSide(param_, param_.crop_h(), param_.crop_height());
   crop_width_ = CropSide(param_, param_.crop_w(), param_.crop_width());
-  Require((crop_height_ > 0) == (crop_width_ > 0),
-          "transform_param: crop_h and crop_w are given together, or crop_size for both");
-  Require(crop_height_ > 0 || !Resizes(param_),
-          "transform_param: random resizing needs crop_size, or the images of a ",
-          "batch would differ in size");
+  Require((crop_height_ > 0) == (crop_width_ > 0), Error::Field{"transform_param: crop_h"},
+          " and crop_w are given together, or crop_size for both");
+  Require(crop_height_ > 0 || !Resizes(param_), Error::Field{"transform_param"},
+          ": random resizing needs crop_size, or the images of a ", "batch would differ in size");
   Require(!(param_.force_color() && param_.force_gray()),
-          "transform_param: force_color and force_gray exclude each other");
-  Require(!param_.has_mean_file() || param_.mean_value_size() == 0,
-          "transform_param: give mean_file or mean_value, not both");
+          Error::Field{"transform_param: force_color"}, " and force_gray exclude each other");
+  Require(!param_.has_mean_file() || param_.mean_value_size() == 0, Error::Field{"transform_param"},
+          Error::Remedy{"give mean_file or mean_value, not both"});
   if (param_.has_mean_file()) {
     LOG_IF(INFO, Caffe::root_solver()) << "Loading mean file from: " << param_.mean_file();
     BlobProto proto;
@@ -222,8 +222,8 @@ vector<int> DataTransformer<Dtype>::CroppedShape(int channels, int height, int w
           width, " has nothing in it");
   if (Resizes(param_)) return {1, channels, crop_height_, crop_width_};  // made large enough
   const auto cropped = [&](int side, int crop) {
-    Require(side >= crop, "transform_param: crop_size ", crop, " is larger than the image of ",
-            height, " x ", width);
+    Require(side >= crop, Error::Field{"transform_param: crop_size"}, " ", crop,
+            " is larger than the image of ", height, " x ", width);
     return crop ? crop : side;
   };
   return {1, channels, cropped(height, crop_height_), cropped(width, crop_width_)};
@@ -256,10 +256,10 @@ void DataTransformer<Dtype>::CheckSizes(int channels, int height, int width,
 template <typename Dtype>
 void DataTransformer<Dtype>::CheckChannels(int channels) const {
   Require(mean_values_.size() <= 1 || static_cast<int>(mean_values_.size()) == channels,
-          "transform_param: mean_value is given ", mean_values_.size(), " times for ", channels,
-          " channels: give it once, or once per channel");
-  Require(!param_.bgr2rgb() || channels == 3,
-          "transform_param: bgr2rgb is for images of 3 channels, this one has ", channels);
+          Error::Field{"transform_param: mean_value"}, " is given ", mean_values_.size(),
+          " times for ", channels, " channels", Error::Remedy{"give it once, or once per channel"});
+  Require(!param_.bgr2rgb() || channels == 3, Error::Field{"transform_param: bgr2rgb"},
+          " is for images of 3 channels, this one has ", channels);
 }
 
 namespace {
@@ -357,7 +357,7 @@ cv::Mat DataTransformer<Dtype>::ImageOf(const Datum& datum) const {
           channels, " x ", height, " x ", width);
   const size_t plane = size_t(height) * width;
   Require(datum.data().size() % plane == 0 && datum.data().size() / plane == size_t(channels),
-          "the record has ", datum.data().size(), " bytes for a picture of ", channels, " x ",
+          "the record has ", datum.data().size(), " bytes for an image of ", channels, " x ",
           height, " x ", width);
   const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
   return MatOf(Picture<uint8_t>::Planar(data, channels, height, width));
@@ -421,7 +421,7 @@ void DataTransformer<Dtype>::WithPicture(const Datum& datum, const PictureDraws&
   }
 #endif
   Require(!datum.encoded(), "the record is a compressed image and this libcaffe was built without ",
-          "OpenCV: build with USE_OPENCV=ON");
+          "OpenCV", Error::Remedy{"build with USE_OPENCV=ON"});
   if (param_.force_color() || param_.force_gray()) {
     LOG_FIRST_N(ERROR, 1) << "force_color and force_gray only for encoded datum";
   }
@@ -435,8 +435,8 @@ void DataTransformer<Dtype>::WithPicture(const Datum& datum, const PictureDraws&
   Require(found % plane == 0 && found / plane == size_t(channels), "the record has ", found,
           " values for an image of ", channels, " x ", height, " x ", width);
   if (!bytes) {
-    Require(!ChangesSize(param_), "transform_param: resizing is for images of bytes; the ",
-            "record has float_data");
+    Require(!ChangesSize(param_), Error::Field{"transform_param"},
+            ": resizing is for images of bytes; the ", "record has float_data");
     return f(Picture<float>::Planar(datum.float_data().data(), channels, height, width));
   }
   const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
@@ -498,7 +498,8 @@ void DataTransformer<Dtype>::Transform(const vector<Datum>& datums, Blob<Dtype>*
 
 template <typename Dtype>
 void DataTransformer<Dtype>::Transform(Blob<Dtype>* input, Blob<Dtype>* blob) {
-  Require(!ChangesSize(param_), "transform_param: resizing is for images, not for blobs");
+  Require(!ChangesSize(param_), Error::Field{"transform_param"},
+          ": resizing is for images, not for blobs");
   const int channels = input->channels(), height = input->height(), width = input->width();
   if (blob->count() == 0) {
     vector<int> shape = CroppedShape(channels, height, width);
@@ -575,8 +576,8 @@ PictureCut DataTransformer<Dtype>::TransformTo(const cv::Mat& original, const Pi
 template <typename Dtype>
 void DataTransformer<Dtype>::TransformLabelsTo(const cv::Mat& labels, const PictureDraws& draws,
                                                const vector<int>& item_shape, Dtype* item) const {
-  Require(!ChangesSize(param_),
-          "transform_param: resizing is for images, not for images of labels");
+  Require(!ChangesSize(param_), Error::Field{"transform_param"},
+          ": resizing is for images, not for images of labels");
   const Picture<uint8_t> picture = PictureOf(labels);
   CheckFit(picture.channels, picture.height, picture.width, item_shape);
   Write(picture, DrawnCut(picture.height, picture.width, draws), item, false);

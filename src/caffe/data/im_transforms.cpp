@@ -8,6 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <random>
 
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
 
@@ -21,8 +22,8 @@ float Uniform(float lower, float upper) {
 }
 
 void CheckRange(const char* field, float lower, float upper) {
-  Require(lower >= 0 && lower <= upper, "distort_param: ", field, "_lower ", lower, " and ", field,
-          "_upper ", upper, " are no range");
+  Require(lower >= 0 && lower <= upper, Error::Field{"distort_param"}, ": ", field, "_lower ",
+          lower, " and ", field, "_upper ", upper, " are no range");
 }
 
 /// A colour of as many channels as an image may have.
@@ -30,7 +31,8 @@ cv::Scalar ScalarOf(const vector<float>& values, int channels, const char* field
   if (values.empty()) return cv::Scalar::all(0);
   if (values.size() == 1) return cv::Scalar::all(values[0]);
   Require(static_cast<int>(values.size()) == channels && channels <= 4, field, " is given ",
-          values.size(), " times for ", channels, " channels: give it once, or once per channel");
+          values.size(), " times for ", channels, " channels",
+          Error::Remedy{"give it once, or once per channel"});
   cv::Scalar scalar;
   for (int c = 0; c < channels; ++c) scalar[c] = values[c];
   return scalar;
@@ -68,8 +70,8 @@ namespace {
 
 void CheckProbability(const char* message, bool has_prob, float prob, bool selects) {
   Require(prob >= 0 && prob <= 1, message, ": prob must lie between 0 and 1, got ", prob);
-  Require(!has_prob || selects, message,
-          ": prob is given, but no effect: give all_effects, or the effects one by one");
+  Require(!has_prob || selects, message, ": prob is given, but no effect",
+          Error::Remedy{"give all_effects, or the effects one by one"});
 }
 
 bool SelectsEffects(const DistortionParameter& p) {
@@ -131,48 +133,51 @@ vector<Noise::Kind> SelectedNoise(const NoiseParameter& p) {
 
 void CheckDistortion(const DistortionParameter& given) {
   CheckProbability("distort_param", given.has_prob(), given.prob(), SelectsEffects(given));
-  Require(!SelectsEffects(given) || given.has_prob(),
-          "distort_param: effects are selected, prob says how often: give it");
+  Require(!SelectsEffects(given) || given.has_prob(), Error::Field{"distort_param"},
+          ": effects are selected, prob says how often", Error::Remedy{"give it"});
   const DistortionParameter param = Spelled(given);
   Require(param.brightness_delta() >= 0 && param.brightness_delta() <= 255,
-          "distort_param: brightness_delta must lie between 0 and 255, got ",
+          Error::Field{"distort_param: brightness_delta"}, " must lie between 0 and 255, got ",
           param.brightness_delta());
   Require(param.hue_delta() >= 0 && param.hue_delta() <= 180,
-          "distort_param: hue_delta must lie between 0 and 180, got ", param.hue_delta());
+          Error::Field{"distort_param: hue_delta"}, " must lie between 0 and 180, got ",
+          param.hue_delta());
   CheckRange("contrast", param.contrast_lower(), param.contrast_upper());
   CheckRange("saturation", param.saturation_lower(), param.saturation_upper());
 }
 
 void CheckNoise(const NoiseParameter& param) {
   CheckProbability("noise_param", param.has_prob(), param.prob(), !SelectedNoise(param).empty());
-  Require(!param.all_effects() || param.has_prob(),
-          "noise_param: all_effects needs prob, which says how often");
-  Require(!param.convert_to_lab(),
-          "noise_param: convert_to_lab is not available, as images have 8 bits: leave it out");
-  Require(param.jpeg() <= 100, "noise_param: jpeg is a quality of 100 at most, got ", param.jpeg());
+  Require(!param.all_effects() || param.has_prob(), Error::Field{"noise_param"},
+          ": all_effects needs prob, which says how often");
+  Require(!param.convert_to_lab(), Error::Field{"noise_param"},
+          ": convert_to_lab is not available, as images have 8 bits",
+          Error::Remedy{"leave it out"});
+  Require(param.jpeg() <= 100, Error::Field{"noise_param: jpeg"},
+          " is a quality of 100 at most, got ", param.jpeg());
   const SaltPepperParameter& salt = param.saltpepper_param();
   Require(salt.fraction() >= 0 && salt.fraction() <= 1,
-          "noise_param: saltpepper_param: fraction must lie between 0 and 1, got ",
-          salt.fraction());
-  Require(!param.saltpepper() || salt.fraction() > 0,
-          "noise_param: saltpepper needs saltpepper_param { fraction }");
+          Error::Field{"noise_param: saltpepper_param: fraction"},
+          " must lie between 0 and 1, got ", salt.fraction());
+  Require(!param.saltpepper() || salt.fraction() > 0, Error::Field{"noise_param: saltpepper"},
+          " needs saltpepper_param { fraction }");
   for (const float value : salt.value()) {
-    Require(value >= 0 && value <= 255,
-            "noise_param: saltpepper_param: value must lie between 0 and 255, got ", value);
+    Require(value >= 0 && value <= 255, Error::Field{"noise_param: saltpepper_param: value"},
+            " must lie between 0 and 255, got ", value);
   }
 }
 
 void CheckExpansion(const ExpansionParameter& param) {
   Require(param.max_expand_ratio() >= 1 && param.max_expand_ratio() <= 100,
-          "expand_param: max_expand_ratio must lie between 1 and 100, got ",
+          Error::Field{"expand_param: max_expand_ratio"}, " must lie between 1 and 100, got ",
           param.max_expand_ratio());
 }
 
 void CheckResize(const ResizeParameter& param) {
   Require(
       param.height() > 0 && param.width() > 0 && param.height() < 32768 && param.width() < 32768,
-      "resize_param: give height and width, both positive, got ", param.height(), " and ",
-      param.width());
+      Error::Field{"resize_param"}, ": give height and width, both positive, got ", param.height(),
+      " and ", param.width());
 }
 
 Distortion DrawDistortion(const DistortionParameter& param) {
@@ -291,7 +296,7 @@ cv::Mat Compressed(const cv::Mat& image, float quality) {
   vector<uint8_t> file;
   const bool written = cv::imencode(
       ".jpg", image, file, {cv::IMWRITE_JPEG_QUALITY, std::max(1, static_cast<int>(quality))});
-  Require(written, "noise_param: this OpenCV writes no JPEG");
+  Require(written, Error::Field{"noise_param"}, ": this OpenCV writes no JPEG");
   return cv::imdecode(file, image.channels() == 1 ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
 }
 
@@ -429,8 +434,8 @@ cv::Size SizeWithoutFrame(const ResizeParameter& param, int old_width, int old_h
       width = std::max(1, static_cast<int>(height * aspect));
     }
   }
-  Require(height < 32768 && width < 32768, "resize_param: an image of ", old_height, " x ",
-          old_width, " would become ", height, " x ", width);
+  Require(height < 32768 && width < 32768, Error::Field{"resize_param"}, ": an image of ",
+          old_height, " x ", old_width, " would become ", height, " x ", width);
   return cv::Size(width, height);
 }
 

@@ -19,8 +19,9 @@ std::vector<NamedBlob> InputsOf(Net<float>* net) {
 }
 
 void FillWith(const std::vector<float>& values, const NamedBlob& input) {
-  Require(!values.empty() && input.blob->count() % values.size() == 0, "-constant ", input.name,
-          ": ", values.size(), " values do not fill a blob of ", input.blob->shape_string());
+  Require(!values.empty() && input.blob->count() % values.size() == 0, Error::Field{"-constant"},
+          " ", input.name, ": ", values.size(), " values do not fill a blob of ",
+          input.blob->shape_string());
   float* data = input.blob->mutable_cpu_data();
   for (int i = 0; i < input.blob->count(); ++i) data[i] = values[i % values.size()];
 }
@@ -46,7 +47,7 @@ ImageInput::ImageInput(const inference::ImagePreprocessing& preprocessing,
     const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const NamedBlob& input) {
       return input.name == constant.first;
     });
-    Require(known, "-constant: the net has no input '", constant.first, "'");
+    Require(known, Error::Field{"-constant"}, ": the net has no input '", constant.first, "'");
   }
   MakeTransformer();
 }
@@ -58,8 +59,8 @@ void ImageInput::MakeTransformer() {
   if (preprocessing_.resize_height > 0) {
     height_ = preprocessing_.resize_height;
     width_ = preprocessing_.resize_width;
-    Require(height_ >= images_->shape(2) && width_ >= images_->shape(3), "-resize ", height_, "x",
-            width_, " is smaller than the net's input, ", images_->shape(2), "x",
+    Require(height_ >= images_->shape(2) && width_ >= images_->shape(3), Error::Field{"-resize"},
+            " ", height_, "x", width_, " is smaller than the net's input, ", images_->shape(2), "x",
             images_->shape(3));
   }
   TransformationParameter param;

@@ -1,4 +1,5 @@
 #include "caffe/util/input_batches.hpp"
+#include "caffe/core/error_context.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -101,11 +102,11 @@ std::vector<InputItem> ImagesInList(const std::string& list) {
   if (IsFolderOrPattern(list)) return WithoutLabels(ImageFilesIn(list));
   constexpr char kWanted[] =
       "-images takes a folder, a pattern, or a text file with the path of an image on each line";
-  Require(std::filesystem::exists(list), list, ": there is no such file: ", kWanted);
+  Require(std::filesystem::exists(list), Error::File{list}, ": there is no such file: ", kWanted);
   const MappedFile file(list);
   const std::string why_no_text = WhyNoText(file);
-  Require(why_no_text.empty(), list, ": this is not a list of images, ", why_no_text, ": ",
-          kWanted);
+  Require(why_no_text.empty(), Error::File{list}, ": this is not a list of images, ", why_no_text,
+          ": ", kWanted);
   std::vector<InputItem> images;
   std::istringstream stream(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
   int number = 0;
@@ -116,18 +117,18 @@ std::vector<InputItem> ImagesInList(const std::string& list) {
     try {
       images.push_back(ImageOnLine(line, std::filesystem::path(list).parent_path()));
     } catch (Error& error) {
-      error.AddContext(Join(list, ", line ", number));
+      AddFile(list, Join(", line ", number), &error);
       throw;
     }
   }
-  Require(!images.empty(), list, ": the list names no images");
+  Require(!images.empty(), Error::File{list}, ": the list names no images");
   return images;
 }
 
 std::vector<InputItem> ExistingImages(const std::vector<std::string>& paths) {
   Require(!paths.empty(), "no images are given");
   for (const std::string& path : paths) {
-    Require(std::filesystem::exists(path), path, ": there is no such image");
+    Require(std::filesystem::exists(path), Error::File{path}, ": there is no such image");
   }
   return WithoutLabels(paths);
 }
@@ -145,7 +146,7 @@ class ListedImages : public NumberedImages {
   bool Write(int64_t number, int item, ImageInput* input, InputItem* about) override {
     *about = images_[number % images_.size()];
     const cv::Mat image = ReadImageToCVMat(about->name, input->blob().shape(1) == 3);
-    Require(!image.empty(), about->name, ": cannot be read as an image");
+    Require(!image.empty(), Error::File{about->name}, ": cannot be read as an image");
     input->Write(image, item);
     return number < int64_t(images_.size());
   }
@@ -173,7 +174,7 @@ class DatabaseImages : public NumberedImages {
       : NumberedImages(preprocessing), source_(source), limit_(limit), db_(db::GetDB(backend)) {
     db_->Open(source, db::READ);
     cursor_.reset(db_->NewCursor());
-    Require(cursor_->valid(), source, ": the database has no records");
+    Require(cursor_->valid(), Error::File{source}, ": the database has no records");
   }
   int64_t batches(const Net<float>&) const override { return limit_; }
 
@@ -196,7 +197,7 @@ class DatabaseImages : public NumberedImages {
     try {
       *about = {cursor_->key(), WriteRecord(cursor_->value(), item, input)};
     } catch (Error& error) {
-      error.AddContext(Join(source_, ", record '", cursor_->key(), "'"));
+      AddFile(source_, Join(", record '", cursor_->key(), "'"), &error);
       throw;
     }
     Next();
@@ -356,8 +357,9 @@ class NpyRows : public InputBatches {
             Blob<float>* blob) const {
     const std::vector<int> item(blob->shape().begin() + 1, blob->shape().end());
     const std::vector<int> rows(array.shape().begin() + 1, array.shape().end());
-    Require(item == rows && blob->shape(0) == size, array.name(), ": the array's rows do not have ",
-            "the shape of input '", name, "', ", blob->shape_string());
+    Require(item == rows && blob->shape(0) == size, Error::File{array.name()},
+            ": the array's rows do not have ", "the shape of input '", name, "', ",
+            blob->shape_string());
     const size_t count = blob->count(1);
     float* data = blob->mutable_cpu_data();
     for (int64_t row = 0; row < size; ++row) {
@@ -389,7 +391,8 @@ std::unique_ptr<InputBatches> InputBatches::FromList(const std::string& list,
   return std::make_unique<ListedImages>(ImagesInList(list), preprocessing);
 #else
   (void)preprocessing;
-  Fail(list, ": reading images needs OpenCV: build with USE_OPENCV=ON");
+  Fail(Error::File{list}, ": reading images needs OpenCV",
+       Error::Remedy{"build with USE_OPENCV=ON"});
 #endif
 }
 
@@ -399,7 +402,8 @@ std::unique_ptr<InputBatches> InputBatches::FromPictures(const std::vector<std::
   return std::make_unique<ListedImages>(ExistingImages(paths), preprocessing);
 #else
   (void)preprocessing;
-  Fail(paths.empty() ? "" : paths[0], ": reading images needs OpenCV: build with USE_OPENCV=ON");
+  Fail(paths.empty() ? "" : paths[0], ": reading images needs OpenCV",
+       Error::Remedy{"build with USE_OPENCV=ON"});
 #endif
 }
 

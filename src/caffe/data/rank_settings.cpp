@@ -1,4 +1,4 @@
-#include "caffe/util/rank_settings.hpp"
+#include "caffe/data/rank_settings.hpp"
 
 namespace caffe {
 

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/layer_factory.hpp"
 
 namespace caffe {
@@ -13,6 +14,12 @@ std::set<std::string>& Types() {
 }
 
 }  // namespace
+
+RecordShare::RecordShare(Phase phase) : by_batch_(phase == TEST) {
+  if (phase == TEST && !RankSettings::Current().share_tests) return;
+  solvers_ = Caffe::solver_count();
+  rank_ = Caffe::solver_rank();
+}
 
 bool RecordShare::AddType(const std::string& layer_type) {
   Types().insert(layer_type);

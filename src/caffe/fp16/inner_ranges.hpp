@@ -13,12 +13,12 @@ namespace caffe {
 /// The largest magnitude of each intermediate result inside a layer, by what it is.
 using InnerRanges = std::map<std::string, double>;
 
-/// Watches what an implementation in half precision would hold inside a layer, beside bottoms and
-/// tops. Per type, and why:
+/// Watches the intermediate results that an implementation in half precision would hold inside a
+/// layer. Per type, and why:
 ///
 ///   Convolution, DepthwiseConvolution, ConvolutionDepthwise, Deconvolution, InnerProduct:
 ///     "partial sum": the products of a sum, added up in half, may leave the range though their
-///     total does not. In which order they are added is the implementation's affair, so the bound
+///     total does not. The order of additions is up to the implementation, so the bound
 ///     is over all orders: the larger of the sum of the positive and of the negative products.
 ///   Pooling AVE, Reduction SUM, ASUM, MEAN: "sum" before the division, over all orders likewise;
 ///   Reduction SUMSQ: "sum of squares".
@@ -35,8 +35,8 @@ using InnerRanges = std::map<std::string, double>;
 ///     classes. Softmax without the subtraction would overflow beyond 11; nothing here does that.
 ///   Power, Exp, Log: "shift + scale x".
 ///
-/// Elementwise functions of one value (ReLU, Sigmoid, ...) hold nothing beside their result. What
-/// recurrent layers and a user's own hold inside is not watched.
+/// Elementwise functions of one value (ReLU, Sigmoid, ...) hold nothing but their result. Recurrent
+/// and custom layers are not watched.
 ///
 /// This library adds up in float inside every layer, FLOAT16 ones too; other implementations
 /// (FP16 arithmetic of accelerators) do not.

@@ -30,8 +30,8 @@ bool PrintLostDigits(const RangeRewriting& rewriting, double most, std::ostream&
 std::string RangesAsJson(const RangeInspector& inspector,
                          const RangeRewriting* rewriting = nullptr);
 
-/// A picture (SVG): a row for each top with the range of its values, the octaves between which 98 %
-/// of them lie, what is held inside the layer, and FP16's limits.
+/// An SVG image: a row for each top with the range of its values, the octaves between which 98 % of
+/// them lie, what is held inside the layer, and FP16's limits.
 std::string RangesAsSvg(const RangeInspector& inspector, const std::string& title);
 
 }  // namespace caffe

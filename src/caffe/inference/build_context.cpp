@@ -20,14 +20,15 @@ void CheckQuantization(const BuildContext& build) {
   const QuantizationScheme scheme = build.Scheme();
   const bool alone = build.HasIntegersAlone();
   const bool symmetric = scheme == QuantizationScheme::SYMMETRIC;
-  Require(symmetric || alone || build.config.backend == Backend::CPU, "-quantization ",
-          Name(scheme), " -arithmetic ", Name(build.config.quantization.ArithmeticOrDefault()),
+  Require(symmetric || alone || build.config.backend == Backend::CPU, Error::Field{"-quantization"},
+          " ", Name(scheme), " -arithmetic ", Name(build.config.quantization.ArithmeticOrDefault()),
           " is for the CPU; with -arithmetic integer it is for GPUs, too");
   Require(scheme != QuantizationScheme::PAPER || alone || !build.table,
-          "-quantization paper computes with integers alone: give -arithmetic integer");
+          Error::Field{"-quantization"}, " paper computes with integers alone",
+          Error::Remedy{"give -arithmetic integer"});
 }
 
-/// The layers that a node was made of.
+/// The layers that were merged into a node.
 std::vector<std::string> LayersOf(const Node& node) {
   std::vector<std::string> names = {node.name()};
   names.insert(names.end(), node.siblings.begin(), node.siblings.end());
@@ -57,8 +58,8 @@ BuildContext BuildContext::For(const BuilderConfig& config) {
       config.precision == Precision::INT8 ||
       std::any_of(config.layer_precisions.begin(), config.layer_precisions.end(), wants);
   build.table = config.calibration;
-  Require(build.table || !demanded,
-          "int8 needs calibration: give a calibration table or a calibrator");
+  Require(build.table || !demanded, "int8 needs calibration",
+          Error::Remedy{"give a calibration table or a calibrator"});
   if (!build.table) build.types.erase(ElementType::INT8);
   CheckQuantization(build);
   return build;
@@ -90,7 +91,7 @@ Types BuildContext::TypesFor(const Node& node) const {
 Types BuildContext::LoweredTypesFor(const Node& node) const {
   if (node.integers) return {ElementType::INT8};
   Types wanted = TypesFor(node);
-  if (HasIntegersAlone()) wanted.erase(ElementType::INT8);  // what integers cannot hold
+  if (HasIntegersAlone()) wanted.erase(ElementType::INT8);  // what has no integer form
   return wanted.empty() ? Types{ElementType::FLOAT} : wanted;
 }
 

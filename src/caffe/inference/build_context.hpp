@@ -12,40 +12,40 @@
 
 namespace caffe::inference {
 
-/// What the passes of a build know in addition to the graph.
+/// What the passes of a build know besides the graph.
 struct BuildContext {
   // What was asked for.
   BuilderConfig config;
-  const Target* target = nullptr;  ///< what is lowered for; null: nothing is lowered
+  const Target* target = nullptr;  ///< null: nothing is lowered
   std::shared_ptr<const CalibrationTable> table;
-  /// What layers may compute in of which nothing else is said.
+  /// The types that layers may compute in by default.
   std::set<ElementType> types;
-  /// By layer, of those that may have other types.
+  /// By layer: exceptions from `maths`.
   std::map<std::string, std::set<ElementType>> narrowed;
 
-  // What passes have found out for those behind them.
+  // Results of passes for later ones.
   std::vector<Range> ranges;    ///< of each value: how it becomes 8-bit integers
-  std::vector<size_t> scratch;  ///< bytes that each node needs for itself; none: not known
+  std::vector<size_t> scratch;  ///< scratch bytes of each node; empty: not known
 
-  /// A build for the configuration's backend. Throws Error for what cannot be built so.
+  /// A build for the configuration's backend. Throws Error for an invalid configuration.
   static BuildContext For(const BuilderConfig& config);
 
   bool Skips(const std::string& pass) const;
   bool HasIntegersAlone() const;
   QuantizationScheme Scheme() const { return config.quantization.SchemeOrDefault(); }
-  /// What a node may compute in: what was said of the layer, of one that was joined to it, or in
+  /// The types that a node may compute in: those set for the layer, for one merged into it, or in
   /// the prototxt.
   std::set<ElementType> TypesFor(const Node& node) const;
-  /// The same where it is known whether integers alone compute the node. FLOAT if nothing is left.
+  /// The same once it is known whether the node is integer-only. FLOAT if no other type remains.
   std::set<ElementType> LoweredTypesFor(const Node& node) const;
 };
 
-/// What BEST chooses from, or the precision's type.
+/// The types that BEST chooses from, or the precision's type.
 std::set<ElementType> TypesOf(Precision precision, const BuilderConfig& config);
 
 /// Runs the build's passes in their order, up to the one called `last`; null: all. The graph is
 /// validated, and shown to the configuration's observer, after each. Throws Error naming the pass,
-/// and for names in skip_passes that are none or of passes that cannot be skipped.
+/// and for unknown names in skip_passes or passes that cannot be skipped.
 Graph RunPasses(Graph graph, BuildContext* build, const char* last = nullptr);
 
 }  // namespace caffe::inference

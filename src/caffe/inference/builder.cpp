@@ -7,6 +7,7 @@
 #include "caffe/common.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "precisions.hpp"
@@ -30,14 +31,14 @@ Graph Shaped(Graph graph, const BuilderConfig& config) {
   return WithInputShapes(std::move(graph), shapes);
 }
 
-/// The only input that can take images, of those without given values.
+/// The only input without given values that can take images.
 std::string ImageInputOf(const Graph& graph, const ImagePreprocessing& preprocessing) {
   std::string found;
   for (const int input : graph.inputs) {
     const Value& value = graph.values[input];
     if (value.shape.size() != 4 || preprocessing.constants.count(value.name) > 0) continue;
     Require(found.empty(), "preprocessing: images can go to inputs '", found, "' and '", value.name,
-            "': name one of them");
+            "'", Error::Remedy{"name one of them"});
     found = value.name;
   }
   Require(!found.empty(), "preprocessing: net '", graph.name,
@@ -45,7 +46,7 @@ std::string ImageInputOf(const Graph& graph, const ImagePreprocessing& preproces
   return found;
 }
 
-/// Of a net that normalizes its input where nothing else is said.
+/// The default preprocessing of a net that normalizes its input.
 ImagePreprocessing PreprocessingOf(const NetworkDefinition::Normalization& normalization,
                                    const Shape& input) {
   ImagePreprocessing preprocessing;
@@ -60,7 +61,7 @@ ImagePreprocessing PreprocessingOf(const NetworkDefinition::Normalization& norma
   return preprocessing;
 }
 
-/// Puts into the graph what the configuration and the definition know of images.
+/// Adds the preprocessing and labels of the configuration or the definition to the graph.
 void TakePreprocessing(const NetworkDefinition& net, const BuilderConfig& config, Graph* graph) {
   graph->class_names = config.class_names;
   const auto normalized = [&](const std::string& input) {
@@ -91,7 +92,8 @@ void TakePreprocessing(const NetworkDefinition& net, const BuilderConfig& config
 std::vector<Graph> ShapedForProfiles(const Graph& graph, const BuilderConfig& config) {
   if (config.profiles.empty()) return {Shaped(graph, config)};
   Require(config.max_batch == 0 && config.max_input_shapes.empty(),
-          "profiles say the largest shapes: leave max_batch and max_input_shapes out");
+          "profiles say the largest shapes",
+          Error::Remedy{"leave max_batch and max_input_shapes out"});
   std::vector<Graph> graphs;
   for (size_t i = 0; i < config.profiles.size(); ++i) {
     try {
@@ -104,7 +106,7 @@ std::vector<Graph> ShapedForProfiles(const Graph& graph, const BuilderConfig& co
   return graphs;
 }
 
-/// What an input's values can be, from what is known of the normalized ones.
+/// The range of an input's values, from that of the normalized ones.
 BlobCalibration Denormalized(const BlobCalibration& normalized,
                              const NetworkDefinition::Normalization& normalization) {
   const bool is_seen = normalized.minimum != 0 || normalized.maximum != 0;
@@ -123,7 +125,7 @@ BlobCalibration Denormalized(const BlobCalibration& normalized,
   return raw;
 }
 
-/// A table of the net whose inputs were normalized before, for the net that does it itself.
+/// Adapts a table of the net with normalized inputs to the net that normalizes them.
 void TakeNormalizations(const NetworkDefinition& net, CalibrationTable* table) {
   for (const NetworkDefinition::Normalization& normalization : net.normalizations()) {
     const BlobCalibration* found = table->Find(normalization.input);
@@ -163,7 +165,7 @@ std::shared_ptr<const CalibrationTable> CalibrationFor(const NetworkDefinition& 
   return table->blobs().empty() ? nullptr : table;
 }
 
-/// Whether 8-bit integers may be chosen for any layer.
+/// True if 8-bit integers may be chosen for some layer.
 bool MayTakeIntegers(const BuilderConfig& config) {
   const auto is = [](Precision precision) { return precision == Precision::INT8; };
   return is(config.precision) ||
@@ -178,7 +180,7 @@ void CheckMemory(const Engine& engine, size_t most) {
   const size_t weights = engine.weight_bytes(), activations = engine.activation_bytes();
   Require(weights + activations <= most, "max_memory: the engine needs ", weights,
           " bytes of weights and ", activations, " of activations, and may take ", most,
-          ": build it for a smaller batch or in fewer bits");
+          Error::Remedy{"build it for a smaller batch or in fewer bits"});
 }
 
 std::shared_ptr<const Engine> BuildGraph(const Graph& graph, const BuilderConfig& config) {
@@ -186,7 +188,7 @@ std::shared_ptr<const Engine> BuildGraph(const Graph& graph, const BuilderConfig
   return std::make_shared<const Engine>(Optimize(graph, config.skip_passes, config.pass_observer));
 }
 
-/// Makes sure that a range can be run from one end to the other.
+/// Checks that both ends of a range can be run.
 void TryRange(const std::shared_ptr<const Graph>& graph) {
   if (graph->min_inputs.empty()) return;
   const std::unique_ptr<Runner> runner = MakeRunner(graph);
@@ -201,33 +203,36 @@ void CheckTraining(const NetworkDefinition& net, const BuilderConfig& config) {
   const QuantizationScheme scheme = config.quantization.SchemeOrDefault();
   Require(scheme == training->scheme, "net '", net.name(), "' was trained for -quantization ",
           Name(training->scheme), ", not for ", Name(scheme),
-          ": leave -quantization out, or train it for that (quantized_training { scheme })");
+          Error::Remedy{
+              "leave -quantization out, or train it for that (quantized_training { scheme })"});
   const bool eight = training->weight_bits == 8 && training->activation_bits == 8;
   const bool integers = config.precision == Precision::INT8 &&
                         config.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT;
   Require(eight || integers, "net '", net.name(), "' was trained for weights of ",
           training->weight_bits, " bits and blobs of ", training->activation_bits,
-          ", which engines of integers alone have: give -precision int8, and no other -arithmetic");
+          ", which engines of integers alone have",
+          Error::Remedy{"give -precision int8, and no other -arithmetic"});
 }
 
-/// With what the definition knows of layers and ranges.
+/// Adds the precisions and ranges of the definition.
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
   const Quantization& quantization = net.quantization();
   const bool scheme_given = config.quantization.scheme.has_value();
   const bool rounding_given = config.quantization.rounding.has_value();
   const Arithmetic given = config.quantization.arithmetic.value_or(Arithmetic::FLOAT);
-  Require(given == Arithmetic::FLOAT || config.precision == Precision::INT8, "-arithmetic ",
-          Name(given), " is for -precision int8, not ", Name(config.precision));
+  Require(given == Arithmetic::FLOAT || config.precision == Precision::INT8,
+          Error::Field{"-arithmetic"}, " ", Name(given), " is for -precision int8, not ",
+          Name(config.precision));
   config.quantization.training =
       config.quantization.ignore_training ? std::optional<TrainedNumbers>() : quantization.training;
   if (!config.quantization.scheme) config.quantization.scheme = quantization.scheme;
   if (!config.quantization.arithmetic) config.quantization.arithmetic = quantization.arithmetic;
   if (!config.quantization.rounding) config.quantization.rounding = quantization.rounding;
   const bool alone = config.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT;
-  Require(!rounding_given || alone, "-rounding is for -arithmetic integer");
-  Require(!scheme_given || MayTakeIntegers(config),
-          "-quantization is for int8, not for -precision ", Name(config.precision));
+  Require(!rounding_given || alone, Error::Field{"-rounding"}, " is for -arithmetic integer");
+  Require(!scheme_given || MayTakeIntegers(config), Error::Field{"-quantization"},
+          " is for int8, not for -precision ", Name(config.precision));
   CheckTraining(net, config);
   if (alone && config.precision != Precision::INT8 && MayTakeIntegers(config) && config.remark) {
     config.remark(Join("the net asks for -arithmetic ", Name(*config.quantization.arithmetic),
@@ -253,7 +258,7 @@ std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderC
     ShareConstants(&built);
     engine = std::make_shared<const Engine>(std::move(built), engine->tuned_threads());
   }
-  // Memory is counted for as many threads as contexts will have.
+  // Memory is computed for as many threads as contexts will have.
   const kernels::TeamSize team(config.threads > 0 ? config.threads : Caffe::threads());
   for (int i = 0; i < engine->num_graphs(); ++i) TryRange(engine->graph(i));
   CheckMemory(*engine, config.max_memory);

@@ -80,7 +80,7 @@ std::optional<AffineParameters> Engine::OutputAffine(const std::string& output) 
   Require(value >= 0 && first.IsOutput(value), "engine '", name(), "' has no output '", output,
           "'");
   const std::vector<int> producers = Producers(first);
-  // An output is in floats: bytes become these by a reorder.
+  // An output is in floats; 8-bit values are converted by a reorder.
   while (producers[value] >= 0 && first.nodes[producers[value]].type() == kReorder) {
     value = first.nodes[producers[value]].inputs[0];
     const ElementType type = first.values[value].type;
@@ -102,7 +102,7 @@ size_t Engine::activation_bytes() const {
 std::string Engine::ToJson() const { return EngineAsJson(*this); }
 std::string Engine::LayersToJson(bool details) const { return LayersAsJson(*graph(), details); }
 
-/// Stays where it is when the context is moved: the queue's tasks know it.
+/// Keeps its address when the context is moved: the queue's tasks refer to it.
 struct ExecutionContext::State {
   State(std::shared_ptr<const Engine> e, int t)
       : engine(std::move(e)),
@@ -123,9 +123,9 @@ struct ExecutionContext::State {
   void ObserveFreeNodes(int node) const;
 
   const std::shared_ptr<const Engine> engine;
-  /// Of the team that the runners' kernels were set up for, and all runs have.
+  /// The size of the thread team that the runners' kernels were set up for, and that all runs use.
   const int threads;
-  /// Of the thread that made the context: all profiles compute on its GPU.
+  /// The GPU of the thread that made the context, which all profiles use.
   const Context::Settings settings;
   std::vector<std::unique_ptr<Runner>> runners;  // one a profile, from its first use on
   int profile = 0;
@@ -188,7 +188,7 @@ void ExecutionContext::State::SetInputShapes(int in_profile, const std::vector<S
   }
 }
 
-/// The first that has them in its range, of those that may be chosen.
+/// The first selectable profile that has them in its range.
 int ExecutionContext::State::ProfileFor(const std::vector<Shape>& shapes) const {
   if (!engine->has_profiles()) return 0;
   std::string ranges;
@@ -306,8 +306,8 @@ void ExecutionContext::State::Observe(int node) const {
   }
 }
 
-/// The nodes from this one on that the runner has nothing to do for: what they make is there when
-/// what is before them has run.
+/// The nodes from this one on that are no-ops: their outputs are ready when the nodes before them
+/// have run.
 void ExecutionContext::State::ObserveFreeNodes(int node) const {
   const int nodes = static_cast<int>(graph().nodes.size());
   for (; node < nodes && IsFree(graph(), graph().nodes[node]); ++node) Observe(node);

@@ -69,8 +69,8 @@ void SetMultipliers(const std::vector<kernels::Multiplier>& multipliers, json::S
   json::Set(object, "shifts", shifts);
 }
 
-/// Scale and zero point of the first top, multipliers and shifts of sums; of an Eltwise that was
-/// fused its own, and scale and zero point before it.
+/// Scale and zero point of the first top, multipliers and shifts of sums; for a fused Eltwise its
+/// own, and the scale and zero point before it.
 void SetIntegers(const LayerInfo& layer, json::Struct* object) {
   json::Struct* integers = json::Object(object, "integers");
   SetAffine(layer.affine, integers);

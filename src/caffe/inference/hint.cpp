@@ -8,7 +8,7 @@ namespace caffe::inference {
 Hint ParseHint(const std::string& name) {
   if (name == "latency") return Hint::LATENCY;
   if (name == "throughput") return Hint::THROUGHPUT;
-  Fail("there is no hint '", name, "': give latency or throughput");
+  Fail("there is no hint '", name, "'", Error::Remedy{"give latency or throughput"});
 }
 
 ThreadSplit SplitThreads(Hint hint, int threads) {

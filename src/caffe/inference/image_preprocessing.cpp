@@ -31,7 +31,7 @@ std::string SizeText(int height, int width) { return Join(height, "x", width); }
 
 ImagePreprocessing ImagePreprocessing::Of(const TransformationParameter& transform) {
   Require(!transform.has_mean_file() || transform.mean_value_size() == 0,
-          "transform_param: give mean_file or mean_value, not both");
+          Error::Field{"transform_param"}, Error::Remedy{"give mean_file or mean_value, not both"});
   ImagePreprocessing preprocessing;
   preprocessing.mean.assign(transform.mean_value().begin(), transform.mean_value().end());
   preprocessing.scale = transform.scale();
@@ -46,11 +46,11 @@ void ImagePreprocessing::ReadMeanImage(const std::string& file) {
   image.FromProto(proto);
   Require((image.num_axes() == 4 || image.num_axes() == 3) && image.count() > 0 &&
               image.count() == image.shape(-3) * image.shape(-2) * image.shape(-1),
-          file, ": no mean image but a blob of ", image.shape_string());
+          Error::File{file}, ": no mean image but a blob of ", image.shape_string());
   const int height = image.shape(-2), width = image.shape(-1);
-  Require(resize_height == 0 || (resize_height == height && resize_width == width), file,
-          ": the mean image is ", SizeText(height, width), ", images are resized to ",
-          SizeText(resize_height, resize_width));
+  Require(resize_height == 0 || (resize_height == height && resize_width == width),
+          Error::File{file}, ": the mean image is ", SizeText(height, width),
+          ", images are resized to ", SizeText(resize_height, resize_width));
   resize_height = height;
   resize_width = width;
   mean.assign(image.cpu_data(), image.cpu_data() + image.count());

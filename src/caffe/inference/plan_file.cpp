@@ -7,6 +7,7 @@
 
 #include "backends/cuda/cuda_engine.hpp"
 #include "caffe/allocator.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
@@ -160,7 +161,7 @@ void Write(const Graph& graph, Writer* out) {
   out->Texts(graph.class_names);
 }
 
-/// Takes what Writer appends, from a mapped file. Throws Error where there is less or nonsense.
+/// Reads what Writer appends, from a mapped file. Throws Error for truncated or invalid data.
 class Reader {
  public:
   Reader(std::shared_ptr<const MappedFile> file, size_t description_size)
@@ -177,7 +178,7 @@ class Reader {
             "a number is out of range");
     return static_cast<int>(value);
   }
-  /// A number of things that take at least a byte each.
+  /// A count of items that take at least a byte each.
   size_t Count() {
     const int64_t count = Number();
     Require(count >= 0 && count <= end_ - at_, "it lists more than it holds");
@@ -365,7 +366,7 @@ uint64_t ChecksumOf(const Header& header, const uint8_t* rest, size_t size) {
   return PlanChecksum(rest, size, PlanChecksum(&header, kSummedHeader, 0));
 }
 
-/// The target that a plan's fingerprint is for. Throws Error where it is none of this machine's.
+/// The target that a plan's fingerprint is for. Throws Error if it is not one of this machine.
 std::string TargetOf(const std::string& fingerprint) {
   if (fingerprint == PlanFingerprint()) return "";
   std::string here = PlanFingerprint();
@@ -378,7 +379,7 @@ std::string TargetOf(const std::string& fingerprint) {
     }
     if (fingerprint == here) return cuda::kTarget;
   }
-  Fail("it was built for ", fingerprint, ", and this is ", here, ": build it again");
+  Fail("it was built for ", fingerprint, ", and this is ", here, Error::Remedy{"build it again"});
 }
 
 Plan ReadMapped(const std::shared_ptr<const MappedFile>& file) {
@@ -390,7 +391,7 @@ Plan ReadMapped(const std::shared_ptr<const MappedFile>& file) {
           " bytes, the file ", file->size());
   std::memcpy(&header, file->data(), sizeof(header));
   Require(header.version == kPlanVersion, "it is a plan of version ", header.version,
-          ", this library reads version ", kPlanVersion, ": build it again");
+          ", this library reads version ", kPlanVersion, Error::Remedy{"build it again"});
   Require(header.file_size == file->size(), "it is truncated or damaged: it has ", file->size(),
           " bytes where its header says ", header.file_size);
   Require(header.checksum ==
@@ -422,7 +423,7 @@ std::string PlanFingerprint(const std::string& target) {
   }
   const kernels::InstructionSet set = kernels::CpuInstructionSet();
   std::string name = kernels::Name(set);
-  // Layers that tiles do not compute are packed for the vectors of the machine.
+  // Layers that AMX tiles do not compute are packed for the machine's vectors.
   if (set.has_tiles()) {
     name += Join(" on ", kernels::Name(kernels::VectorInstructionSet()));
   }
@@ -476,12 +477,7 @@ void WritePlan(const Plan& plan, const std::string& file) {
 }
 
 Plan ReadPlan(const std::string& file) {
-  try {
-    return ReadMapped(std::make_shared<const MappedFile>(file));
-  } catch (Error& error) {
-    if (std::string(error.what()).find(file) == std::string::npos) error.AddContext(file);
-    throw;
-  }
+  return WithFile(file, [&] { return ReadMapped(std::make_shared<const MappedFile>(file)); });
 }
 
 }  // namespace caffe::inference

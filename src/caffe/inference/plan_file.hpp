@@ -30,9 +30,9 @@ namespace caffe::inference {
 /// The version of the format that is written and read.
 constexpr uint32_t kPlanVersion = 7;
 
-/// What plans for this target (Graph::target) that are written here are good for: this library's
-/// version, and the processor's instruction set or the calling thread's GPU. Throws Error where
-/// there is no GPU.
+/// What plans for this target (Graph::target) written on this machine can be used with: this
+/// library's version, and the processor's instruction set or the calling thread's GPU. Throws Error
+/// where there is no GPU.
 std::string PlanFingerprint(const std::string& target = "");
 
 struct Plan {
@@ -40,7 +40,7 @@ struct Plan {
   int tuned_threads = 0;      ///< as Engine's
 };
 
-/// A constant that several graphs have in common is written once. Throws Error with the file; see
+/// A constant that several graphs share is written once. Throws Error with the file; see
 /// Engine::Save.
 void WritePlan(const Plan& plan, const std::string& file);
 /// Constants of the graphs lie in the mapped file. Throws Error with the file; see Engine::Load.

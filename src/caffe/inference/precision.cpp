@@ -22,7 +22,7 @@ Precision ParsePrecision(const std::string& name) {
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (lower == kNames[i]) return static_cast<Precision>(i);
   }
-  Fail("there is no precision '", name, "': give fp32, fp16, bf16, int8 or best");
+  Fail("there is no precision '", name, "'", Error::Remedy{"give fp32, fp16, bf16, int8 or best"});
 }
 
 ElementType StorageOf(Precision precision) {

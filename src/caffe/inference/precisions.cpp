@@ -38,18 +38,18 @@ class LoweredBuild {
 
   /// The graph in integers, before kernels are chosen.
   Graph Quantized() const {
-    Require(context_.table != nullptr,
-            "int8 needs calibration: give a calibration table or a calibrator");
+    Require(context_.table != nullptr, "int8 needs calibration",
+            Error::Remedy{"give a calibration table or a calibrator"});
     Require(context_.HasIntegersAlone(),
             "the graph is in integers with -arithmetic integer or integer_only");
     BuildContext build = context_;
     return RunPasses(graph_, &build, "integers");
   }
 
-  /// `narrowed`: the types of layers that may have other ones than the configuration says.
+  /// `narrowed`: types of layers that override the configuration's.
   std::shared_ptr<const Engine> Build(const std::map<std::string, Types>& narrowed = {}) const {
     Context::Current();  // sets the number of a thread that has not used Caffe before
-    // What judges engines (accuracy_loss) has a team of the caller's size again.
+    // accuracy_loss runs with the caller's number of threads again.
     const kernels::TeamSize team(threads_);
     BuildContext build = context_;
     build.narrowed = narrowed;
@@ -80,11 +80,11 @@ class LoweredBuild {
 
   struct Layer {
     std::string name;
-    double loss_for_time;  // of accuracy, when it alone is narrow, for a microsecond gained
+    double loss_for_time;  // loss of accuracy when it alone is narrow, per microsecond gained
   };
 
-  /// Takes `narrow` types from as few layers as necessary, those first that lose most accuracy for
-  /// the time that they save.
+  /// Widens as few layers as necessary, those first that lose most accuracy for the time that they
+  /// save.
   std::shared_ptr<const Engine> Widen(const Types& narrow, std::shared_ptr<const Engine> engine,
                                       std::map<std::string, Types>* widened) const {
     const std::vector<Layer> layers = Sensitivities(narrow, *engine);
@@ -100,7 +100,7 @@ class LoweredBuild {
       widen(count);
       return Build(*widened);
     };
-    // The least number that is accepted, as far as more is better; `engine` has `high`.
+    // The smallest accepted number by bisection; `engine` is that of `high`.
     size_t low = 0, high = layers.size();
     engine = with(high);
     if (!Accepts(engine)) return engine;

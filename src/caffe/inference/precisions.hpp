@@ -7,11 +7,11 @@
 
 namespace caffe::inference {
 
-/// What Builder::Build does for the CPU or a GPU with a net in its largest shapes: chooses types,
-/// lowers. Throws Error as it does.
+/// Implements Builder::Build for the CPU or a GPU and a net in its largest shapes: chooses types
+/// and lowers.
 std::shared_ptr<const Engine> BuildLowered(const Graph& graph, const BuilderConfig& config);
 
-/// What inference::QuantizedGraph does with a net in its largest shapes.
+/// Implements inference::QuantizedGraph for a net in its largest shapes.
 Graph QuantizedGraph(const Graph& graph, const BuilderConfig& config);
 
 }  // namespace caffe::inference

@@ -31,7 +31,7 @@ size_t InputNamed(const Graph& graph, const std::string& name, const std::string
 
 namespace {
 
-/// Of each input, nothing where the profile does not say.
+/// For each input; not set where the profile does not say.
 std::vector<Shape> InOrder(const Graph& graph, const std::map<std::string, Shape>& shapes,
                            const char* what) {
   std::vector<Shape> all(graph.inputs.size());
@@ -86,8 +86,8 @@ Graph WithProfile(const Graph& graph, const ShapeProfile& profile) {
     const Value& input = graph.values[graph.inputs[i]];
     if (most[i].empty()) most[i] = best[i];
     if (most[i].empty()) {
-      Require(least[i].empty(), "input '", input.name,
-              "' has a min shape only: say opt or max too");
+      Require(least[i].empty(), "input '", input.name, "' has a min shape only",
+              Error::Remedy{"say opt or max too"});
       most[i] = input.shape;
     }
     if (best[i].empty()) best[i] = most[i];
@@ -158,7 +158,7 @@ void ShareConstants(std::vector<Graph>* graphs) {
       break;
     }
     if (data->get() == before) {
-      // What takes its place may be read by kernels that want it aligned.
+      // Its replacement may be read by kernels that need it aligned.
       if (reinterpret_cast<uintptr_t>(before) % Allocator::kAlignment != 0) {
         const Constant aligned = NewConstant(ElementType::INT8, bytes);
         std::memcpy(Elements<void>(aligned), before, bytes);

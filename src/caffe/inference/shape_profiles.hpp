@@ -19,9 +19,9 @@ std::string ShapesAsText(const Graph& graph, const std::vector<Shape>& inputs);
 /// inputs, with `what` in front.
 size_t InputNamed(const Graph& graph, const std::string& name, const std::string& what);
 
-/// A net's graph with the range of a profile: its values have the largest shapes. Throws Error
-/// with the input whose shapes are not in order, or with the layer that cannot be run in the
-/// smallest, tuned or largest shapes.
+/// A net's graph with the range of a profile; its values have the largest shapes. Throws Error with
+/// the input whose shapes are not in order, or with the layer that cannot be run in the smallest,
+/// tuned or largest shapes.
 Graph WithProfile(const Graph& graph, const ShapeProfile& profile);
 
 /// The range of a graph, all inputs named.
@@ -33,7 +33,7 @@ bool IsInRange(const Graph& graph, const std::vector<Shape>& inputs);
 /// "data 1x3x224x224 to 4x3x512x512"
 std::string RangeAsText(const Graph& graph);
 
-/// Makes constants of the same bytes one: weights that several graphs have packed alike.
+/// Merges constants of the same bytes: weights that several graphs have packed alike.
 void ShareConstants(std::vector<Graph>* graphs);
 
 }  // namespace caffe::inference

@@ -42,7 +42,7 @@ class TaskQueue {
       tasks_.pop_front();
       lock.unlock();
       task();
-      task = nullptr;  // what it holds may use the queue when it goes
+      task = nullptr;  // destroying it may use the queue
       lock.lock();
     }
   }

@@ -20,10 +20,10 @@ const char kFirstLine[] = "cortado timing cache 1";
 TimingCache::TimingCache(const std::string& file) {
   if (!std::filesystem::exists(file)) return;
   std::ifstream in(file);
-  Require(in.good(), file, ": cannot be read");
+  Require(in.good(), Error::File{file}, ": cannot be read");
   std::string line;
   std::getline(in, line);
-  Require(line == kFirstLine, file, ": it is no timing cache: its first line should be '",
+  Require(line == kFirstLine, Error::File{file}, ": it is no timing cache: its first line should be '",
           kFirstLine, "'. Remove it, the next build writes it again");
   for (int number = 2; std::getline(in, line); ++number) {
     std::istringstream words(line);
@@ -31,7 +31,7 @@ TimingCache::TimingCache(const std::string& file) {
     std::string key;
     Require(words >> microseconds && words.get() == ' ' && std::getline(words, key) &&
                 !key.empty() && std::isfinite(microseconds) && microseconds >= 0,
-            file, ": line ", number, " is not 'MICROSECONDS KEY': ", line);
+            Error::File{file}, ": line ", number, " is not 'MICROSECONDS KEY': ", line);
     times_[key] = microseconds;
   }
 }
@@ -59,7 +59,7 @@ size_t TimingCache::size() const {
 
 void TimingCache::Write(const std::string& file) const {
   std::ostringstream text;
-  // Every digit: of two ways that took nearly the same the next build shall choose the same one.
+  // Every digit, so that the next build chooses the same of two that took nearly the same time.
   text << std::setprecision(std::numeric_limits<double>::max_digits10) << kFirstLine << '\n';
   {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -96,7 +96,7 @@ void SyncDirectory(const std::string& path) {
 AtomicFile::AtomicFile(const std::string& path) : path_(Resolve(path)) {
   struct stat status;
   const bool exists = stat(path_.c_str(), &status) == 0;
-  Require(!exists || !S_ISDIR(status.st_mode), path_, ": is a directory; name a file to write");
+  Require(!exists || !S_ISDIR(status.st_mode), Error::File{path_}, ": is a directory; name a file to write");
   if (exists && !S_ISREG(status.st_mode)) {
     descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
@@ -126,7 +126,7 @@ void AtomicFile::FailWith(const char* what) const {
              reason == ENOENT && !std::filesystem::exists(Directory(path_), none)) {
     advice = "; create the directory " + Directory(path_) + " first";
   }
-  Fail(path_, ": ", what, " (", std::strerror(reason), ")", advice);
+  Fail(Error::File{path_}, ": ", what, " (", std::strerror(reason), ")", advice);
 }
 
 void AtomicFile::Write(const void* bytes, size_t size) {

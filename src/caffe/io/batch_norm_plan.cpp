@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "caffe/core/weight_source.hpp"
 #include "caffe/error.hpp"
+#include "caffe/io/weight_source.hpp"
 #include "caffe/io/wire.hpp"
 
 namespace caffe {
@@ -255,8 +255,8 @@ void BatchNormPlan::EditWeights(std::vector<ModelLayer>* layers) const {
     const bool no_bias =
         std::all_of(blobs.bias.begin(), blobs.bias.end(), [](float value) { return value == 0; });
     Require(change.has_bias || no_bias, "the weights of layer '", change.name,
-            "' have a bias, which layer '", change.scale_name,
-            "' of the prototxt has not: give it scale_param { bias_term: true }");
+            "' have a bias, which layer '", change.scale_name, "' of the prototxt has not",
+            Error::Remedy{"give it scale_param { bias_term: true }"});
     if (change.has_bias) affine.push_back(blobs.bias);
     if (!scale) {
       ModelLayer added;

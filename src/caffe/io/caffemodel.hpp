@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,10 +51,14 @@ class Payload {
 /// A blob of a caffemodel: its shape, and where its elements lie in the mapped file. Valid as long
 /// as the reader that gave it.
 struct StoredBlob {
-  std::string where;           ///< "lenet.caffemodel: layer 'conv1', blob 0", for messages
+  std::string file;            ///< "" where it is of a message in memory
+  std::string where;           ///< in the file: "layer 'conv1', blob 0", for messages
   std::vector<int64_t> shape;  ///< of old files num, channels, height, width; of C3D's five axes
   Payload data;                ///< double_data, data or raw_data: the first that is not empty
   Payload diff;                ///< likewise; usually empty
+
+  /// Calls f; its errors say that they are about this blob.
+  void WithPlace(const std::function<void()>& f) const;
 
   /// Product of the shape. Throws Error if an axis is negative or the product overflows.
   int64_t ShapeCount() const;
@@ -73,10 +78,11 @@ struct StoredBlob {
   bool ReadDiffInto(void* destination, ElementType type) const;
 };
 
-/// The blob in an encoded BlobProto (a mean file, say); `where` names it in messages, in which byte
-/// offsets count from `base` (nullptr: from `data`). Elements stay where they are. Throws Error.
-StoredBlob ParseStoredBlob(const uint8_t* data, size_t size, const std::string& where,
-                           const uint8_t* base = nullptr);
+/// The blob in an encoded BlobProto (a mean file, say); `file` and `where` name it in messages, in
+/// which byte offsets count from `base` (nullptr: from `data`). Elements stay where they are.
+/// Throws Error.
+StoredBlob ParseStoredBlob(const uint8_t* data, size_t size, const std::string& file,
+                           const std::string& where, const uint8_t* base = nullptr);
 
 /// A layer of a caffemodel.
 struct StoredLayer {

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/caffemodel.hpp"
 #include "caffe/io/proto_binary.hpp"
@@ -164,9 +165,9 @@ class LayerReader {
     std::vector<StoredBlob> blobs;
     blobs.reserve(encoded.size());
     for (const Bytes& blob : encoded) {
-      blobs.push_back(ParseStoredBlob(
-          blob.begin, blob.size(), Join(file_.path(), ": layer '", name_, "', blob ", blobs.size()),
-          file_.data()));
+      blobs.push_back(ParseStoredBlob(blob.begin, blob.size(), file_.path(),
+                                      Join("layer '", name_, "', blob ", blobs.size()),
+                                      file_.data()));
     }
     return blobs;
   }
@@ -185,7 +186,7 @@ CaffemodelReader::CaffemodelReader(const std::string& file)
 void CaffemodelReader::ReadNet() {
   const uint8_t* base = file_->data();
   const std::string seen = DescribeContents(base, file_->size());
-  Require(seen.empty(), file_->path(), ": a caffemodel is needed, and this is ", seen);
+  Require(seen.empty(), Error::File{file_->path()}, ": a caffemodel is needed, and this is ", seen);
 
   LayerReader reader(*file_);
   std::string rest;
@@ -212,10 +213,9 @@ void CaffemodelReader::ReadNet() {
     }
     Require(net_.ParsePartialFromString(rest), "this is not a caffemodel");
   } catch (Error& error) {
-    const std::string where = reader.where();
-    const bool has_layer = std::string(error.what()).find("layer '") != std::string::npos;
-    if (!where.empty() && !has_layer) error.AddContext(where);
-    if (std::string(error.what()).rfind(file_->path(), 0) != 0) error.AddContext(file_->path());
+    // Errors of blobs name file and layer.
+    if (error.file().empty() && !reader.where().empty()) error.AddContext(reader.where());
+    AddFile(file_->path(), &error);
     throw;
   }
 }

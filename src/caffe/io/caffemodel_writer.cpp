@@ -125,7 +125,7 @@ std::string EncodeParameters(const LayerParameter& param) {
 
 CaffemodelWriter::CaffemodelWriter(const std::string& file, const NetParameter& net, Form form)
     : file_(file), form_(form) {
-  Require(net.layer_size() == 0 && net.layers_size() == 0, file,
+  Require(net.layer_size() == 0 && net.layers_size() == 0, Error::File{file},
           ": layers are written with WriteLayer, the net's own message must have none");
   const std::string head = net.SerializePartialAsString();
   file_.Write(head.data(), head.size());
@@ -133,7 +133,7 @@ CaffemodelWriter::CaffemodelWriter(const std::string& file, const NetParameter& 
 
 void CaffemodelWriter::WriteLayer(const LayerParameter& param,
                                   const std::vector<BlobSource>& blobs) {
-  Require(param.blobs_size() == 0, file_.path(), ": layer '", param.name(),
+  Require(param.blobs_size() == 0, Error::File{file_.path()}, ": layer '", param.name(),
           "': blobs are given apart from the layer's parameters");
   std::vector<EncodedBlob> encoded;
   const std::string parameters = EncodeParameters(param);

@@ -15,14 +15,14 @@ DB* GetDB(const string& backend) {
 #ifdef USE_LMDB
     return new LMDB();
 #else
-    Fail("this libcaffe was built without LMDB: build with USE_LMDB=ON");
+    Fail("this libcaffe was built without LMDB", Error::Remedy{"build with USE_LMDB=ON"});
 #endif
   }
   if (backend == "leveldb") {
 #ifdef USE_LEVELDB
     return new LevelDB();
 #else
-    Fail("this libcaffe was built without LevelDB: build with USE_LEVELDB=ON");
+    Fail("this libcaffe was built without LevelDB", Error::Remedy{"build with USE_LEVELDB=ON"});
 #endif
   }
   Fail("unknown database backend '", backend, "': valid are lmdb and leveldb");

@@ -20,11 +20,11 @@ std::shared_ptr<leveldb::DB> OpenLevelDB(const string& source, Mode mode) {
   if (mode == READ) {
     std::error_code ignored;
     const bool folder = std::filesystem::is_directory(source, ignored);
-    Require(folder, source, ": this LevelDB cannot be opened", OtherKindHint(source, "leveldb"));
+    Require(folder, Error::File{source}, ": this LevelDB cannot be opened", OtherKindHint(source, "leveldb"));
   }
   leveldb::DB* db = nullptr;
   const leveldb::Status status = leveldb::DB::Open(options, source, &db);
-  Require(status.ok(), source, ": this LevelDB cannot be opened: ", status.ToString(),
+  Require(status.ok(), Error::File{source}, ": this LevelDB cannot be opened: ", status.ToString(),
           mode == NEW ? " (remove an old one first)" : OtherKindHint(source, "leveldb"));
   return std::shared_ptr<leveldb::DB>(db);
 }
@@ -45,14 +45,14 @@ leveldb::Iterator& LevelDBCursor::iterator() const {
 
 bool LevelDBCursor::valid() {
   if (iterator().Valid()) return true;
-  Require(iterator_->status().ok(), session_->source(),
+  Require(iterator_->status().ok(), Error::File{session_->source()},
           ": LevelDB cannot read a record: ", iterator_->status().ToString());
   return false;
 }
 
 void LevelDBTransaction::Commit() {
   const leveldb::Status status = session_->handle()->Write(leveldb::WriteOptions(), &batch_);
-  Require(status.ok(), session_->source(), ": LevelDB cannot write records: ", status.ToString());
+  Require(status.ok(), Error::File{session_->source()}, ": LevelDB cannot write records: ", status.ToString());
   batch_.Clear();
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kFirstMapSize = size_t(1) << 24;  // bytes; doubled when it is full
 
 void Check(int status, const string& source, const char* doing) {
-  Require(status == MDB_SUCCESS, source, ": LMDB cannot ", doing, ": ", mdb_strerror(status));
+  Require(status == MDB_SUCCESS, Error::File{source}, ": LMDB cannot ", doing, ": ", mdb_strerror(status));
 }
 
 constexpr uint64_t kNearlyNothing = uint64_t(1) << 20;  // bytes; LMDB writes less than that at once
@@ -41,13 +41,13 @@ uint64_t ReachedFileLimit(const string& source) {
 void CheckWritten(int status, const string& source) {
   const bool stopped = status == EIO || status == ENOSPC;
   if (stopped && IsDeviceFull(source)) {
-    Fail(source,
+    Fail(Error::File{source},
          ": LMDB cannot write records: no space is left on the device: what was committed "
          "before is there; make room or choose another folder");
   }
   if (status == EIO || status == EFBIG) {
     const uint64_t limit = ReachedFileLimit(source);
-    Require(limit == 0, source, ": LMDB cannot write records: a file of this process may have ",
+    Require(limit == 0, Error::File{source}, ": LMDB cannot write records: a file of this process may have ",
             limit, " bytes at most (ulimit -f)");
   }
   Check(status, source, "write records");
@@ -60,7 +60,7 @@ std::shared_ptr<MDB_env> NewEnvironment(const string& source) {
 }
 
 [[noreturn]] void FailToOpen(int status, const string& source) {
-  Fail(source, ": this LMDB cannot be opened: ", mdb_strerror(status),
+  Fail(Error::File{source}, ": this LMDB cannot be opened: ", mdb_strerror(status),
        OtherKindHint(source, "lmdb"));
 }
 
@@ -74,7 +74,7 @@ void RequireWholeFile(MDB_env* env, const string& source) {
   Check(mdb_env_stat(env, &stat), source, "tell its size");
   Check(mdb_env_get_fd(env, &file), source, "tell its size");
   const bool known = fstat(file, &file_stat) == 0;
-  Require(known, source, ": ", std::strerror(errno));
+  Require(known, Error::File{source}, ": ", std::strerror(errno));
   const size_t needed = (info.me_last_pgno + 1) * stat.ms_psize;
   const size_t found = static_cast<size_t>(file_stat.st_size);
   Require(found >= needed, source, "/data.mdb is truncated: it has ", found, " bytes and needs ",
@@ -168,7 +168,7 @@ bool LMDBTransaction::TryPut() {
     mdb_txn_abort(txn);
   }
   if (status == MDB_MAP_FULL) return false;
-  Require(status != MDB_BAD_VALSIZE, source, ": the key '", records_[i - 1].first,
+  Require(status != MDB_BAD_VALSIZE, Error::File{source}, ": the key '", records_[i - 1].first,
           "' is empty or too long: LMDB's keys have 1 to ", mdb_env_get_maxkeysize(env), " bytes");
   CheckWritten(status, source);
   return true;
@@ -188,7 +188,7 @@ void LMDB::Open(const string& source, Mode mode) {
   Close();
   if (mode == NEW) {
     const bool made = mkdir(source.c_str(), 0755) == 0;
-    Require(made, source, ": the database cannot be made: ", std::strerror(errno),
+    Require(made, Error::File{source}, ": the database cannot be made: ", std::strerror(errno),
             errno == EEXIST ? " (remove it first)" : "");
   }
   if (mode == READ) {

@@ -298,15 +298,15 @@ void Hdf5Handle::Close() {
   const Silence silence;
   const hid_t id = std::exchange(id_, -1);
   const herr_t status = kind_ == Kind::FILE ? H5Fclose(id) : H5Gclose(id);
-  Require(status >= 0, name_, ": cannot be written completely; is the disk full?");
+  Require(status >= 0, Error::File{name_}, ": cannot be written completely; is the disk full?");
 }
 
 Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
   const Silence silence;
   const bool readable = access(file.c_str(), R_OK) == 0;
-  Require(readable, file, ": ", std::strerror(errno));
+  Require(readable, Error::File{file}, ": ", std::strerror(errno));
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  Require(id >= 0, file, ": cannot be opened as an HDF5 file: it is of another kind, or damaged");
+  Require(id >= 0, Error::File{file}, ": cannot be opened as an HDF5 file: it is of another kind, or damaged");
   return Hdf5Handle(id, Kind::FILE, file);
 }
 
@@ -314,7 +314,7 @@ Hdf5Handle Hdf5Handle::CreateFile(const std::string& file) {
   const Silence silence;
   errno = 0;
   const hid_t id = H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  Require(id >= 0, file, ": cannot be created", errno ? ": " : "",
+  Require(id >= 0, Error::File{file}, ": cannot be created", errno ? ": " : "",
           errno ? std::strerror(errno) : "");
   return Hdf5Handle(id, Kind::FILE, file);
 }
@@ -326,7 +326,7 @@ Hdf5Handle Hdf5Handle::CreateInMemory(const std::string& name) {
   H5Pset_fapl_core(access, kIncrement, /*backing_store=*/false);
   const hid_t id = H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   H5Pclose(access);
-  Require(id >= 0, name, ": cannot be put together in memory");
+  Require(id >= 0, Error::File{name}, ": cannot be put together in memory");
   return Hdf5Handle(id, Kind::FILE, name);
 }
 
@@ -355,11 +355,11 @@ void WriteHdf5File(const std::string& file, const std::function<void(const Hdf5H
     Hdf5Handle handle = Hdf5Handle::CreateInMemory(file);
     write(handle);
     const Silence silence;
-    Require(H5Fflush(handle.id(), H5F_SCOPE_GLOBAL) >= 0, file, ": cannot be put together");
+    Require(H5Fflush(handle.id(), H5F_SCOPE_GLOBAL) >= 0, Error::File{file}, ": cannot be put together");
     const ssize_t size = H5Fget_file_image(handle.id(), nullptr, 0);
-    Require(size > 0, file, ": cannot be put together");
+    Require(size > 0, Error::File{file}, ": cannot be put together");
     image.resize(size);
-    Require(H5Fget_file_image(handle.id(), image.data(), image.size()) == size, file,
+    Require(H5Fget_file_image(handle.id(), image.data(), image.size()) == size, Error::File{file},
             ": cannot be put together");
     handle.Close();
   }

@@ -64,7 +64,7 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
     return cv::imdecode(row, flags);
   });
   Require(!image.empty(), "the record's ", bytes.size(),
-          " bytes are no picture that can be decoded");
+          " bytes are not an image that can be decoded");
   return image;
 }
 
@@ -109,7 +109,8 @@ bool ReadImageToDatum(const string& filename, const int label, const int height,
   try {
     cv::imencode("." + encoding, image, bytes);
   } catch (const cv::Exception&) {
-    Fail("images cannot be written as '", encoding, "': give an extension like jpg or png");
+    Fail("images cannot be written as '", encoding, "'",
+         Error::Remedy{"give an extension like jpg or png"});
   }
   datum->clear_float_data();
   datum->set_data(string(bytes.begin(), bytes.end()));

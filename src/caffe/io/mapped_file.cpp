@@ -20,7 +20,7 @@ class Descriptor {
  public:
   explicit Descriptor(const std::string& path)
       : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    Require(descriptor_ >= 0, path, ": cannot be opened (", std::strerror(errno), ")");
+    Require(descriptor_ >= 0, Error::File{path}, ": cannot be opened (", std::strerror(errno), ")");
   }
   ~Descriptor() { close(descriptor_); }
   Descriptor(const Descriptor&) = delete;
@@ -55,8 +55,8 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   const Descriptor file(path);
   struct stat status;
   const bool known = fstat(file.get(), &status) == 0;
-  Require(known, path, ": cannot be read (", std::strerror(errno), ")");
-  Require(!S_ISDIR(status.st_mode), path, ": is a directory; name a file");
+  Require(known, Error::File{path}, ": cannot be read (", std::strerror(errno), ")");
+  Require(!S_ISDIR(status.st_mode), Error::File{path}, ": is a directory; name a file");
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
     size_ = static_cast<size_t>(status.st_size);
     void* mapping = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
@@ -67,7 +67,7 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
     }
   }
   ReadAll(file.get());
-  Require(size_ > 0, path, ": the file is empty");
+  Require(size_ > 0, Error::File{path}, ": the file is empty");
 }
 
 MappedFile::~MappedFile() {
@@ -83,7 +83,7 @@ void MappedFile::ReadAll(int descriptor) {
     const int reason = errno;
     contents_.resize(end + std::max<ssize_t>(count, 0));
     if (count == 0) break;
-    if (count < 0 && reason != EINTR) Fail(path_, ": reading failed (", strerror(reason), ")");
+    if (count < 0 && reason != EINTR) Fail(Error::File{path_}, ": reading failed (", strerror(reason), ")");
   }
   data_ = contents_.data();
   size_ = contents_.size();

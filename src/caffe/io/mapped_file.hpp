@@ -32,7 +32,7 @@ class MappedFile {
   std::vector<uint8_t> contents_;  // of what could not be mapped
 };
 
-/// What the first bytes of a file show it to be, for messages: "a picture (PNG)", "an HDF5 file",
+/// What the first bytes of a file show it to be, for messages: "an image (PNG)", "an HDF5 file",
 /// "text", ... Empty when they show nothing.
 std::string DescribeContents(const uint8_t* data, size_t size);
 

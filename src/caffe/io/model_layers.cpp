@@ -1,4 +1,5 @@
 #include "caffe/io/model_layers.hpp"
+#include "caffe/core/error_context.hpp"
 
 #include <algorithm>
 #include <map>
@@ -71,9 +72,10 @@ std::string Without(Bytes message, const uint8_t* base, Predicate&& leave_out) {
   return rest;
 }
 
-ModelBlob ReadBlob(Bytes encoded, const std::string& where, const uint8_t* base) {
+ModelBlob ReadBlob(Bytes encoded, const MappedFile& file, const std::string& where) {
+  const uint8_t* base = file.data();
   ModelBlob blob;
-  blob.stored = ParseStoredBlob(encoded.begin, encoded.size(), where, base);
+  blob.stored = ParseStoredBlob(encoded.begin, encoded.size(), file.path(), where, base);
   blob.stored.diff = Payload();
   // Five axes of C3D become a shape; others are left as they are.
   const bool five_axes = blob.stored.shape.size() == 5;
@@ -102,9 +104,8 @@ void ReadInner(Bytes encoded, const MappedFile& file, ModelLayer* layer) {
     return true;
   });
   for (const Bytes& blob : blobs) {
-    const std::string where =
-        Join(file.path(), ": layer '", layer->name, "', blob ", layer->blobs.size());
-    layer->blobs.push_back(ReadBlob(blob, where, file.data()));
+    const std::string where = Join("layer '", layer->name, "', blob ", layer->blobs.size());
+    layer->blobs.push_back(ReadBlob(blob, file, where));
   }
 }
 
@@ -190,8 +191,10 @@ std::string EncodedShape(const std::vector<int64_t>& extents) {
 
 }  // namespace
 
-ModelBlob ModelBlob::Of(const std::vector<float>& values, const std::string& where) {
+ModelBlob ModelBlob::Of(const std::vector<float>& values, const std::string& where,
+                        const std::string& file) {
   ModelBlob blob;
+  blob.stored.file = file;
   blob.values = std::make_shared<const std::vector<float>>(values);
   blob.stored.where = where;
   blob.stored.shape = {static_cast<int64_t>(values.size())};
@@ -207,7 +210,7 @@ ModelLayers ModelLayers::FromCaffemodel(const std::string& name) {
   model.file_ = std::make_shared<const MappedFile>(name);
   const MappedFile& file = *model.file_;
   const std::string seen = DescribeContents(file.data(), file.size());
-  Require(seen.empty(), name, ": a caffemodel is needed, and this is ", seen);
+  Require(seen.empty(), Error::File{name}, ": a caffemodel is needed, and this is ", seen);
   try {
     model.head_ = Without({file.data(), file.data() + file.size()}, file.data(),
                           [&](const wire::Field& field) {
@@ -220,7 +223,7 @@ ModelLayers ModelLayers::FromCaffemodel(const std::string& name) {
                           });
     Require(NetParameter().ParsePartialFromString(model.head_), "this is not a caffemodel");
   } catch (Error& error) {
-    if (std::string(error.what()).rfind(name, 0) != 0) error.AddContext(name);
+    AddFile(name, &error);
     throw;
   }
   return model;
@@ -242,11 +245,12 @@ std::string EncodedIdentity(const LayerIdentity& layer) {
   return encoded;
 }
 
-ModelBlob ReadDataset(hid_t group, const std::string& dataset, const std::string& where) {
+ModelBlob ReadDataset(hid_t group, const std::string& dataset, const std::string& where,
+                      const std::string& file) {
   constexpr int kMostAxes = 32;
   Blob<float> read;
   hdf5_load_nd_dataset(group, dataset.c_str(), 0, kMostAxes, &read, /*reshape=*/true);
-  ModelBlob blob = ModelBlob::Of({read.cpu_data(), read.cpu_data() + read.count()}, where);
+  ModelBlob blob = ModelBlob::Of({read.cpu_data(), read.cpu_data() + read.count()}, where, file);
   blob.stored.shape.assign(read.shape().begin(), read.shape().end());
   blob.rest = EncodedShape(blob.stored.shape);
   return blob;
@@ -257,7 +261,7 @@ ModelBlob ReadDataset(hid_t group, const std::string& dataset, const std::string
 ModelLayers ModelLayers::FromHdf5(const std::string& name,
                                   const std::vector<LayerIdentity>& layers) {
   const Hdf5Handle file = Hdf5Handle::OpenFile(name);
-  Require(hdf5_has_group(file.id(), "data"), name,
+  Require(hdf5_has_group(file.id(), "data"), Error::File{name},
           ": there is no group 'data': this is not an HDF5 file of a net's parameters");
   const Hdf5Handle data = Hdf5Handle::OpenGroup(file.id(), "data");
   ModelLayers model;
@@ -271,18 +275,19 @@ ModelLayers ModelLayers::FromHdf5(const std::string& name,
     layer.rest = EncodedIdentity(identity);
     size_t left = hdf5_get_num_links(group.id());
     for (size_t i = 0; left > 0 || i < identity.param_names.size(); ++i) {
-      const std::string where = Join(name, ": layer '", identity.name, "', blob ", i);
+      const std::string where = Join("layer '", identity.name, "', blob ", i);
       const std::string dataset = std::to_string(i);
       const std::string param =
           i < identity.param_names.size() ? identity.param_names[i] : std::string();
       if (H5Lexists(group.id(), dataset.c_str(), H5P_DEFAULT) > 0) {
-        layer.blobs.push_back(ReadDataset(group.id(), dataset, where));
+        layer.blobs.push_back(ReadDataset(group.id(), dataset, where, name));
         if (!param.empty()) shared.emplace(param, layer.blobs.back());
         --left;
       } else if (shared.count(param)) {
         layer.blobs.push_back(shared.at(param));
       } else {
-        Require(left == 0, where, ": it is missing, and no layer before shares it");
+        Require(left == 0, Error::File{name}, ": ", where,
+                ": it is missing, and no layer before shares it");
         break;
       }
     }
@@ -294,7 +299,8 @@ ModelLayers ModelLayers::FromHdf5(const std::string& name,
 #else
 
 ModelLayers ModelLayers::FromHdf5(const std::string& name, const std::vector<LayerIdentity>&) {
-  Fail(name, ": this libcaffe was built without HDF5: build with USE_HDF5=ON");
+  Fail(Error::File{name}, ": this libcaffe was built without HDF5",
+       Error::Remedy{"build with USE_HDF5=ON"});
 }
 
 #endif  // USE_HDF5

@@ -21,7 +21,8 @@ struct ModelBlob {
   StoredBlob stored;  ///< diffs are not carried over
 
   /// A blob of one axis with values of its own.
-  static ModelBlob Of(const std::vector<float>& values, const std::string& where);
+  static ModelBlob Of(const std::vector<float>& values, const std::string& where,
+                      const std::string& file = "");
 
   std::shared_ptr<const std::vector<float>> values;  ///< what `stored` points into, if not a file
 };

@@ -44,29 +44,29 @@ NpyFile::NpyFile(const std::string& name) : name_(name) {
   std::error_code error;
   const uintmax_t file_size = std::filesystem::file_size(name, error);
   stream_.open(name, std::ios::binary);
-  Require(!error && stream_.good(), name, ": cannot be read");
+  Require(!error && stream_.good(), Error::File{name}, ": cannot be read");
   const auto read = [&](size_t size) {
     std::string bytes(size, '\0');
     stream_.read(bytes.data(), static_cast<std::streamsize>(size));
-    Require(stream_.good(), name, ": no .npy file, or cut off");
+    Require(stream_.good(), Error::File{name}, ": no .npy file, or cut off");
     return bytes;
   };
   const std::string magic = read(8);
-  Require(magic.compare(0, 6, "\x93NUMPY") == 0, name, ": no .npy file");
+  Require(magic.compare(0, 6, "\x93NUMPY") == 0, Error::File{name}, ": no .npy file");
   const int version = magic[6];
-  Require(version >= 1 && version <= 3, name, ": version ", version,
+  Require(version >= 1 && version <= 3, Error::File{name}, ": version ", version,
           " of the .npy format is not known");
   const size_t length_size = version == 1 ? 2 : 4;
   const size_t header_size = LittleEndian(read(length_size));
-  Require(header_size <= kMostHeader, name, ": the header is damaged");
+  Require(header_size <= kMostHeader, Error::File{name}, ": the header is damaged");
   ParseHeader(read(header_size));
   data_ = 8 + length_size + header_size;
-  Require(file_size == data_ + count_ * size_, name, ": the file has ", file_size,
+  Require(file_size == data_ + count_ * size_, Error::File{name}, ": the file has ", file_size,
           " bytes, with these elements it would have ", data_ + count_ * size_);
 }
 
 void NpyFile::ParseHeader(const std::string& header) {
-  Require(Entry(header, "fortran_order").rfind("False", 0) == 0, name_,
+  Require(Entry(header, "fortran_order").rfind("False", 0) == 0, Error::File{name_},
           ": the array is not in C order; numpy.ascontiguousarray makes it so");
   const std::string type = Entry(header, "descr");
   const bool known = type.size() > 4 && (type[1] == '<' || type[1] == '|') && type[4] == '\'';
@@ -76,11 +76,11 @@ void NpyFile::ParseHeader(const std::string& header) {
                       : (kind_ == 'i' || kind_ == 'u')
                           ? size_ == 1 || size_ == 2 || size_ == 4 || size_ == 8
                           : kind_ == 'b' && size_ == 1;
-  Require(number, name_, ": elements of type ", type.substr(0, type.find(',')),
+  Require(number, Error::File{name_}, ": elements of type ", type.substr(0, type.find(',')),
           " are not read; numpy.float32 is");
   const std::string shape = Entry(header, "shape");
   const size_t close = shape.find(')');
-  Require(!shape.empty() && shape[0] == '(' && close != std::string::npos, name_,
+  Require(!shape.empty() && shape[0] == '(' && close != std::string::npos, Error::File{name_},
           ": the header has no shape");
   const char* next = shape.data() + 1;
   const char* const end = shape.data() + close;
@@ -89,11 +89,11 @@ void NpyFile::ParseHeader(const std::string& header) {
     if (next == end) break;
     int extent = 0;
     const auto result = std::from_chars(next, end, extent);
-    Require(result.ec == std::errc() && extent >= 0, name_, ": the shape ",
+    Require(result.ec == std::errc() && extent >= 0, Error::File{name_}, ": the shape ",
             shape.substr(0, close + 1), " is damaged or too large");
     next = result.ptr;
     Require(extent == 0 || count_ <= std::numeric_limits<size_t>::max() / 16 / size_t(extent),
-            name_, ": the shape ", shape.substr(0, close + 1), " is too large");
+            Error::File{name_}, ": the shape ", shape.substr(0, close + 1), " is too large");
     shape_.push_back(extent);
     count_ *= size_t(extent);
   }
@@ -101,13 +101,13 @@ void NpyFile::ParseHeader(const std::string& header) {
 
 template <typename T>
 void NpyFile::ReadAs(size_t first, size_t count, T* values) const {
-  Require(first <= count_ && count <= count_ - first, name_, ": there are no ", count,
+  Require(first <= count_ && count <= count_ - first, Error::File{name_}, ": there are no ", count,
           " elements from number ", first, " on, of ", count_);
   std::string bytes(count * size_, '\0');
   stream_.clear();
   stream_.seekg(static_cast<std::streamoff>(data_ + first * size_));
   stream_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  Require(stream_.good(), name_, ": cannot be read to its end");
+  Require(stream_.good(), Error::File{name_}, ": cannot be read to its end");
   if (kind_ == 'f') {
     if (size_ == 2) {
       std::vector<float16> halves(count);

@@ -1,4 +1,5 @@
 #include "caffe/io/precision_migration.hpp"
+#include "caffe/core/error_context.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -103,18 +104,8 @@ PrecisionMigration::PrecisionMigration(const std::string& prototxt, const std::s
   CheckNames(prototxt, model);
   const BatchNormPlan plan(net_, options.batch_norm);
   notes_.insert(notes_.end(), plan.notes().begin(), plan.notes().end());
-  try {
-    text_ = EditedText(TextOf(prototxt), plan);
-  } catch (Error& error) {
-    error.AddContext(prototxt);
-    throw;
-  }
-  try {
-    plan.EditWeights(&model_.layers);
-  } catch (Error& error) {
-    error.AddContext(model);
-    throw;
-  }
+  WithFile(prototxt, [&] { text_ = EditedText(TextOf(prototxt), plan); });
+  WithFile(model, [&] { plan.EditWeights(&model_.layers); });
 }
 
 void PrecisionMigration::CheckNames(const std::string& prototxt, const std::string& model) {
@@ -127,8 +118,8 @@ void PrecisionMigration::CheckNames(const std::string& prototxt, const std::stri
     found |= known.count(layer.name) > 0;
     if (!known.count(layer.name)) strangers.push_back(layer.name);
   }
-  Require(found || !strangers.empty(), model, ": no layer has weights in it");
-  Require(found, model, ": no layer with weights is called like one of ", prototxt,
+  Require(found || !strangers.empty(), Error::File{model}, ": no layer has weights in it");
+  Require(found, Error::File{model}, ": no layer with weights is called like one of ", prototxt,
           " (the first is '", strangers.empty() ? "" : strangers[0],
           "'): are these files of one net?");
   if (!strangers.empty()) {

@@ -1,4 +1,5 @@
 #include "caffe/io/proto_binary.hpp"
+#include "caffe/core/error_context.hpp"
 
 #include <climits>
 #include <cstring>
@@ -111,12 +112,12 @@ bool HasTypes(const NetParameter& net) {
 
 void WriteMessage(const google::protobuf::Message& message, const std::string& name) {
   const size_t size = message.ByteSizeLong();
-  Require(size <= INT_MAX, name, ": a message of ", size,
+  Require(size <= INT_MAX, Error::File{name}, ": a message of ", size,
           " bytes is larger than the 2 GB that protobuf can write; write weights with "
           "caffe::CaffemodelWriter");
   AtomicFile file(name);
   OutputStream stream(&file);
-  Require(message.SerializePartialToZeroCopyStream(&stream), name, ": writing failed");
+  Require(message.SerializePartialToZeroCopyStream(&stream), Error::File{name}, ": writing failed");
   stream.Flush();
   file.Commit();
 }
@@ -137,9 +138,9 @@ void ReadProtoBinary(const std::string& name, google::protobuf::Message* message
   } catch (Error& error) {
     const std::string seen = DescribeContents(file.data(), file.size());
     if (!seen.empty()) {
-      Fail(name, ": a binary file is needed, and this is ", seen);
+      Fail(Error::File{name}, ": a binary file is needed, and this is ", seen);
     }
-    error.AddContext(name);
+    AddFile(name, &error);
     throw;
   }
 }

@@ -11,6 +11,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
+#include "caffe/util/io.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -256,11 +257,11 @@ void ParseProtoText(const std::string& text, const std::string& origin,
 void ReadProtoText(const std::string& name, google::protobuf::Message* message) {
   const MappedFile file(name);
   const std::string why_no_text = WhyNoText(file);
-  Require(why_no_text.empty(), name,
+  Require(why_no_text.empty(), Error::File{name},
           ": a text file (prototxt) is needed, and this one is not: ", why_no_text,
           "; a caffemodel, a solverstate or a mean file goes where weights are asked for");
   const std::string seen = DescribeContents(file.data(), file.size());
-  Require(seen == "text", name, ": a prototxt is needed, and this is ", seen);
+  Require(seen == "text", Error::File{name}, ": a prototxt is needed, and this is ", seen);
   std::string text(reinterpret_cast<const char*>(file.data()), file.size());
   constexpr char kByteOrderMark[] = "\xef\xbb\xbf";
   if (text.compare(0, 3, kByteOrderMark) == 0) text.replace(0, 3, "   ");
@@ -269,7 +270,7 @@ void ReadProtoText(const std::string& name, google::protobuf::Message* message) 
 
 void WriteProtoText(const google::protobuf::Message& message, const std::string& name) {
   std::string text;
-  Require(google::protobuf::TextFormat::PrintToString(message, &text), name,
+  Require(google::protobuf::TextFormat::PrintToString(message, &text), Error::File{name},
           ": the message cannot be printed");
   AtomicFile file(name);
   file.Write(text.data(), text.size());

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/caffemodel.hpp"
 #include "caffe/io/payload.hpp"
@@ -189,16 +190,11 @@ void CopySame(const Payload::Run& run, size_t size, uint8_t* to) {
 }
 
 void RequireCount(const StoredBlob& blob, const Payload& payload, const char* what) {
-  int64_t count = 0;
-  try {
-    count = blob.ShapeCount();
-  } catch (Error& error) {
-    error.AddContext(blob.where);
-    throw;
-  }
-  Require(static_cast<uint64_t>(count) == payload.count(), blob.where, ": the shape ",
-          ShapeString(blob.shape), " has ", count, " elements, and the file holds ",
-          payload.count(), what);
+  blob.WithPlace([&] {
+    const int64_t count = blob.ShapeCount();
+    Require(static_cast<uint64_t>(count) == payload.count(), "the shape ", ShapeString(blob.shape),
+            " has ", count, " elements, and the file holds ", payload.count(), what);
+  });
 }
 
 }  // namespace
@@ -239,7 +235,8 @@ int64_t StoredBlob::ShapeCount() const { return CountOf(shape); }
 
 void StoredBlob::TakeDiffForMissingData() {
   if (!data.empty() || diff.empty()) return;
-  LOG(WARNING) << where << ": the values stand in the field of the diff, as C3D wrote them; they "
+  LOG(WARNING) << (file.empty() ? "" : file + ": ") << where
+               << ": the values stand in the field of the diff, as C3D wrote them; they "
                << "are taken for the blob's data";
   std::swap(data, diff);
 }
@@ -258,16 +255,22 @@ bool StoredBlob::ReadDiffInto(void* destination, ElementType type) const {
   return true;
 }
 
-StoredBlob ParseStoredBlob(const uint8_t* data, size_t size, const std::string& where,
-                           const uint8_t* base) {
-  StoredBlob blob;
-  blob.where = where;
+void StoredBlob::WithPlace(const std::function<void()>& f) const {
   try {
-    BlobParser(base ? base : data).Parse({data, data + size}, &blob);
+    f();
   } catch (Error& error) {
-    error.AddContext(where);
+    if (!where.empty()) error.AddContext(where);
+    if (!file.empty()) error.AddFile(file);
     throw;
   }
+}
+
+StoredBlob ParseStoredBlob(const uint8_t* data, size_t size, const std::string& file,
+                           const std::string& where, const uint8_t* base) {
+  StoredBlob blob;
+  blob.file = file;
+  blob.where = where;
+  blob.WithPlace([&] { BlobParser(base ? base : data).Parse({data, data + size}, &blob); });
   blob.TakeDiffForMissingData();
   return blob;
 }

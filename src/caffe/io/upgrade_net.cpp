@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/proto_binary.hpp"
 #include "caffe/io/proto_text.hpp"
@@ -135,29 +136,33 @@ bool NetNeedsUpgrade(const NetParameter& net_param) {
          NetNeedsBatchNormUpgrade(net_param);
 }
 
-bool UpgradeNetAsNeeded(const std::string& param_file, NetParameter* param) {
+namespace {
+
+bool Upgrade(const std::string& name, NetParameter* param) {
   bool complete = true;
-  try {
-    if (NetNeedsV0ToV1Upgrade(*param)) complete &= UpgradeFlatLayers(param_file, param);
-    if (NetNeedsDataUpgrade(*param)) UpgradeData(param_file, param);
-    if (NetNeedsV1ToV2Upgrade(*param)) complete &= UpgradeTypes(param_file, param);
-    if (NetNeedsInputUpgrade(*param)) UpgradeInputs(param_file, param);
-    if (NetNeedsBatchNormUpgrade(*param)) UpgradeBatchNorms(param_file, param);
-  } catch (Error& error) {
-    error.AddContext(param_file);
-    throw;
-  }
+  if (NetNeedsV0ToV1Upgrade(*param)) complete &= UpgradeFlatLayers(name, param);
+  if (NetNeedsDataUpgrade(*param)) UpgradeData(name, param);
+  if (NetNeedsV1ToV2Upgrade(*param)) complete &= UpgradeTypes(name, param);
+  if (NetNeedsInputUpgrade(*param)) UpgradeInputs(name, param);
+  if (NetNeedsBatchNormUpgrade(*param)) UpgradeBatchNorms(name, param);
   return complete;
+}
+
+}  // namespace
+
+// What is upgraded need not be a file.
+bool UpgradeNetAsNeeded(const std::string& param_file, NetParameter* param) {
+  return WithContext([&] { return param_file; }, [&] { return Upgrade(param_file, param); });
 }
 
 void ReadNetParamsFromTextFileOrDie(const std::string& param_file, NetParameter* param) {
   ReadProtoText(param_file, param);
-  UpgradeNetAsNeeded(param_file, param);
+  WithFile(param_file, [&] { Upgrade(param_file, param); });
 }
 
 void ReadNetParamsFromBinaryFileOrDie(const std::string& param_file, NetParameter* param) {
   ReadProtoBinary(param_file, param);
-  UpgradeNetAsNeeded(param_file, param);
+  WithFile(param_file, [&] { Upgrade(param_file, param); });
 }
 
 }  // namespace caffe

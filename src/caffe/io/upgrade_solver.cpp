@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -51,12 +52,7 @@ bool UpgradeSolverAsNeeded(const std::string& param_file, SolverParameter* param
   LOG(INFO) << "Attempting to upgrade input file specified using deprecated 'solver_type' field "
                "(enum)': "
             << param_file;
-  try {
-    UpgradeSolverType(param);
-  } catch (Error& error) {
-    error.AddContext(param_file);
-    throw;
-  }
+  WithFile(param_file, [&] { UpgradeSolverType(param); });
   LOG(INFO) << "Successfully upgraded file specified using deprecated 'solver_type' field (enum) "
                "to 'type' field (string).";
   LOG(WARNING) << "Note that future Caffe releases will only support 'type' field (string) for a "

@@ -87,11 +87,11 @@ template <typename Y>
 void NormalizeIntegers(const NormExtents& extents, const int32_t* table, const IntegerOperand& x,
                        const std::vector<Multiplier>& by, const IntegerResult& result, Y* y);
 
-constexpr int kMostWindowInBlocks = 258;         ///< squares whose sum is below 2^24
-constexpr size_t kMostChannelsInBlocks = 66051;  ///< squares whose sum is below 2^32
+constexpr int kMaxWindowInBlocks = 258;         ///< squares whose sum is below 2^24
+constexpr size_t kMaxChannelsInBlocks = 66051;  ///< squares whose sum is below 2^32
 /// The same bits with channels in blocks, as many in one as the instruction set's vectors hold (16
 /// with AVX-512, else 8), the last one of x filled up with any bytes, that of y with zeros: for
-/// windows across channels, of up to kMostWindowInBlocks, and norms of up to kMostChannelsInBlocks.
+/// windows across channels, of up to kMaxWindowInBlocks, and norms of up to kMaxChannelsInBlocks.
 template <typename Y>
 void LrnIntegersInBlocks(const LrnShape& shape, const int32_t* table, const IntegerOperand& x,
                          const IntegerResult& result, Y* y);

@@ -1,4 +1,4 @@
-#include "caffe/integer_grids.hpp"
+#include "caffe/net/integer_grids.hpp"
 
 #include <algorithm>
 #include <cmath>

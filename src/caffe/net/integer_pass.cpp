@@ -7,7 +7,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/layers/convolution/fused_followers.hpp"
-#include "caffe/layers/fake_quantization_layer.hpp"
+#include "caffe/layers/elementwise/fake_quantization_layer.hpp"
 
 namespace caffe {
 

@@ -20,7 +20,7 @@ namespace {
 /// Calls f; adds the name of `layer` to the errors that it throws.
 template <typename Dtype, typename Function>
 void AboutLayer(const Layer<Dtype>& layer, Function&& f) {
-  WithContext([&] { return Describe(layer.layer_param()); }, f);
+  WithLayer(layer.layer_param(), f);
 }
 
 }  // namespace
@@ -42,11 +42,10 @@ Net<Dtype>::Net(const string& param_file, Phase phase, const int level,
   if (stages) {
     for (const string& stage : *stages) state->add_stage(stage);
   }
-  WithContext([&] { return param_file; },
-              [&] {
-                Init(param);
-                if (options.share_activations) set_share_activations(true);
-              });
+  WithFile(param_file, [&] {
+    Init(param);
+    if (options.share_activations) set_share_activations(true);
+  });
 }
 
 template <typename Dtype>

@@ -78,8 +78,8 @@ class Connector {
     for (int i = 0; i < layer.top_size(); ++i) CheckTop(layer, i);
     Require(layer.propagate_down_size() == 0 || layer.propagate_down_size() == layer.bottom_size(),
             Describe(layer), ": propagate_down is given ", layer.propagate_down_size(),
-            " time(s) for ", layer.bottom_size(),
-            " bottom(s): give it once per bottom, or not at all");
+            " time(s) for ", layer.bottom_size(), " bottom(s)",
+            Error::Remedy{"give it once per bottom, or not at all"});
     if (!names_.insert(layer.name()).second) {
       LOG(WARNING) << Describe(layer) << ": another layer has this name, so that trained weights "
                    << "and look-ups by name reach the last one only";
@@ -126,7 +126,8 @@ class Connector {
             blob, "'");
     const vector<string>& readers = readers_[blob];  // this layer itself is the last
     Require(readers.size() == 1, Describe(layer), " would overwrite blob '", blob,
-            "', which layer '", readers.front(), "' reads too: give its top a name of its own");
+            "', which layer '", readers.front(), "' reads too",
+            Error::Remedy{"give its top a name of its own"});
   }
 
   const NetParameter& net_;

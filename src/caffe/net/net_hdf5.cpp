@@ -33,7 +33,7 @@ void ListLayers(hid_t group, const string& prefix, vector<string>* names) {
 template <typename Dtype>
 void Net<Dtype>::CopyTrainedLayersFromHDF5(const string& trained_filename) {
   const Hdf5Handle file = Hdf5Handle::OpenFile(trained_filename);
-  Require(hdf5_has_group(file.id(), "data"), trained_filename,
+  Require(hdf5_has_group(file.id(), "data"), Error::File{trained_filename},
           ": there is no group 'data': this is not an HDF5 file of a net's parameters");
   const Hdf5Handle data = Hdf5Handle::OpenGroup(file.id(), "data");
   vector<string> names;
@@ -102,12 +102,14 @@ void Net<Dtype>::ToHDF5(const string& filename, bool write_diff) const {
 
 template <typename Dtype>
 void Net<Dtype>::CopyTrainedLayersFromHDF5(const string& trained_filename) {
-  Fail(trained_filename, ": this libcaffe was built without HDF5: build with USE_HDF5=ON");
+  Fail(Error::File{trained_filename}, ": this libcaffe was built without HDF5",
+       Error::Remedy{"build with USE_HDF5=ON"});
 }
 
 template <typename Dtype>
 void Net<Dtype>::ToHDF5(const string& filename, bool) const {
-  Fail(filename, ": this libcaffe was built without HDF5: build with USE_HDF5=ON");
+  Fail(Error::File{filename}, ": this libcaffe was built without HDF5",
+       Error::Remedy{"build with USE_HDF5=ON"});
 }
 
 #endif  // USE_HDF5

@@ -4,8 +4,8 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/memory_pool.hpp"
 #include "caffe/engine.hpp"
-#include "caffe/integer_grids.hpp"
 #include "caffe/net.hpp"
+#include "caffe/net/integer_grids.hpp"
 #include "caffe/util/insert_splits.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "net_checks.hpp"
@@ -58,7 +58,7 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   phase_ = unfiltered.state().phase();
   NetParameter filtered, param;
   FilterNet(unfiltered, &filtered);
-  GiveNetEngine(&filtered);
+  PropagateEngine(&filtered);
   LOG_IF(INFO, Caffe::root_solver()) << "Initializing net from parameters: " << std::endl
                                      << DescriptionOf(&filtered);
   CheckConnections(filtered, unfiltered);
@@ -100,7 +100,7 @@ void Net<Dtype>::AddLayers(NetParameter* param) {
   for (int i = 0; i < param->layer_size(); ++i) {
     LayerParameter& layer = *param->mutable_layer(i);
     if (!layer.has_phase()) layer.set_phase(phase_);
-    WithContext([&] { return Describe(layer); }, [&] { AddLayer(layer, types[i], &connections); });
+    WithLayer(layer, [&] { AddLayer(layer, types[i], &connections); });
   }
   for (const string& name : connections.available) {
     LOG_IF(INFO, Caffe::root_solver()) << "This network produces output " << name;
@@ -183,7 +183,7 @@ void Net<Dtype>::AppendTop(const LayerParameter& layer, int top_id, const LayerT
       << (overwrites && !in_place ? " (a tensor of its own)" : "");
   if (!in_place) {
     Require(overwrites || anonymous || !connections->newest_id.count(name), "Top blob '", name,
-            "' produced by multiple sources: rename it");
+            "' produced by multiple sources", Error::Remedy{"rename it"});
     if (overwrites) blob_names_[id] = name + "_before_" + layer.name();
     id = AddBlob(name);
     const Operation* operation = OperationTable::Find(layer.type());

@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <fstream>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/core/finite_weights.hpp"
-#include "caffe/core/weight_source.hpp"
 #include "caffe/io/caffemodel.hpp"
+#include "caffe/io/weight_source.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -63,14 +64,7 @@ void Net<Dtype>::CopyTrainedLayersFrom(const string& trained_filename) {
 template <typename Dtype>
 void Net<Dtype>::CopyTrainedLayersFromBinaryProto(const string& trained_filename) {
   const CaffemodelReader reader(trained_filename);
-  try {
-    CopyLayers(reader.layers());
-  } catch (Error& error) {
-    if (string(error.what()).find(trained_filename) == string::npos) {
-      error.AddContext(trained_filename);
-    }
-    throw;
-  }
+  WithFile(trained_filename, [&] { CopyLayers(reader.layers()); });
 }
 
 template <typename Dtype>
@@ -183,8 +177,8 @@ void Net<Dtype>::CopyScaleAndBias(const vector<StoredLayer>& sources, const Batc
   const string& scale_name = scale->layer_param().name();
   for (const StoredLayer& source : sources) {
     Require(source.param.name() != scale_name || source.blobs.empty(), "the stored layer '", name,
-            "' has a scale and a bias, and so has the stored layer '", scale_name,
-            "': give the net's BatchNorm batch_norm_param { scale_bias: true }");
+            "' has a scale and a bias, and so has the stored layer '", scale_name, "'",
+            Error::Remedy{"give the net's BatchNorm batch_norm_param { scale_bias: true }"});
   }
   LOG(INFO) << "The scale and bias of source layer " << name << " go to layer " << scale_name;
   SetValues(blobs.scale, name, "scale", scale->blobs()[0].get());
@@ -192,7 +186,7 @@ void Net<Dtype>::CopyScaleAndBias(const vector<StoredLayer>& sources, const Batc
     SetValues(blobs.bias, name, "bias", scale->blobs()[1].get());
   } else {
     Require(all(blobs.bias, 0), "the stored layer '", name, "' has a bias, which layer '",
-            scale_name, "' has not: give it scale_param { bias_term: true }");
+            scale_name, "' has not", Error::Remedy{"give it scale_param { bias_term: true }"});
   }
 }
 

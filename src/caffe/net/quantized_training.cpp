@@ -6,11 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "caffe/integer_grids.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/layers/batch_norm_layer.hpp"
 #include "caffe/layers/convolution/fused_followers.hpp"
-#include "caffe/layers/fake_quantization_layer.hpp"
+#include "caffe/layers/elementwise/fake_quantization_layer.hpp"
+#include "caffe/net/integer_grids.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "integer_pass.hpp"
 
@@ -88,7 +88,8 @@ NetParameter InsertFakeQuantization(const NetParameter& net, const TrainingPosit
       LayerParameter* rounding = inserted.add_layer();
       rounding->set_name(blob->name + "_quantization");
       Require(layers.insert(rounding->name()).second, "quantized_training: the net has a layer '",
-              rounding->name(), "' already, which is the name of one that is inserted: rename it");
+              rounding->name(), "' already, which is the name of one that is inserted",
+              Error::Remedy{"rename it"});
       rounding->set_type("FakeQuantization");
       CopyTypes(original, rounding);
       rounding->add_bottom(versions.Newest(original.top(i)));

@@ -1,4 +1,4 @@
-// What a build without oneDNN has in place of the other files of this folder.
+// Replaces the other files of this folder in a build without oneDNN.
 #include "onednn.hpp"
 
 namespace caffe::onednn {
@@ -7,27 +7,24 @@ bool Enabled() { return false; }
 void SetEnabled(bool) {}
 const char* Version() { return ""; }
 
-std::unique_ptr<LinearMap> Convolution::Make(const kernels::ConvolutionShape&, int,
-                                             const Options&) {
+std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape&, int,
+                                                     const Options&) {
   return nullptr;
 }
-std::unique_ptr<FusedConvolution> FusedConvolution::Make(const kernels::ConvolutionShape&, int,
-                                                         const Options&) {
+std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape&, int,
+                                                     const Options&, const ConvolutionPlaces&) {
   return nullptr;
 }
-std::unique_ptr<LinearMap> Deconvolution::Make(const kernels::ConvolutionShape&, int,
-                                               const LinearMap::Options&) {
+std::unique_ptr<WeightedPrimitive> Deconvolution::Make(const kernels::ConvolutionShape&, int,
+                                                       const Options&) {
   return nullptr;
 }
-std::unique_ptr<LinearMap> InnerProduct::Make(int, int, int, bool, const Layout&,
-                                              const LinearMap::Options&) {
+std::unique_ptr<WeightedPrimitive> InnerProduct::Make(int, int, int, bool, const Layout&,
+                                                      const Options&) {
   return nullptr;
 }
 std::unique_ptr<Activation> Activation::Make(const kernels::Activation&, size_t, const Layout&,
                                              bool) {
-  return nullptr;
-}
-std::unique_ptr<Activation> Activation::MakeRelu(float, size_t, const Layout&, bool) {
   return nullptr;
 }
 std::unique_ptr<Lrn> Lrn::Make(int, int, int, int, int, float, float, float, bool, const Layout&) {

@@ -1,4 +1,4 @@
-#include "linear_map.hpp"
+#include "weighted_primitive.hpp"
 
 namespace caffe::onednn {
 namespace {
@@ -12,6 +12,46 @@ struct Family {
   static constexpr bool kByProducts = false;
 };
 
+Layout LayoutIn(const Dims& dims, int block) {
+  size_t spatial = 1;
+  for (size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
+  return block == 1 ? Layout() : Layout::ChannelsBlocked(block, dims[0], dims[1], spatial);
+}
+
+/// (num, channels, spatial axes) in blocks of `block` channels (1: in Caffe's order), with `stride`
+/// elements from one image to the next, if it is not 0. Throws dnnl::error where that is no whole
+/// number of channels (blocks).
+memory::desc WithStride(const Dims& dims, int block, size_t stride) {
+  Layout layout = LayoutIn(dims, block);
+  size_t spatial = 1;
+  for (size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
+  memory::desc desc = Described(dims, layout);
+  const size_t image = layout.extent(dims[0] * dims[1] * spatial) / dims[0];
+  if (stride == 0 || stride == image || dims[0] == 1) return desc;
+  // A part of the images of a larger array: as many channels more as fill up the stride.
+  if (stride % (spatial * block) != 0) throw dnnl::error(dnnl_unimplemented, "uneven strides");
+  const size_t channels = stride / spatial;
+  Dims whole = dims;
+  whole[1] = channels;
+  if (block > 1) layout.channels = channels;
+  Dims offsets(dims.size(), 0);
+  return Described(whole, layout).submemory_desc(dims, offsets);
+}
+
+/// In the caller's places; `strides`: of its images.
+WeightedProblem PlacedProblem(const kernels::ConvolutionShape& shape, int num,
+                              const ConvolutionPlaces& places,
+                              const kernels::ImageStrides& strides) {
+  WeightedProblem p = WindowProblem(shape, num, false);
+  p.source = WithStride(p.source_dims, places.source_block, strides.x);
+  p.target = WithStride(p.target_dims, places.target_block, strides.y);
+  p.residual = WithStride(p.target_dims, places.target_block, strides.residual);
+  p.chooses_layouts = false;
+  p.source_layout = LayoutIn(p.source_dims, places.source_block);
+  p.target_layout = LayoutIn(p.target_dims, places.target_block);
+  return p;
+}
+
 }  // namespace
 
 bool HasWindows(const kernels::ConvolutionShape& shape, int num) {
@@ -19,8 +59,8 @@ bool HasWindows(const kernels::ConvolutionShape& shape, int num) {
          shape.output_size() > 0;
 }
 
-LinearProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, bool transposed) {
-  LinearProblem p;
+WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, bool transposed) {
+  WeightedProblem p;
   p.source_dims = DimsOf({num, shape.channels}, shape.input);
   p.target_dims = DimsOf({num, shape.outputs}, shape.output);
   p.outputs = transposed ? shape.channels : shape.outputs;
@@ -42,17 +82,33 @@ LinearProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, boo
   } else {
     p.plain_weights = Plain(p.weights_dims);
   }
+  p.source = Any(p.source_dims);
+  p.target = Any(p.target_dims);
+  p.weights = Any(p.weights_dims);
   p.strides = DimsOf({}, shape.stride);
   p.pad = DimsOf({}, shape.pad);
   for (const int dilation : shape.dilation) p.dilation.push_back(dilation - 1);
   return p;
 }
 
-std::unique_ptr<LinearMap> Convolution::Make(const kernels::ConvolutionShape& shape, int num,
-                                             const Options& options) {
+std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
+                                                     int num, const Options& options) {
   if (!HasWindows(shape, num)) return nullptr;
   return MakeOrNull(
-      [&] { return LinearMapOf<Family>::Make(WindowProblem(shape, num, false), options); });
+      [&] { return WeightedPrimitiveOf<Family>::Make(WindowProblem(shape, num, false), options); });
+}
+
+std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
+                                                     int num, const Options& options,
+                                                     const ConvolutionPlaces& places) {
+  if (!HasWindows(shape, num)) return nullptr;
+  return MakeOrNull([&] {
+    const WeightedProblem packed =
+        PlacedProblem(places.packed_shape, places.packed_num, places, {});
+    WeightedProblem problem = PlacedProblem(shape, num, places, places.strides);
+    problem.weights = WeightedPrimitiveOf<Family>::DescribeForward(packed, options).weights_desc();
+    return WeightedPrimitiveOf<Family>::Make(problem, options);
+  });
 }
 
 }  // namespace caffe::onednn

@@ -1,4 +1,4 @@
-#include "linear_map.hpp"
+#include "weighted_primitive.hpp"
 
 namespace caffe::onednn {
 namespace {
@@ -14,11 +14,11 @@ struct Family {
 
 }  // namespace
 
-std::unique_ptr<LinearMap> Deconvolution::Make(const kernels::ConvolutionShape& shape, int num,
-                                               const LinearMap::Options& options) {
+std::unique_ptr<WeightedPrimitive> Deconvolution::Make(const kernels::ConvolutionShape& shape,
+                                                       int num, const Options& options) {
   if (!HasWindows(shape, num)) return nullptr;
   return MakeOrNull(
-      [&] { return LinearMapOf<Family>::Make(WindowProblem(shape, num, true), options); });
+      [&] { return WeightedPrimitiveOf<Family>::Make(WindowProblem(shape, num, true), options); });
 }
 
 }  // namespace caffe::onednn

@@ -1,4 +1,4 @@
-#include "linear_map.hpp"
+#include "weighted_primitive.hpp"
 
 namespace caffe::onednn {
 namespace {
@@ -13,25 +13,29 @@ struct Family {
 
 }  // namespace
 
-std::unique_ptr<LinearMap> InnerProduct::Make(int rows, int inputs, int outputs, bool transposed,
-                                              const Layout& source,
-                                              const LinearMap::Options& options) {
+std::unique_ptr<WeightedPrimitive> InnerProduct::Make(int rows, int inputs, int outputs,
+                                                      bool transposed, const Layout& source,
+                                                      const Options& options) {
   if (rows == 0 || inputs == 0) return nullptr;
   return MakeOrNull([&] {
-    LinearProblem p;
+    WeightedProblem p;
     p.outputs = outputs;
-    p.source = source;
-    p.target_dims = DimsOf({rows, outputs});
     // Inputs that lie in blocks of channels are (channels, spatial).
     const bool plain = source.kind == Layout::PLAIN;
     const int spatial = plain ? 1 : static_cast<int>(source.spatial), channels = inputs / spatial;
     p.source_dims = plain ? DimsOf({rows, inputs}) : DimsOf({rows, channels, spatial});
+    p.target_dims = DimsOf({rows, outputs});
     p.weights_dims = plain ? DimsOf({outputs, inputs}) : DimsOf({outputs, channels, spatial});
+    p.chooses_layouts = false;
+    p.source_layout = source;
+    p.source = Described(p.source_dims, source);
+    p.target = Plain(p.target_dims);
+    p.weights = Any(p.weights_dims);
     const int step = transposed ? outputs : 1;  // from one input's weight to the next
     Dims strides = {transposed ? 1 : inputs, memory::dim(spatial) * step};
     if (!plain) strides.push_back(step);
     p.plain_weights = memory::desc(p.weights_dims, kFloat, strides);
-    return LinearMapOf<Family>::Make(p, options);
+    return WeightedPrimitiveOf<Family>::Make(p, options);
   });
 }
 

@@ -20,7 +20,7 @@ std::vector<float> Reordered(const float* rows, size_t outputs, size_t columns) 
   return result;
 }
 
-/// The way back, added to what is there.
+/// The backward pass, added to the gradients.
 void AddReordered(const float* rows, size_t outputs, size_t columns, float* result) {
   const size_t gate = outputs * columns;
   for (int i = 0; i < kGates; ++i) {

@@ -139,12 +139,4 @@ void AppendActivation(const kernels::Activation& f, dnnl::post_ops* operations) 
   throw dnnl::error(dnnl_unimplemented, "no such activation");
 }
 
-dnnl::primitive_attr AttributesOf(const kernels::Activation& activation) {
-  dnnl::primitive_attr attributes;
-  dnnl::post_ops operations;
-  AppendActivation(activation, &operations);
-  attributes.set_post_ops(operations);
-  return attributes;
-}
-
 }  // namespace caffe::onednn

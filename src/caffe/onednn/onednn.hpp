@@ -2,13 +2,13 @@
 #define CAFFE_ONEDNN_ONEDNN_HPP_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/pooling.hpp"
+#include "caffe/kernels/post_ops.hpp"
 #include "caffe/tensor.hpp"
 
 namespace caffe {
@@ -28,35 +28,30 @@ void SetEnabled(bool enabled);
 /// "2.6.3", or "" in a build without oneDNN.
 const char* Version();
 
-/// y = activation(A x + bias), A being made of weights: what convolutions and inner products have
-/// in common.
-class LinearMap {
+/// y = activation(A x + bias + residual), A being made of weights: what convolutions, their
+/// transposes and inner products have in common.
+class WeightedPrimitive {
  public:
   struct Options {
     bool bias = false;
+    bool residual = false;           ///< added, lying as y; not in training
     bool training = false;           ///< the backward functions will be called
-    kernels::Activation activation;  ///< not in training
-    bool keep_weights = true;        ///< false: ForwardPacked will be called, not Forward
+    kernels::Activation activation;  ///< of PostOps, its slopes are Forward's; not in training
   };
-  virtual ~LinearMap() = default;
+  virtual ~WeightedPrimitive() = default;
 
   virtual const Layout& source() const = 0;  ///< of x, as Forward takes it
   virtual const Layout& target() const = 0;  ///< of y, as Forward writes it
-  /// Weights as Caffe stores them, for Forward. In training, and of an inner product that reads
-  /// them in Caffe's order, they are not copied: they stay where they are until the last Forward
-  /// with them.
-  virtual void SetWeights(const float* weights) = 0;
-  virtual void Forward(const float* x, const float* bias, float* y) = 0;
-  /// What writes the weights of the latest SetWeights, as Caffe stores them, to a place; it may
-  /// outlive this object. Null where they were not copied.
-  virtual std::function<void(void*)> UnpackWeights() const = 0;
 
-  /// For callers who keep the weights themselves: packed_size() floats in oneDNN's order.
+  /// False where Forward reads the weights as Caffe stores them.
+  virtual bool packs() const = 0;
+  /// Floats of the weights in oneDNN's order.
   virtual size_t packed_size() const = 0;
   virtual void PackWeights(const float* weights, float* packed) const = 0;
-  /// The way back; it may outlive this object.
-  virtual std::function<void(const float* packed, float* weights)> Unpacker() const = 0;
-  virtual void ForwardPacked(const float* packed, const float* x, const float* bias, float* y) = 0;
+  virtual void UnpackWeights(const float* packed, float* weights) const = 0;
+  /// Of `post` it reads what the options have: bias, residual, and the activation's slopes.
+  virtual void Forward(const float* x, const float* packed, const kernels::PostOps& post,
+                       float* y) const = 0;
 
   /// Of dy and dx, for BackwardData; of x and dy, for BackwardWeights.
   virtual const Layout& data_target() const = 0;
@@ -64,60 +59,45 @@ class LinearMap {
   virtual const Layout& weights_source() const = 0;
   virtual const Layout& weights_target() const = 0;
   /// dx; `weights` as Caffe stores them.
-  virtual void BackwardData(const float* dy, const float* weights, float* dx) = 0;
+  virtual void BackwardData(const float* dy, const float* weights, float* dx) const = 0;
   /// Adds to d_weights and, if not null, d_bias.
   virtual void BackwardWeights(const float* x, const float* dy, float* d_weights,
-                               float* d_bias) = 0;
+                               float* d_bias) const = 0;
+};
+
+/// Where the images of a convolution lie if oneDNN is not to choose.
+struct ConvolutionPlaces {
+  int source_block = 1, target_block = 1;  ///< channels in a block; 1: Caffe's order
+  kernels::ImageStrides strides;
+  /// The convolution and the number of images, one behind another, for which weights are packed.
+  kernels::ConvolutionShape packed_shape;
+  int packed_num = 0;
 };
 
 /// x (num, channels, input...), y (num, outputs, output...).
 struct Convolution {
-  using Options = LinearMap::Options;
-  static std::unique_ptr<LinearMap> Make(const kernels::ConvolutionShape& shape, int num,
-                                         const Options& options);
-};
-
-/// A convolution for inference, in layouts of the caller's: y = activation(conv(x) + bias +
-/// residual).
-class FusedConvolution {
- public:
-  struct Options {
-    bool bias = false;
-    bool residual = false;                                ///< as y
-    kernels::Activation activation;                       ///< of PostOps; its slopes are Forward's
-    bool blocked_source = false, blocked_target = false;  ///< else in Caffe's order
-    int block = 8;
-    /// Elements from one image to the next; 0: they lie one behind another.
-    size_t source_stride = 0, target_stride = 0, residual_stride = 0;
-    /// The convolution and the number of images for which weights were packed, without strides
-    /// between images; 0: this convolution, for one image.
-    kernels::ConvolutionShape packed_shape;
-    int packed_num = 0;
-  };
-  static std::unique_ptr<FusedConvolution> Make(const kernels::ConvolutionShape& shape, int num,
-                                                const Options& options);
-  virtual ~FusedConvolution() = default;
-
-  /// Floats of the weights in oneDNN's order.
-  virtual size_t packed_size() const = 0;
-  virtual void PackWeights(const float* weights, float* packed) const = 0;
-  /// bias, residual and slopes (of PRELU, one an output): null without them.
-  virtual void Forward(const float* x, const float* packed, const float* bias,
-                       const float* residual, const float* slopes, float* y) = 0;
+  using Options = WeightedPrimitive::Options;
+  static std::unique_ptr<WeightedPrimitive> Make(const kernels::ConvolutionShape& shape, int num,
+                                                 const Options& options);
+  static std::unique_ptr<WeightedPrimitive> Make(const kernels::ConvolutionShape& shape, int num,
+                                                 const Options& options,
+                                                 const ConvolutionPlaces& places);
 };
 
 /// The transposed convolution: `shape` is that of the convolution, so x is (num, outputs,
 /// output...) and y (num, channels, input...).
 struct Deconvolution {
-  static std::unique_ptr<LinearMap> Make(const kernels::ConvolutionShape& shape, int num,
-                                         const LinearMap::Options& options);
+  using Options = WeightedPrimitive::Options;
+  static std::unique_ptr<WeightedPrimitive> Make(const kernels::ConvolutionShape& shape, int num,
+                                                 const Options& options);
 };
 
 /// x (rows, inputs) in `source`, y (rows, outputs) in Caffe's order; weights (outputs, inputs), or
 /// (inputs, outputs) if `transposed`.
 struct InnerProduct {
-  static std::unique_ptr<LinearMap> Make(int rows, int inputs, int outputs, bool transposed,
-                                         const Layout& source, const LinearMap::Options& options);
+  using Options = WeightedPrimitive::Options;
+  static std::unique_ptr<WeightedPrimitive> Make(int rows, int inputs, int outputs, bool transposed,
+                                                 const Layout& source, const Options& options);
 };
 
 /// A function of each element, with its gradient.
@@ -126,9 +106,6 @@ class Activation {
   /// For `count` elements of x, y, dx and dy in `layout`. Null for functions that oneDNN lacks.
   static std::unique_ptr<Activation> Make(const kernels::Activation& f, size_t count,
                                           const Layout& layout, bool training);
-  /// max(x, 0) + slope min(x, 0).
-  static std::unique_ptr<Activation> MakeRelu(float slope, size_t count, const Layout& layout,
-                                              bool training);
   virtual ~Activation() = default;
   virtual void Forward(const float* x, float* y) = 0;
   /// `v` is x, or y where f.GradientArgument() says OUTPUT. In training.

@@ -13,7 +13,7 @@
 
 namespace caffe::onednn {
 
-// What the files of this folder share.
+// Shared by the files of this folder.
 
 using dnnl::memory;
 using Tag = memory::format_tag;
@@ -61,7 +61,7 @@ memory Wrap(const memory::desc& desc, const void* data);
 dnnl::reorder Reorder(const memory::desc& from, const memory::desc& to,
                       const dnnl::primitive_attr& attributes = dnnl::primitive_attr());
 
-/// Memory for the time of one call: layers take turns with it.
+/// Memory for the time of one call, shared by layers.
 class Scratch {
  public:
   explicit Scratch(const memory::desc& desc)
@@ -91,7 +91,6 @@ bool IsPlainLoop(const PrimitiveDesc& desc, bool or_gemm = true) {
 }
 
 void AppendActivation(const kernels::Activation& activation, dnnl::post_ops* operations);
-dnnl::primitive_attr AttributesOf(const kernels::Activation& activation);
 
 }  // namespace caffe::onednn
 

@@ -1,5 +1,6 @@
 #include "divide_batches.hpp"
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 
@@ -45,12 +46,7 @@ void DivideBatches(int ranks, NetParameter* net) {
   NetParameter included;
   Net<float>::FilterNet(*net, &included);
   for (LayerParameter& layer : *included.mutable_layer()) {
-    try {
-      DivideBatch(ranks, &layer);
-    } catch (Error& error) {
-      error.AddContext(Join("layer '", layer.name(), "' (", layer.type(), ")"));
-      throw;
-    }
+    WithLayer(layer, [&] { DivideBatch(ranks, &layer); });
   }
   net->Swap(&included);
 }

@@ -18,7 +18,7 @@ void P2PSync<Dtype>::Run(const vector<int>& gpus) {
   const int ranks = static_cast<int>(gpus.size());
   Require(ranks > 0 && ranks == Caffe::solver_count(), "P2PSync::Run is given ", ranks,
           " devices, but the solver was made for ", Caffe::solver_count(),
-          ": call Caffe::set_solver_count before making it");
+          Error::Remedy{"call Caffe::set_solver_count before making it"});
   const Caffe::Brew mode = Caffe::mode();
   const auto enter = [&](int rank) {
     Caffe::set_mode(mode);

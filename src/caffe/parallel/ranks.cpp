@@ -3,9 +3,10 @@
 #include <random>
 #include <set>
 
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/operation.hpp"
-#include "caffe/util/rank_settings.hpp"
 #include "caffe/util/record_share.hpp"
+#include "caffe/util/system/termination_notice.hpp"
 #include "gradient_reducer.hpp"
 
 namespace caffe {

@@ -4,9 +4,9 @@
 #include <mutex>
 #include <thread>
 
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/solver_factory.hpp"
-#include "caffe/util/rank_settings.hpp"
 
 namespace caffe {
 namespace {

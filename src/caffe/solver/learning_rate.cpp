@@ -14,7 +14,7 @@ bool IsOneOf(const std::string& value, std::initializer_list<const char*> valid)
 }
 
 void Need(bool given, const SolverParameter& param, const char* field) {
-  Require(given, "lr_policy '", param.lr_policy(), "' needs ", field);
+  Require(given, Error::Field{"lr_policy"}, " '", param.lr_policy(), "' needs ", field);
 }
 
 void CheckRatePolicy(const SolverParameter& param) {
@@ -90,8 +90,8 @@ void CheckPolicies(const SolverParameter& param) {
   CheckRatePolicy(param);
   CheckMomentumPolicy(param);
   CheckDecayPolicy(param);
-  Require(param.rampup_interval() >= 0, "rampup_interval must not be negative, got ",
-          param.rampup_interval());
+  Require(param.rampup_interval() >= 0, Error::Field{"rampup_interval"},
+          " must not be negative, got ", param.rampup_interval());
 }
 
 double LearningRate(const SolverParameter& param, int iter, int* step) {

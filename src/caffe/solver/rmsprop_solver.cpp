@@ -7,8 +7,8 @@ template <typename Dtype>
 void RMSPropSolver<Dtype>::constructor_sanity_check() const {
   Require(this->param_.momentum() == 0, "RMSProp has no momentum: momentum is ",
           this->param_.momentum(), ", leave it out");
-  Require(this->param_.rms_decay() >= 0 && this->param_.rms_decay() < 1,
-          "rms_decay must be at least 0 and less than 1, got ", this->param_.rms_decay());
+  Require(this->param_.rms_decay() >= 0 && this->param_.rms_decay() < 1, Error::Field{"rms_decay"},
+          " must be at least 0 and less than 1, got ", this->param_.rms_decay());
 }
 
 template <typename Dtype>

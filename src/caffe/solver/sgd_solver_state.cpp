@@ -190,7 +190,7 @@ void SGDSolver<Dtype>::SnapshotSolverStateToHDF5(const string&) {
 
 template <typename Dtype>
 void SGDSolver<Dtype>::RestoreSolverStateFromHDF5(const string&) {
-  Fail("this libcaffe was built without HDF5: build with USE_HDF5=ON");
+  Fail("this libcaffe was built without HDF5", Error::Remedy{"build with USE_HDF5=ON"});
 }
 
 #endif  // USE_HDF5

@@ -1,4 +1,5 @@
 #include "caffe/solver.hpp"
+#include "caffe/core/error_context.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -6,12 +7,12 @@
 #include <cstdio>
 #include <numeric>
 
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/kernels/update.hpp"
 #include "caffe/parallel/divide_batches.hpp"
 #include "caffe/parallel/gradients_on_device.hpp"
 #include "caffe/util/detection/detection_scores.hpp"
 #include "caffe/util/io.hpp"
-#include "caffe/util/rank_settings.hpp"
 #include "caffe/util/record_share.hpp"
 #include "caffe/util/text/progress.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -34,15 +35,19 @@ namespace {
 
 /// Checks what does not depend on the net.
 void CheckParam(const SolverParameter& param) {
-  Require(param.average_loss() >= 1, "average_loss must be at least 1, got ", param.average_loss());
-  Require(param.iter_size() >= 1, "iter_size must be at least 1, got ", param.iter_size());
-  Require(param.max_iter() >= 0, "max_iter must not be negative, got ", param.max_iter());
-  Require(param.snapshot() >= 0, "snapshot must not be negative, got ", param.snapshot());
+  Require(param.average_loss() >= 1, Error::Field{"average_loss"}, " must be at least 1, got ",
+          param.average_loss());
+  Require(param.iter_size() >= 1, Error::Field{"iter_size"}, " must be at least 1, got ",
+          param.iter_size());
+  Require(param.max_iter() >= 0, Error::Field{"max_iter"}, " must not be negative, got ",
+          param.max_iter());
+  Require(param.snapshot() >= 0, Error::Field{"snapshot"}, " must not be negative, got ",
+          param.snapshot());
   Require(param.solver_data_type() == FLOAT || param.solver_data_type() == FLOAT16 ||
               param.solver_data_type() == DOUBLE,
-          "solver_data_type ", Type_Name(param.solver_data_type()),
+          Error::Field{"solver_data_type"}, " ", Type_Name(param.solver_data_type()),
           ": valid are FLOAT, FLOAT16 and DOUBLE");
-  Require(param.random_seed() <= UINT_MAX, "random_seed must fit 32 bits, got ",
+  Require(param.random_seed() <= UINT_MAX, Error::Field{"random_seed"}, " must fit 32 bits, got ",
           param.random_seed());
 }
 
@@ -122,7 +127,7 @@ void Solver<Dtype>::InitTrainNet() {
     }
     net_.reset(new Net<Dtype>(net_param));
   } catch (Error& error) {
-    if (!file.empty()) error.AddContext(file);
+    if (!file.empty()) AddFile(file, &error);
     throw;
   }
   LoadWeights(net_.get(), param_);
@@ -204,19 +209,20 @@ void Solver<Dtype>::InitTestNets() {
   const int explicit_nets = param_.test_net_param_size() + param_.test_net_size();
   const int iters = param_.test_iter_size();
   const bool generic = param_.has_net() || param_.has_net_param();
-  Require(generic ? iters >= explicit_nets : iters == explicit_nets,
-          "test_iter must be given once for each test net: there are ", iters, " test_iter and ",
+  Require(generic ? iters >= explicit_nets : iters == explicit_nets, Error::Field{"test_iter"},
+          " must be given once for each test net: there are ", iters, " test_iter and ",
           explicit_nets, " test nets");
   const vector<TestNet> nets = FindTestNets(param_, iters);
   const int count = static_cast<int>(nets.size());
   Require(count == 0 || param_.test_interval() > 0 || !param_.has_test_interval(),
-          "test_interval must be positive, got ", param_.test_interval());
-  Require(count == 0 || param_.test_interval() > 0, "test_interval must be positive where there ",
-          "is a test net");
+          Error::Field{"test_interval"}, " must be positive, got ", param_.test_interval());
+  Require(count == 0 || param_.test_interval() > 0, Error::Field{"test_interval"},
+          " must be positive where there ", "is a test net");
   Require(param_.test_state_size() == 0 || param_.test_state_size() == count,
           "test_state must be given once for each of the ", count, " test nets, or not at all");
   for (int i = 0; i < iters; ++i) {
-    Require(param_.test_iter(i) >= 0, "test_iter must not be negative, got ", param_.test_iter(i));
+    Require(param_.test_iter(i) >= 0, Error::Field{"test_iter"}, " must not be negative, got ",
+            param_.test_iter(i));
   }
   for (int i = 0; i < count; ++i) {
     NetParameter net_param = nets[i].param;
@@ -231,7 +237,7 @@ void Solver<Dtype>::InitTestNets() {
       const SharedTests sharing(shared_tests_[i]);
       test_nets_.emplace_back(new Net<Dtype>(net_param));
     } catch (Error& error) {
-      if (!nets[i].file.empty()) error.AddContext(nets[i].file);
+      if (!nets[i].file.empty()) AddFile(nets[i].file, &error);
       throw;
     }
     test_nets_.back()->set_debug_info(param_.debug_info());

@@ -8,9 +8,10 @@
 #include <fstream>
 
 #include "caffe/communicator.hpp"
+#include "caffe/core/error_context.hpp"
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/solver.hpp"
 #include "caffe/util/math_functions.hpp"
-#include "caffe/util/rank_settings.hpp"
 #include "caffe/util/rng.hpp"
 
 namespace caffe {
@@ -49,8 +50,8 @@ vector<string> StatesOfRanks(const TrainingState& state) {
 template <typename Dtype>
 void Solver<Dtype>::CheckSnapshotWritePermissions() {
   if (!param_.snapshot()) return;
-  Require(param_.has_snapshot_prefix(), "snapshot is set but snapshot_prefix is not: say where ",
-          "snapshots go");
+  Require(param_.has_snapshot_prefix(), Error::Field{"snapshot"},
+          " is set but snapshot_prefix is not: say where ", "snapshots go");
   CheckSnapshotFolder();
 }
 
@@ -98,16 +99,13 @@ template <typename Dtype>
 void Solver<Dtype>::Restore(const char* state_file, bool data_positions) {
   const string file = state_file;
   const SetAndReset<bool> scope(&restores_positions_, data_positions);
-  try {
+  WithFile(file, [&] {
     if (EndsWith(file, ".h5")) {
       RestoreSolverStateFromHDF5(file);
     } else {
       RestoreSolverStateFromBinaryProto(file);
     }
-  } catch (Error& error) {
-    if (string(error.what()).find(file) == string::npos) error.AddContext(file);
-    throw;
-  }
+  });
 }
 
 template <typename Dtype>

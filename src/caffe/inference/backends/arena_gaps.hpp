@@ -9,14 +9,14 @@
 
 namespace caffe::inference {
 
-/// Where a graph's arena is free while a node runs: room for what the node alone needs.
+/// The free parts of a graph's arena while a node runs: room for its scratch memory.
 class ArenaGaps {
  public:
   /// Of a graph whose memory is planned.
   explicit ArenaGaps(const Graph& graph);
 
-  /// The first offset, a multiple of Allocator::kAlignment, from which on `bytes` bytes are free
-  /// while the node runs; they may end behind the arena.
+  /// The first aligned offset (Allocator::kAlignment) with `bytes` free bytes while the node runs;
+  /// they may extend beyond the arena.
   size_t Find(size_t node, size_t bytes) const;
 
  private:

@@ -29,11 +29,11 @@ Constant ConstantOf(ElementType type, const Shape& shape, const std::vector<T>& 
 /// The constant's values, rounded to the numbers that FLOAT, FLOAT16 or BFLOAT16 has.
 std::vector<float> RoundedTo(ElementType type, const Constant& constant);
 
-/// Throws Error unless the node has a parameter of this number, type and count: of a plan that is
-/// damaged anything may be missing.
+/// Throws Error unless the node has a parameter of this number, type and count: anything may be
+/// missing in a damaged plan.
 void RequireParameter(const Node& node, size_t index, ElementType type, size_t count);
 
-/// Fills memory of the host with elements such as activations have: half of them 0 or more, none
+/// Fills host memory with elements like those of activations: half of them 0 or more, none
 /// denormal.
 void FillLikeActivations(ElementType type, size_t count, void* elements);
 

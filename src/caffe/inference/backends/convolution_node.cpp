@@ -10,20 +10,20 @@
 namespace caffe::inference {
 namespace {
 
-/// A sum of two without coefficients other than 1.
+/// A sum of two operands without coefficients other than 1.
 bool IsPlainSum(const LayerParameter& layer) {
   const EltwiseParameter& param = layer.eltwise_param();
   return layer.type() == "Eltwise" && param.operation() == EltwiseParameter_EltwiseOp_SUM &&
          std::all_of(param.coeff().begin(), param.coeff().end(), [](float c) { return c == 1; });
 }
 
-/// Axis 1 of what the node makes has its outputs.
+/// True if axis 1 of the node's result has its outputs.
 bool HasOutputsAsChannels(const Node& node) {
   return node.type() != "InnerProduct" || node.layer.inner_product_param().axis() == 1;
 }
 
-/// One slope for each of this many outputs, and zeros, from one for each or one for all; nothing
-/// from others.
+/// One slope for each of this many outputs, padded with zeros, from one for each or one for all;
+/// not set otherwise.
 std::vector<float> SlopesFor(const std::vector<Constant>& parameters, size_t outputs,
                              bool are_channels) {
   constexpr size_t kMultiple = 16;
@@ -41,8 +41,8 @@ size_t OutputsOf(const Node& node) {
                                        : node.layer.convolution_param().num_output();
 }
 
-/// Adds an activation of this many outputs to what kernels do; `are_channels`: they lie on axis 1.
-/// False where kernels cannot.
+/// Adds an activation of this many outputs to the kernels' PostOps; `are_channels`: they are on
+/// axis 1. False where kernels cannot.
 bool AddActivation(const LayerParameter& layer, const std::vector<Constant>& parameters,
                    size_t outputs, bool are_channels, NodePostOps* fused) {
   const auto activation = PostOpOf(layer);
@@ -65,7 +65,7 @@ std::optional<NodePostOps> PostOpsOf(const Node& node) {
   NodePostOps fused;
   for (size_t i = 0; i < node.epilogue.size(); ++i) {
     const Epilogue& step = node.epilogue[i];
-    // Of integers an activation before the sum is part of their multipliers and bounds.
+    // For integers, an activation before the sum is part of the multipliers and bounds.
     if (fused.activates() && !node.integers) return {};
     if (step.operand >= 0) {
       if (fused.residual >= 0 || !IsPlainSum(step.layer)) return {};

@@ -11,28 +11,28 @@
 
 namespace caffe::inference {
 
-/// The steps of an epilogue that kernels do to a sum before they write it (kernels::PostOps).
+/// The steps of an epilogue that kernels apply to a sum before they write it (kernels::PostOps).
 struct NodePostOps {
   int residual = -1;          ///< the number of the step whose operand is added; -1: nothing is
   std::vector<float> slopes;  ///< of PRELU: one an output, filled up to a multiple of 16
 
   bool activates() const { return activation_.kind != kernels::Activation::NONE; }
-  /// With these slopes: good as long as they are.
+  /// With these slopes, which must outlive it.
   kernels::Activation activation() const;
   void set_activation(const kernels::Activation& activation) { activation_ = activation; }
 
  private:
   kernels::Activation activation_;
 };
-/// Nothing where the node's epilogue is something else. Of a node that multiplies weights.
+/// Not set where the node, one with weights, has an epilogue of other steps.
 std::optional<NodePostOps> PostOpsOf(const Node& node);
-/// What a node that is an activation by itself does with this many channels (axis 1); nothing for
-/// other nodes. Its slopes are not packed yet.
+/// A node that is an activation by itself, of this many channels (axis 1); not set for other nodes.
+/// Its slopes are not packed yet.
 std::optional<NodePostOps> ActivationOfNode(const Node& node, int channels);
 /// True if the epilogue is an activation, or empty.
 bool Activates(const Node& node);
 
-/// Of a node with channels on axis 1, one input, one output, images on axis 0; nothing for others.
+/// Of a node with channels on axis 1, one input, one output, images on axis 0; not set for others.
 std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,
                                                             const Shape& output);
 

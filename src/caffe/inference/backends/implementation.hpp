@@ -10,8 +10,8 @@
 
 namespace caffe::inference {
 
-/// How a value lies in memory. INT8 stands for 8-bit integers, signed or not as the value's range
-/// has it.
+/// The type and layout of a value. INT8 stands for 8-bit integers, signed or not depending on the
+/// value's range.
 struct Format {
   ElementType type = ElementType::FLOAT;
   Layout::Kind layout = Layout::PLAIN;
@@ -37,25 +37,25 @@ struct Range {
 
 struct Candidate;
 
-/// What a lowering knows of a graph beside the graph.
+/// What the lowering knows in addition to the graph.
 struct LoweringContext {
   const Graph& graph;
   std::vector<Range> ranges;         ///< of each value
   std::vector<bool> dependent;       ///< values whose shapes depend on the data
-  std::vector<ElementType> storage;  ///< types that blobs may lie in, FLOAT among them
+  std::vector<ElementType> storage;  ///< types of blobs, FLOAT among them
   bool tensor_float = false;         ///< products of FLOAT may round their factors (TF32)
-  /// What a node that multiplies weights may compute in; empty: anything. Candidates for others may
-  /// be left out.
+  /// The types that nodes with weights may compute in; empty: any. Candidates for others may be
+  /// left out.
   std::set<ElementType> maths = {};
-  /// Where reasons go why an implementation has no candidate, or not some that it might have had;
-  /// null: they are not asked for.
+  /// Receives the reasons why an implementation has
+  /// no candidate, or lacks some; null: not wanted.
   std::vector<std::string>* reasons = nullptr;
 
   bool Stores(ElementType type) const;
   bool Wants(ElementType math) const { return maths.empty() || maths.count(math) > 0; }
   /// Notes a reason, a few words that go on with "it": "needs whole blocks of channels".
   void Note(const std::string& reason) const;
-  /// The same, and no candidates: what an implementation returns that has none.
+  /// The same, and returns no candidates.
   std::vector<Candidate> None(const std::string& reason) const;
   /// Why the node cannot be computed in INT8 from this value; "" if it can.
   std::string WhyNotInt8(int value) const;
@@ -94,16 +94,16 @@ class Implementation {
   virtual bool Takes(const Node& node) const { return !node.integers; }
   /// True if the 8-bit integers that it reads and writes for the node may have a zero point.
   virtual bool TakesZeroPoints(const Node&) const { return false; }
-  /// The ways in which it can compute a node that it takes, the best first; none where it cannot,
-  /// which it says why (LoweringContext::None).
+  /// Its candidates for a node that it takes, the best first; if there are none, it says why
+  /// (LoweringContext::None).
   virtual std::vector<Candidate> Candidates(const LoweringContext& context,
                                             const Node& node) const = 0;
-  /// True if it computes the node, which has no weights, on 8-bit integers and rounds once more
-  /// than a layer would: worth it where its output is read in 8 bits anyway.
+  /// True if it computes the node, which has no weights, on 8-bit integers, with one rounding more
+  /// than the layer: worth it where its output is read in 8 bits anyway.
   virtual bool RoundsInputs(const Graph&, const Node&) const { return false; }
-  /// The node's parameters as the step reads them: as they are, unless a family has its own way.
-  /// `graph` has the values' types, layouts and scales. Throws Unsupported where it turns out that
-  /// the candidate is none; any other Error, here and in steps, ends the build.
+  /// The node's parameters as the step reads them: unchanged by default. `graph` has the values'
+  /// types, layouts and scales. Throws Unsupported if the candidate turns out not to be one; any
+  /// other Error, here and in steps, ends the build.
   virtual std::vector<Constant> Pack(const Graph& graph, const Node& node) const;
   /// For a node with packed parameters, which outlives the step.
   virtual std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const = 0;

@@ -7,7 +7,8 @@ namespace caffe::inference {
 InnerProductExtents ExtentsOf(const Node& node, const Shape& x, const Shape& y) {
   InnerProductExtents extents;
   extents.outputs = static_cast<int>(node.layer.inner_product_param().num_output());
-  Require(extents.outputs > 0, "inner_product_param: num_output must be positive");
+  Require(extents.outputs > 0, Error::Field{"inner_product_param: num_output"},
+          " must be positive");
   extents.rows = static_cast<int>(CountOf(y) / extents.outputs);
   extents.inputs = extents.rows == 0 ? 0 : static_cast<int>(CountOf(x) / extents.rows);
   return extents;
@@ -55,7 +56,8 @@ NodePostOps InnerProductPostOpsOf(const Node& node) {
   const auto epilogue = PostOpsOf(node);
   Require(node.type() == "InnerProduct" && node.inputs.size() == 1 && node.outputs.size() == 1 &&
               epilogue && epilogue->residual < 0,
-          "layer '", node.name(), "' (", node.type(), ") is no inner product for kernels");
+          "layer '", node.name(), "' (", node.type(),
+          ") is not an inner product that kernels take");
   return *epilogue;
 }
 

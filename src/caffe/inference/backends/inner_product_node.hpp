@@ -22,8 +22,8 @@ bool IsInnerProduct(const LoweringContext& context, const Node& node);
 /// Why a family of inner products has no candidate for other nodes.
 constexpr char kNoInnerProduct[] = "is for inner products with at most an activation";
 
-/// In Caffe's order, in those of `types` that blobs may lie in; what is narrow may come out in
-/// FLOAT, too. None where the node is no such inner product.
+/// Candidates in Caffe's order, in those of `types` that blobs may have; narrow ones may also write
+/// FLOAT. None if the node is not such an inner product.
 std::vector<Candidate> PlainInnerProducts(const Implementation& implementation,
                                           const LoweringContext& context, const Node& node,
                                           const std::vector<ElementType>& types);
@@ -31,8 +31,8 @@ std::vector<Candidate> PlainInnerProducts(const Implementation& implementation,
 /// The weights as (outputs, inputs).
 std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExtents& extents);
 
-/// Throws Error where the node is none of one input and output, or its epilogue is none of
-/// kernels'.
+/// Throws Error unless the node has one input and one output, and an epilogue that kernels can
+/// compute.
 NodePostOps InnerProductPostOpsOf(const Node& node);
 
 }  // namespace caffe::inference

@@ -101,7 +101,8 @@ std::vector<Candidate> WithShapeInputs(const LoweringContext& context, const Nod
 kernels::SoftmaxExtents SoftmaxExtentsOf(const Node& node, const Shape& x) {
   const int axes = static_cast<int>(x.size());
   const int given = node.layer.softmax_param().axis(), axis = given < 0 ? given + axes : given;
-  Require(axis >= 0 && axis < axes, "softmax_param: axis ", given, " is none of ", axes);
+  Require(axis >= 0 && axis < axes, Error::Field{"softmax_param: axis"}, " ", given, " is none of ",
+          axes);
   kernels::SoftmaxExtents extents;
   extents.outer = CountOf({x.begin(), x.begin() + axis});
   extents.length = x[axis];

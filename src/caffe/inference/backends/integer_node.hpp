@@ -11,7 +11,7 @@
 #include "constants.hpp"
 #include "implementation.hpp"
 
-// Nodes that compute with integers alone (Node::integers), as the steps of all targets read them.
+// Integer-only nodes (Node::integers), as the steps of all targets read them.
 namespace caffe::inference {
 
 /// True if the value is made of 8-bit integers.
@@ -27,7 +27,7 @@ const T* ParameterOf(const Node& node, size_t index, ElementType type, size_t co
 std::vector<kernels::Multiplier> MultipliersOf(const Node& node, size_t index, size_t count);
 
 kernels::IntegerOperand OperandOf(const Operand& x, const void* data);
-/// What output 0 may be.
+/// The bounds of output 0.
 kernels::IntegerResult ResultOf(const Node& node, const Operand& y, kernels::Multiplier by = {});
 
 /// A candidate with all values in 8 bits for each of these layouts.
@@ -53,20 +53,20 @@ IntegerKind KindOf(const Node& node);
 bool ComputesIntegers(const Node& node);
 /// Why a family for such nodes has no candidate for others.
 constexpr char kNoIntegerOperation[] = "is for layers without weights, in integers";
-/// True if blobs may lie in 8 bits, and it is known how what it reads and writes does. Else the
+/// True if blobs may have 8 bits and the quantization of its inputs and outputs is known. Else the
 /// reason is noted.
 bool HasIntegerRanges(const LoweringContext& context, const Node& node);
-/// The candidates with an input of which nothing but the shape is read in any type, in Caffe's
-/// order and in `layout`.
+/// The candidates, in Caffe's order and in `layout`, with any type for an input of which only the
+/// shape is read.
 std::vector<Candidate> WithShapeInputs(const LoweringContext& context, const Node& node,
                                        Layout::Kind layout, std::vector<Candidate> candidates);
 
 kernels::SoftmaxExtents SoftmaxExtentsOf(const Node& node, const Shape& x);
 kernels::LrnShape LrnShapeOf(const Node& node, const Shape& x);
 kernels::NormExtents NormExtentsOf(const Node& node, const Shape& x);
-/// Of a Scale with two bottoms or an Axpy: how often its factors are read again, for x.
+/// Of a Scale with two bottoms or an Axpy: how the factors repeat along x.
 size_t BroadcastOuterOf(const Node& node, const Shape& x);
-/// What an MVN makes alike: groups of `length` neighbours.
+/// The groups that an MVN normalizes: `length` neighbours each.
 struct RowExtents {
   size_t rows = 0, length = 0;
 };
@@ -79,9 +79,9 @@ RowExtents StandardizedRowsOf(const Node& node, const Shape& x);
 /// spatial axes, an inner product of rows; nothing for other nodes.
 std::optional<kernels::ConvolutionShape> WeightedShapeOf(const Node& node, const Shape& x,
                                                          const Shape& y);
-/// Weights as (outputs, inputs of an output), where those of a Deconvolution do not lie so.
+/// Weights as (outputs, inputs of an output), which those of a Deconvolution are not.
 Constant WeightsByOutput(const Node& node, const kernels::ConvolutionShape& shape);
-/// The biases, with what the input's zero point adds to sums taken off, of such weights.
+/// The biases for such weights, less the contribution of the input's zero point.
 std::vector<int32_t> FoldedBiases(const Node& node, const Constant& weights, size_t outputs,
                                   int input_zero_point);
 

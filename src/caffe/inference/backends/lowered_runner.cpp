@@ -47,10 +47,10 @@ void CheckValue(const Graph& graph, const Target& target, int index) {
   const bool all = CountOf(value.shape) == CountOf(base.shape);
   Require(value.type == base.type && (all || value.layout == base.layout) && whole(value) &&
               whole(base),
-          "it cannot lie within value '", base.name, "'");
+          "it cannot be part of value '", base.name, "'");
 }
 
-/// What steps rely on, and what a plan that is damaged may not have.
+/// Checks what steps rely on and a damaged plan may violate.
 void CheckValues(const Graph& graph, const Target& target) {
   for (size_t i = 0; i < graph.values.size(); ++i) {
     try {
@@ -146,7 +146,7 @@ std::vector<Shape> LoweredRunner::TopShapes(size_t node) {
   return TopShapesOf(*graph_, graph_->nodes[node], inputs);
 }
 
-// Nobody may need more memory than was planned.
+// No value may need more memory than was planned.
 void LoweredRunner::InferShapes(const std::vector<Shape>& inputs) {
   const auto set = [this](int value, const Shape& shape) {
     const Value& built = graph_->values[value];
@@ -183,7 +183,7 @@ void LoweredRunner::PlaceInArena() {
     if (value.view.base >= 0 || value.arena_offset >= 0 || value.is_constant()) continue;
     Grow(BytesOf(value), &own_[i]);
   }
-  // Dense copies move while they grow: everybody is placed once they have grown.
+  // Dense copies move while they grow, so operands are placed afterwards.
   for (const bool allocate : {true, false}) {
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (!entries_[i].free && !entries_[i].dependent) PlaceNode(i, allocate);
@@ -246,12 +246,11 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
   }
   if (allocate) return;
   entry.binding.parameters = PlacesOfParameters(index);
-  WithContext([&] { return DescribeLayer(node); },
-              [&] {
-                entry.step->Bind(entry.binding);
-                entry.scratch = gaps_.Find(index, entry.step->scratch_bytes());
-                wanted_ = std::max(wanted_, entry.scratch + entry.step->scratch_bytes());
-              });
+  WithLayer(node, [&] {
+    entry.step->Bind(entry.binding);
+    entry.scratch = gaps_.Find(index, entry.step->scratch_bytes());
+    wanted_ = std::max(wanted_, entry.scratch + entry.step->scratch_bytes());
+  });
 }
 
 // A layer has its parameters itself.
@@ -350,7 +349,7 @@ void LoweredRunner::RunEntry(size_t index) {
   for (const Copy& copy : entry.scattered) CopyPieces(copy.dense, copy.place);
 }
 
-// Shapes are found out now; what comes out may have yet another shape.
+// Shapes are inferred now; the outputs' may still change in the run.
 void LoweredRunner::RunUnknown(size_t index) {
   const Node& node = graph_->nodes[index];
   Entry& entry = entries_[index];

@@ -11,8 +11,8 @@
 
 namespace caffe::inference {
 
-/// The memory that a target's steps compute in. What it does happens in order with what steps
-/// have started.
+/// The memory that a target's steps compute in. Its
+/// operations are ordered with the steps' work.
 class TargetMemory {
  public:
   virtual ~TargetMemory() = default;
@@ -23,13 +23,13 @@ class TargetMemory {
   /// Moves `rows` runs of `bytes` each; strides are bytes from one run to the next.
   virtual void CopyRows(size_t rows, size_t bytes, const void* from, size_t from_stride, void* to,
                         size_t to_stride) = 0;
-  /// Brings elements to the host's memory; returns when they are there.
+  /// Copies elements to the host's memory; returns when they are there.
   virtual void Read(const void* from, size_t bytes, void* to) = 0;
-  /// Returns when all is done that steps have started.
+  /// Waits for all work of the steps.
   virtual void Wait() {}
 };
 
-/// Runs a lowered graph: a list of steps on memory that is laid out when shapes change.
+/// Runs a lowered graph: a list of steps on memory that is planned again when shapes change.
 class LoweredRunner : public Runner {
  public:
   /// Throws Error naming the layer that cannot be made.
@@ -50,14 +50,14 @@ class LoweredRunner : public Runner {
   void* place(int value) { return OperandOf(value).data; }
   /// False where SetPlace would change nothing.
   bool Moves(int value, const void* memory) const { return given_[value] != memory; }
-  /// From now on an input or output, and what lies within it, is in memory of the caller's, at a
-  /// multiple of the target's alignment; null: in the runner's own again. Where it throws, all is
-  /// where it was.
+  /// Puts an input or output, and the values within it, into the
+  /// caller's memory, at a multiple of the target's alignment; null:
+  /// into the runner's own again. If it throws, nothing has changed.
   void SetPlace(int value, void* memory);
-  /// Makes all steps anew, in the present shapes and places: for steps that have lost what they had
-  /// found out. Throws Error.
+  /// Creates all steps again, in the present shapes and places: for steps that have lost their
+  /// state. Throws Error.
   void RenewSteps();
-  /// Frees steps and memory, for targets that have to be set up for it. The end.
+  /// Frees steps and memory, for targets that need a context to do so. The last call.
   void Clear();
 
  private:
@@ -72,8 +72,8 @@ class LoweredRunner : public Runner {
   };
   struct Entry {
     std::unique_ptr<Step> step;
-    LayerStep* layer = nullptr;  // the step, where the node runs by its layer
-    bool free = false;           // views leave nothing to do
+    LayerStep* layer = nullptr;  // the step if the node runs by its layer
+    bool free = false;           // views make it a no-op
     bool dependent = false;      // shapes of inputs or outputs depend on the data
     size_t scratch = 0;          // where in the arena it has its scratch memory
     Binding binding;
@@ -105,7 +105,7 @@ class LoweredRunner : public Runner {
   const ArenaGaps gaps_;
   Room arena_;
   Room scratch_;              // of nodes whose shapes depend on the data
-  size_t wanted_ = 0;         // bytes of the arena with which all steps have their scratch memory
+  size_t wanted_ = 0;         // bytes of the arena with room for the scratch memory of all steps
   std::vector<Room> own_;     // per value that is not in the arena
   std::vector<void*> given_;  // per value: memory of the caller's
   std::vector<Room> copies_;  // of operands that are not dense; reused by all steps

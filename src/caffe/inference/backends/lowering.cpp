@@ -14,7 +14,7 @@
 namespace caffe::inference {
 namespace {
 
-/// The time of a candidate, weighted by what the node's outputs take in its formats.
+/// The time of a candidate, weighted by the bytes of the node's outputs in its formats.
 double CostOf(const Graph& graph, const Node& node, const Candidate& candidate) {
   double floats = 0, own = 0;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -30,12 +30,12 @@ bool RoundsWeights(const Node& node) {
   return MultipliesWeights(node) && node.type() != "Deconvolution";
 }
 
-/// All candidates of all nodes with their times, and a choice among them.
-class Choice {
+/// The candidates of all nodes with their times, and the search for the best combination.
+class FormatSearch {
  public:
   /// `timed` and `least` are `context` in the shapes that are timed, and in the smallest.
-  Choice(const LoweringContext& context, const LoweringContext& timed, const LoweringContext& least,
-         const LoweringOptions& options, Timing* timing)
+  FormatSearch(const LoweringContext& context, const LoweringContext& timed,
+               const LoweringContext& least, const LoweringOptions& options, Timing* timing)
       : context_(context),
         timed_(timed),
         least_(least),
@@ -54,14 +54,14 @@ class Choice {
       if (!candidates_.back().empty()) continue;
       Require(!graph_.nodes[i].integers, "layer '", graph_.nodes[i].name(), "' (",
               graph_.nodes[i].type(), "): no kernel computes it with integers alone");
-      // A layer that refuses the numbers that it was timed with runs all the same.
+      // A layer that refuses the numbers that it would be timed with is taken nevertheless.
       candidates_.back() = timing_->target().any_layer().Candidates(context_, graph_.nodes[i]);
       candidates_.back().resize(1);
       found_.back().timed = candidates_.back();
     }
     if (options.progress) options.progress(count, count, "");
     for (int value = static_cast<int>(graph_.values.size()); value-- > 0;) {
-      KeepInBytes(value, options);
+      ForceInt8(value, options);
     }
     for (int i = 0; i < count; ++i) {
       std::vector<double>& costs = costs_.emplace_back();
@@ -74,11 +74,11 @@ class Choice {
   /// The index of the chosen candidate of each node.
   const std::vector<int>& Search();
   const Candidate& chosen(int node) const { return candidates_[node][choice_[node]]; }
-  /// What there was to choose from for the node, after Search.
+  /// The node's candidates, after Search.
   LayerCandidates Described(int node) const;
 
  private:
-  /// What came out for a node before anything was chosen.
+  /// The candidates found for a node.
   struct Found {
     std::vector<Candidate> timed;
     std::vector<LayerCandidates::Rejected> rejected;
@@ -93,7 +93,7 @@ class Choice {
   std::vector<Candidate> Listed(int index, const std::set<ElementType>& maths, Found* found) const;
   std::vector<Candidate> CandidatesOf(int index, const LoweringOptions& options);
   std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates, Found* found) const;
-  void KeepInBytes(int value, const LoweringOptions& options);
+  void ForceInt8(int value, const LoweringOptions& options);
   bool Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout);
   Format FormatOf(int value) const;
   double CostOfValue(int value) const;
@@ -160,19 +160,19 @@ bool HasZeroPoints(const LoweringContext& context, const Node& node, const Candi
   return false;
 }
 
-/// True if what it computes is made of 8-bit integers. Of further inputs some give a shape alone.
+/// True if it computes from 8-bit integers. Further inputs may give only a shape.
 bool IsInBytes(const Candidate& candidate) {
   const auto is = [](const Format& format) { return format.type == ElementType::INT8; };
   return is(candidate.inputs.at(0)) &&
          std::all_of(candidate.outputs.begin(), candidate.outputs.end(), is);
 }
 
-/// What the node may compute in; nothing said: it multiplies no weights.
-std::set<ElementType> Choice::MathsOf(int index, const LoweringOptions& options) const {
+/// The types that the node may compute in; empty: it has no weights.
+std::set<ElementType> FormatSearch::MathsOf(int index, const LoweringOptions& options) const {
   return MultipliesWeights(graph_.nodes[index]) ? options.maths[index] : std::set<ElementType>();
 }
 
-void Choice::Found::Reject(const std::string& implementation, const std::string& reason) {
+void FormatSearch::Found::Reject(const std::string& implementation, const std::string& reason) {
   const auto same = [&](const LayerCandidates::Rejected& other) {
     return other.implementation == implementation && other.reason == reason;
   };
@@ -180,9 +180,10 @@ void Choice::Found::Reject(const std::string& implementation, const std::string&
   rejected.push_back({implementation, reason});
 }
 
-/// Why a candidate for the node's largest shapes is none for the build; "" if it is one.
-std::string Choice::WhyNot(const Implementation& implementation, const Node& node,
-                           const Candidate& candidate, const std::set<ElementType>& maths) const {
+/// Why a candidate for the node's largest shapes cannot be used in the build; "" if it can.
+std::string FormatSearch::WhyNot(const Implementation& implementation, const Node& node,
+                                 const Candidate& candidate,
+                                 const std::set<ElementType>& maths) const {
   const auto is_one = [&](const LoweringContext& shaped) {
     if (&shaped.graph == &graph_) return true;
     LoweringContext wanted = shaped;
@@ -203,9 +204,9 @@ std::string Choice::WhyNot(const Implementation& implementation, const Node& nod
   return "";
 }
 
-/// Those of one implementation; why others are none is noted in the context.
-std::vector<Candidate> Choice::WaysOf(const Implementation& implementation, const Node& node,
-                                      const LoweringContext& context) const {
+/// The candidates of one implementation; the context notes why others are rejected.
+std::vector<Candidate> FormatSearch::WaysOf(const Implementation& implementation, const Node& node,
+                                            const LoweringContext& context) const {
   const bool any = &implementation == &timing_->target().any_layer();
   if (Touches(node, context.dependent) && !any) {
     return context.None("is not for shapes that depend on the data");
@@ -226,10 +227,10 @@ std::vector<Candidate> Choice::WaysOf(const Implementation& implementation, cons
   return ways;
 }
 
-/// All ways of computing the node in these types (empty: in any). `found`, which may be null, gets
-/// the reasons why others are none.
-std::vector<Candidate> Choice::Listed(int index, const std::set<ElementType>& maths,
-                                      Found* found) const {
+/// All candidates for the node in these types (empty: in any). `found`, which may be null, gets the
+/// reasons why others are rejected.
+std::vector<Candidate> FormatSearch::Listed(int index, const std::set<ElementType>& maths,
+                                            Found* found) const {
   const Node& node = graph_.nodes[index];
   std::vector<Candidate> all;
   for (const Implementation* implementation : timing_->target().implementations()) {
@@ -247,7 +248,7 @@ std::vector<Candidate> Choice::Listed(int index, const std::set<ElementType>& ma
   return all;
 }
 
-std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) {
+std::vector<Candidate> FormatSearch::CandidatesOf(int index, const LoweringOptions& options) {
   const Node& node = graph_.nodes[index];
   Found* const found = &found_.back();
   std::vector<Candidate> wanted =
@@ -264,10 +265,10 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
   return Timed(index, Listed(index, {ElementType::FLOAT}, found), found);
 }
 
-// Those that are near the fastest are timed in turns twice more: which is faster must not depend on
-// what else the machine did while one of them was timed.
-std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidates,
-                                     Found* found) const {
+// Those close to the fastest are timed in turns twice more, so that the order does not depend on
+// other work of the machine while one of them was timed.
+std::vector<Candidate> FormatSearch::Timed(int index, std::vector<Candidate> candidates,
+                                           Found* found) const {
   constexpr int kRounds = 2;
   constexpr double kNear = 2;
   const Node& node = graph_.nodes[index];
@@ -297,7 +298,7 @@ std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidate
   return kept;
 }
 
-/// True if the candidate reads the value in this format wherever the node reads it.
+/// True if the candidate reads the value in this format at each of the node's inputs.
 bool ReadsAs(const Node& node, const Candidate& candidate, int value, const Format& format) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == value && candidate.inputs[i] != format) return false;
@@ -315,23 +316,23 @@ bool WritesAs(const Node& node, const Candidate& candidate, int value, const For
   return true;
 }
 
-/// True if blocks would fill up the value's channels to twice as many, or more.
+/// True if blocks would pad the value's channels to twice as many or more.
 bool MostlyFillsBlocks(const Target& target, const Value& value) {
   return value.shape.size() >= 2 && 2 * value.shape[1] <= target.block(ElementType::INT8);
 }
 
-// What its maker can write in 8 bits and all readers can read so lies in 8 bits, whatever was
-// measured: to write and read four times as much is never faster, and noise does not decide how
-// much memory is taken. Likewise inputs of few channels (pictures) become 8-bit integers in Caffe's
-// order where all readers take them so. Only where layers may compute in nothing else.
-void Choice::KeepInBytes(int value, const LoweringOptions& options) {
+// A value that its producer can write and all readers can read in 8 bits is kept in 8 bits,
+// whatever was measured: four times the memory traffic is never faster, and memory use must not
+// depend on noise. Likewise inputs of few channels (images) become 8-bit integers in Caffe's order
+// if all readers take them. Only where layers may compute in no other type.
+void FormatSearch::ForceInt8(int value, const LoweringOptions& options) {
   const int producer = producers_[value];
   if (readers_[value].empty() || graph_.IsOutput(value) || !context_.ranges[value].known()) return;
   std::vector<int> nodes = readers_[value];
   if (producer >= 0) nodes.push_back(producer);
   const std::set<ElementType> nothing_else = {ElementType::INT8};
   for (const int node : nodes) {
-    // What integers compute lies in bytes anyway, in whatever layout is fastest.
+    // Integer-only nodes have bytes anyway, in whatever layout is fastest.
     if (options.maths[node] != nothing_else || graph_.nodes[node].integers) return;
   }
   const Target& target = timing_->target();
@@ -342,9 +343,9 @@ void Choice::KeepInBytes(int value, const LoweringOptions& options) {
   if (!Restrict(value, nodes, target.layout())) Restrict(value, nodes, Layout::PLAIN);
 }
 
-/// Leaves the nodes those candidates that have the value in 8 bits in this layout. False, and
-/// nothing happens, if one has none.
-bool Choice::Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout) {
+/// Keeps only the nodes' candidates that have the value in 8 bits in this layout. Returns false,
+/// and does nothing, if a node has none.
+bool FormatSearch::Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout) {
   const Format bytes = {ElementType::INT8, layout};
   std::map<int, std::vector<int>> kept;
   for (const int node : nodes) {
@@ -367,7 +368,7 @@ bool Choice::Restrict(int value, const std::vector<int>& nodes, Layout::Kind lay
   return true;
 }
 
-Format Choice::FormatOf(int value) const {
+Format FormatSearch::FormatOf(int value) const {
   const int producer = producers_[value];
   if (producer < 0) return Format();
   const Node& node = graph_.nodes[producer];
@@ -375,8 +376,8 @@ Format Choice::FormatOf(int value) const {
   return chosen(producer).outputs[place - node.outputs.begin()];
 }
 
-/// What it takes to bring a value into the formats in which it is wanted.
-double Choice::CostOfValue(int value) const {
+/// The time of reorders to all formats in which the value is read.
+double FormatSearch::CostOfValue(int value) const {
   const Format made = FormatOf(value);
   std::vector<Format> wanted;
   const auto want = [&](const Format& format) {
@@ -403,8 +404,8 @@ double Choice::CostOfValue(int value) const {
   return cost;
 }
 
-/// Of these nodes and the values that they touch.
-double Choice::CostAround(const std::vector<int>& nodes) const {
+/// The cost of these nodes and the values that they touch.
+double FormatSearch::CostAround(const std::vector<int>& nodes) const {
   double cost = 0;
   std::set<int> values;
   for (const int index : nodes) {
@@ -417,7 +418,7 @@ double Choice::CostAround(const std::vector<int>& nodes) const {
   return cost;
 }
 
-double Choice::Cost() const {
+double FormatSearch::Cost() const {
   std::vector<int> all;
   for (size_t i = 0; i < candidates_.size(); ++i) all.push_back(static_cast<int>(i));
   return CostAround(all);
@@ -425,7 +426,7 @@ double Choice::Cost() const {
 
 /// Tries every combination of candidates of one or two nodes; takes the best. False if nothing got
 /// better.
-bool Choice::Improve(const std::vector<int>& nodes) {
+bool FormatSearch::Improve(const std::vector<int>& nodes) {
   double least = CostAround(nodes);
   const double before = least;
   std::vector<int> best, tried(nodes.size(), 0);
@@ -449,7 +450,7 @@ bool Choice::Improve(const std::vector<int>& nodes) {
   return least < before;
 }
 
-void Choice::Descend() {
+void FormatSearch::Descend() {
   const int count = static_cast<int>(graph_.nodes.size());
   for (bool better = true; better;) {
     better = false;
@@ -462,9 +463,9 @@ void Choice::Descend() {
   }
 }
 
-// From each node's fastest on, and from all nodes in one type and the target's layout, as far as
-// they can: such choices lie in valleys that single steps may not reach.
-const std::vector<int>& Choice::Search() {
+// Starts from each node's fastest candidate, and from all nodes in one type and the target's layout
+// where possible: these are in local minima that single steps may not reach.
+const std::vector<int>& FormatSearch::Search() {
   std::vector<int> best;
   double least = std::numeric_limits<double>::infinity();
   const auto start = [&](auto prefers) {
@@ -494,7 +495,7 @@ const std::vector<int>& Choice::Search() {
   return choice_;
 }
 
-LayerCandidates Choice::Described(int index) const {
+LayerCandidates FormatSearch::Described(int index) const {
   const Node& node = graph_.nodes[index];
   const std::vector<Candidate>& kept = candidates_[index];
   LayerCandidates all;
@@ -529,15 +530,15 @@ LayerCandidates Choice::Described(int index) const {
   return all;
 }
 
-/// Makes the graph that a choice stands for.
+/// Builds the graph of the chosen candidates.
 class Rewriting {
  public:
   Rewriting(const LoweringContext& context, const LoweringContext& timed,
-            const LoweringOptions& options, const Choice& choice, Timing* timing)
+            const LoweringOptions& options, const FormatSearch& search, Timing* timing)
       : context_(context),
         timed_(timed),
         options_(options),
-        choice_(choice),
+        search_(search),
         timing_(timing),
         target_(timing->target()),
         graph_(context.graph) {}
@@ -546,13 +547,11 @@ class Rewriting {
     std::vector<Node> nodes;
     nodes.swap(graph_.nodes);
     formats_.assign(graph_.values.size(), Format());
-    for (size_t i = 0; i < nodes.size(); ++i) Rewrite(nodes[i], choice_.chosen(i));
+    for (size_t i = 0; i < nodes.size(); ++i) Rewrite(nodes[i], search_.chosen(i));
     for (Node& node : graph_.nodes) {
-      WithContext([&] { return DescribeLayer(node); },
-                  [&] {
-                    node.parameters =
-                        ImplementationOf(target_, node.implementation).Pack(graph_, node);
-                  });
+      WithLayer(node, [&] {
+        node.parameters = ImplementationOf(target_, node.implementation).Pack(graph_, node);
+      });
     }
     graph_.target = target_.name();
     return std::move(graph_);
@@ -580,7 +579,7 @@ class Rewriting {
       const int value = node.outputs[i];
       formats_[value] = candidate.outputs[i];
       if (graph_.IsOutput(value) && candidate.outputs[i] != Format()) {
-        // The output's name stays with what people read.
+        // The output keeps its name for users.
         node.outputs[i] = Copy(value, candidate.outputs[i]);
         copies_[{value, candidate.outputs[i]}] = node.outputs[i];
         formats_[value] = Format();
@@ -597,7 +596,7 @@ class Rewriting {
     }
   }
 
-  /// The value in this format: itself or a copy, which is made now if there is none.
+  /// The value in this format: itself or a copy, which is created if there is none.
   int In(int value, const Format& format) {
     if (formats_[value] == format) return value;
     const auto known = copies_.find({value, format});
@@ -634,11 +633,11 @@ class Rewriting {
   const LoweringContext& context_;
   const LoweringContext& timed_;
   const LoweringOptions& options_;
-  const Choice& choice_;
+  const FormatSearch& search_;
   Timing* const timing_;
   const Target& target_;
   Graph graph_;
-  std::vector<Format> formats_;                   // of the values that were there
+  std::vector<Format> formats_;                   // of the original values
   std::map<std::pair<int, Format>, int> copies_;  // of values in other formats
 };
 
@@ -668,12 +667,12 @@ Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
   const LoweringContext context = context_of(graph);
   const LoweringContext in_timed = context_of(has_range ? timed : graph);
   const LoweringContext in_least = context_of(has_range ? least : graph);
-  Choice choice(context, in_timed, in_least, options, timing);
-  choice.Search();
+  FormatSearch search(context, in_timed, in_least, options, timing);
+  search.Search();
   for (size_t i = 0; options.on_candidates && i < context.graph.nodes.size(); ++i) {
-    options.on_candidates(choice.Described(static_cast<int>(i)));
+    options.on_candidates(search.Described(static_cast<int>(i)));
   }
-  return Rewriting(context, in_timed, options, choice, timing).Run();
+  return Rewriting(context, in_timed, options, search, timing).Run();
 }
 
 }  // namespace caffe::inference

@@ -12,12 +12,12 @@
 namespace caffe::inference {
 
 struct LoweringOptions {
-  /// Of each node: the types in which a layer with weights may compute. Where it has no kernel for
-  /// any of them it computes in FLOAT.
+  /// Of each node: the types in which a layer with weights may compute. If it has no kernel for any
+  /// of them it computes in FLOAT.
   std::vector<std::set<ElementType>> maths;
   std::vector<Range> ranges;  ///< of each value
-  /// Of each value: the means of its channels, with which what is lost on the average by rounding
-  /// weights to 8 bits goes into the bias; nothing where they are unknown.
+  /// Of each value: the means of its channels, with which biases are corrected for the rounding of
+  /// weights to 8 bits; empty if unknown.
   std::vector<std::vector<float>> means;
   bool tensor_float = false;  ///< products of FLOAT may round their factors (TF32)
   std::function<void(int done, int of, const std::string& layer)> progress;
@@ -25,15 +25,15 @@ struct LoweringOptions {
   std::function<void(const LayerCandidates& candidates)> on_candidates;
 };
 
-/// What is compared where `microseconds` are: formats in which the outputs take `bytes` instead of
-/// `float_bytes` may take up to 2% longer, as much as timing is uncertain anyway.
+/// The time that is compared: formats in which the outputs take `bytes` instead of `float_bytes`
+/// may take up to 2% longer, which is within the uncertainty of timing.
 double WeightedTime(double microseconds, double bytes, double float_bytes);
 
 /// Chooses for each node of an optimized graph the implementation, and for each value the type and
-/// layout, with which all takes the least time (WeightedTime) together on the timing's target; puts
-/// reorders in where a value is wanted in several; packs weights. Inputs and outputs of the graph
-/// stay FLOAT in Caffe's order. Of a graph with a range of shapes the time is that in the shapes of
-/// opt_inputs, and what is chosen can compute the smallest and the largest too.
+/// layout, that minimize the total time (WeightedTime) on the timing's target; inserts reorders
+/// where a value is read in several formats; packs weights. Inputs and outputs of the graph stay
+/// FLOAT in Caffe's order. For a range of shapes the time is that in the shapes of opt_inputs, and
+/// the chosen candidates can compute the smallest and the largest too.
 ///
 /// Exact for chains; elsewhere the search changes one node, or a node and what makes its bottom, at
 /// a time, until nothing gets better.

@@ -9,7 +9,7 @@
 namespace caffe::inference {
 namespace {
 
-/// What a resizing layer says of itself.
+/// The parameters of a resizing layer.
 template <typename Layer>
 struct OpenLayer : Layer {
   using Layer::Layer;
@@ -64,7 +64,7 @@ void MovedBytesStep::Bind(const Binding& binding) {
     const Operand& x = binding_.inputs[0];
     Require(IsInteger(x) && x.type == y.type && x.zero_point == y.zero_point &&
                 x.layout == Layout::PLAIN && y.layout == Layout::PLAIN,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     outputs.push_back(y.shape);
   }
   if (inputs == inputs_ && outputs == outputs_) return;

@@ -5,18 +5,18 @@
 #include <vector>
 
 #include "caffe/inference/graph.hpp"
-#include "caffe/layers/resize_layer.hpp"
+#include "caffe/layers/resize/resizing.hpp"
 #include "step.hpp"
 
 namespace caffe::inference {
 
-/// Of a node that moves elements, where each element of the outputs comes from: the number of an
-/// element, counted through all inputs, from 1 on; 0 for what comes from none. The float layer says
-/// so: it is run on these numbers, in two parts, each of which floats hold exactly.
+/// For each element of the outputs of a node that moves elements, its source: the number of an
+/// element, counted from 1 through all inputs; 0: none. Found by running the float layer on these
+/// numbers, in two parts that floats hold exactly.
 std::vector<std::vector<int64_t>> MovedFrom(const Node& node, const std::vector<Shape>& inputs,
                                             const std::vector<Shape>& outputs);
 
-/// Any layer that moves bytes, in Caffe's order: what targets have in common.
+/// Any layer that moves bytes, in Caffe's order: the part that targets share.
 class MovedBytesStep : public Step {
  public:
   explicit MovedBytesStep(const Node& node) : node_(node) {}

@@ -50,10 +50,10 @@ void MovingStep::Bind(const Binding& binding) {
   for (const Operand& part : parts()) {
     Require(
         part.type == whole().type && part.layout == whole().layout && part.images == whole().images,
-        "parts do not lie as the whole does");
+        "parts and whole differ in layout");
     elements += part.image;
   }
-  Require(elements == whole().image, "the parts are not the whole");
+  Require(elements == whole().image, "the parts do not add up to the whole");
 }
 
 void MovingStep::Run(void*) {
@@ -64,8 +64,8 @@ void MovingStep::Run(void*) {
   }
 }
 
-// Channels of all values are their own: none of those that fill up would come to lie in between.
-bool MovingFamily::AreWhole(const Graph& graph, const Node& node, ElementType type) const {
+// True if all values have whole blocks of channels, so that no padding comes in between.
+bool MovingImplBase::AreWhole(const Graph& graph, const Node& node, ElementType type) const {
   const auto whole = [&](int value) {
     const Shape& shape = graph.values[value].shape;
     return shape.size() >= 3 && shape[1] % ChannelMultipleOf(type) == 0;
@@ -74,8 +74,8 @@ bool MovingFamily::AreWhole(const Graph& graph, const Node& node, ElementType ty
          std::all_of(node.outputs.begin(), node.outputs.end(), whole);
 }
 
-std::vector<Candidate> MovingFamily::Candidates(const LoweringContext& context,
-                                                const Node& node) const {
+std::vector<Candidate> MovingImplBase::Candidates(const LoweringContext& context,
+                                                  const Node& node) const {
   const bool joins = JoinsChannels(context.graph, node);
   if (!node.epilogue.empty() || !(joins || Reshapes(node))) {
     return context.None("is for Concat and Slice of channels, Flatten and Reshape");
@@ -95,7 +95,7 @@ std::vector<Candidate> MovingFamily::Candidates(const LoweringContext& context,
   return candidates;
 }
 
-std::unique_ptr<Step> MovingFamily::Make(const Graph&, const Node& node) const {
+std::unique_ptr<Step> MovingImplBase::Make(const Graph&, const Node& node) const {
   if (Reshapes(node)) return MakeReshaping();
   Require((node.type() == "Concat" && node.outputs.size() == 1) ||
               (node.type() == "Slice" && node.inputs.size() == 1),

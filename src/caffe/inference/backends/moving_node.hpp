@@ -8,7 +8,7 @@
 
 namespace caffe::inference {
 
-// Nodes that move elements of any type and change none.
+// Nodes that only move elements, of any type.
 
 /// A Concat or Slice along axis 1.
 bool JoinsChannels(const Graph& graph, const Node& node);
@@ -50,9 +50,9 @@ class MovingStep : public Step {
 
 /// Concat, Slice, Flatten and Reshape, in Caffe's order and, along the channels, in a target's own
 /// layout.
-class MovingFamily : public Implementation {
+class MovingImplBase : public Implementation {
  public:
-  explicit MovingFamily(Layout::Kind layout) : layout_(layout) {}
+  explicit MovingImplBase(Layout::Kind layout) : layout_(layout) {}
   const char* name() const override { return "move"; }
   bool Takes(const Node&) const override { return true; }
   bool TakesZeroPoints(const Node&) const override { return true; }
@@ -61,7 +61,7 @@ class MovingFamily : public Implementation {
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
  private:
-  /// What the channels of a value of this type are filled up to a multiple of.
+  /// Channels of a value of this type are padded to a multiple of it.
   virtual int ChannelMultipleOf(ElementType type) const = 0;
   virtual std::unique_ptr<Step> MakeMoving(const Node& node) const = 0;
   virtual std::unique_ptr<Step> MakeReshaping() const = 0;

@@ -10,7 +10,7 @@
 namespace caffe::inference {
 namespace {
 
-/// How a step that is bound to memory that is not there needs scratch memory.
+/// The scratch size of a step is found by binding it to memory that does not exist.
 class UnplacedNode {
  public:
   UnplacedNode(const Graph& graph, const Node& node, const std::vector<Shape>& shapes)
@@ -84,11 +84,10 @@ std::vector<size_t> ScratchBytes(const Graph& graph, const Target& target) {
     }
     const Implementation& implementation = ImplementationOf(target, node.implementation);
     try {
-      WithContext([&] { return DescribeLayer(node); },
-                  [&] {
-                    const auto step = implementation.Make(graph, node);
-                    bytes.back() = UnplacedNode(graph, node, shapes).ScratchBytes(step.get());
-                  });
+      WithLayer(node, [&] {
+        const auto step = implementation.Make(graph, node);
+        bytes.back() = UnplacedNode(graph, node, shapes).ScratchBytes(step.get());
+      });
     } catch (const Error&) {
       // A layer that cannot be made here is named when the engine is run.
       if (&implementation != &target.any_layer()) throw;

@@ -8,18 +8,18 @@
 
 namespace caffe::inference {
 
-/// A value as it lies within the value that owns its memory, which begins at `place_of(root)`;
-/// `shapes` has the shape of every value. Throws Error where it does not lie in even pieces.
+/// A value as an operand within the value that owns its memory, which begins at `place_of(root)`;
+/// `shapes` has the shape of every value. Throws Error if it is not made of equally spaced pieces.
 Operand OperandAt(const Graph& graph, int value, const std::vector<Shape>& shapes,
                   const std::function<void*(int root)>& place_of);
 
-/// True if the step can read or write the operand as it lies; else it gets a dense copy.
+/// True if the step can read or write the operand in place; else it gets a dense copy.
 bool TakesAsItLies(const Step& step, const Operand& place, const Operand& dense);
 
-/// What each node needs for itself while it runs, in bytes, in the graph's own shapes: found out by
-/// binding its step, without memory for values. 0 for nodes with nothing to do, for those whose
-/// shapes depend on the data, and for layers that cannot be set up here. Throws Error naming the
-/// layer whose kernel cannot be bound.
+/// The scratch memory of each node, in bytes, in the graph's own shapes:
+/// found by binding its step, without memory for values. 0 for no-ops, for
+/// nodes whose shapes depend on the data, and for layers that cannot be set
+/// up here. Throws Error naming the layer whose kernel cannot be bound.
 std::vector<size_t> ScratchBytes(const Graph& graph, const Target& target);
 
 }  // namespace caffe::inference

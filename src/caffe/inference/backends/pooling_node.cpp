@@ -5,8 +5,8 @@
 
 namespace caffe::inference {
 
-std::vector<Candidate> PoolingFamily::Candidates(const LoweringContext& context,
-                                                 const Node& node) const {
+std::vector<Candidate> PoolingImplBase::Candidates(const LoweringContext& context,
+                                                   const Node& node) const {
   if (node.type() != "Pooling") return context.None("is for Pooling");
   if (node.outputs.size() != 1 || !node.epilogue.empty() ||
       node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_STOCHASTIC ||
@@ -28,9 +28,9 @@ std::vector<Candidate> PoolingFamily::Candidates(const LoweringContext& context,
   return candidates;
 }
 
-std::unique_ptr<Step> PoolingFamily::Make(const Graph&, const Node& node) const {
+std::unique_ptr<Step> PoolingImplBase::Make(const Graph&, const Node& node) const {
   Require(node.type() == "Pooling" && node.inputs.size() == 1 && node.outputs.size() == 1,
-          "layer '", node.name(), "' (", node.type(), ") is no pooling with one top");
+          "layer '", node.name(), "' (", node.type(), ") is not a pooling with one top");
   return MakeStep(node);
 }
 

@@ -10,9 +10,9 @@ namespace caffe::inference {
 
 /// Maxima and means over windows, with channels in a target's own layout, in every type that it
 /// stores.
-class PoolingFamily : public Implementation {
+class PoolingImplBase : public Implementation {
  public:
-  explicit PoolingFamily(Layout::Kind layout) : layout_(layout) {}
+  explicit PoolingImplBase(Layout::Kind layout) : layout_(layout) {}
   const char* name() const override { return "pooling"; }
   bool Takes(const Node& node) const override { return !node.integers || IsMax(node); }
   bool TakesZeroPoints(const Node& node) const override { return IsMax(node); }

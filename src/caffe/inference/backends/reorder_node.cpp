@@ -4,14 +4,14 @@
 
 namespace caffe::inference {
 
-std::vector<Candidate> ReorderFamily::Candidates(const LoweringContext& context,
-                                                 const Node&) const {
+std::vector<Candidate> ReorderImplBase::Candidates(const LoweringContext& context,
+                                                   const Node&) const {
   return context.None("is put in where two layers want a blob differently");
 }
 
-std::unique_ptr<Step> ReorderFamily::Make(const Graph&, const Node& node) const {
+std::unique_ptr<Step> ReorderImplBase::Make(const Graph&, const Node& node) const {
   Require(node.type() == kReorder && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '",
-          node.name(), "' (", node.type(), ") is no reorder");
+          node.name(), "' (", node.type(), ") is not a reorder");
   return MakeStep();
 }
 

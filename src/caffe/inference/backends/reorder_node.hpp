@@ -8,8 +8,8 @@
 
 namespace caffe::inference {
 
-/// Puts a value into another format. Lowering adds these nodes itself: it is no candidate for one.
-class ReorderFamily : public Implementation {
+/// Converts a value to another format. Lowering inserts these nodes: they have no candidates.
+class ReorderImplBase : public Implementation {
  public:
   const char* name() const override { return "reorder"; }
   std::vector<Candidate> Candidates(const LoweringContext& context,

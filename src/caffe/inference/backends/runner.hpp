@@ -10,7 +10,7 @@
 
 namespace caffe::inference {
 
-/// Runs an engine's graph on one thread's behalf: shapes, memory for activations, layer objects.
+/// What one thread needs to run an engine's graph: shapes, memory for activations, layer objects.
 /// Several runners share a graph and its constants.
 class Runner {
  public:
@@ -21,26 +21,26 @@ class Runner {
 
   /// Shapes everything for inputs of these shapes, in the order of the graph's. Contents of inputs
   /// are lost. Throws Error for more elements than were planned, or with the layer that cannot take
-  /// it, or what a layer of somebody's own throws; everything is as it was then.
+  /// it, or what a custom layer throws; nothing has changed then.
   virtual void SetInputShapes(const std::vector<Shape>& shapes) = 0;
 
   /// Computes all nodes. `after` may be empty.
   virtual void Run(const AfterNode& after) = 0;
 
-  /// The same, and when it did what. Without `transfers` no inputs and outputs are copied to and
-  /// from a GPU.
+  /// The same, and returns its timestamps. Without `transfers` inputs and outputs are not copied to
+  /// and from a GPU.
   virtual RunTimes TimedRun(bool transfers);
 
-  /// Puts a run on a stream of the GPU that the graph was built for, behind what is there: from
-  /// `inputs` to `outputs`, in the order of the graph's, FLOAT elements in Caffe's order in the
-  /// GPU's memory. Throws Error on other backends, or where a shape depends on the data.
+  /// Enqueues a run on a stream of the GPU that the graph was built for: from `inputs` to
+  /// `outputs`, in the order of the graph's, FLOAT elements in Caffe's order in the GPU's memory.
+  /// Throws Error on other backends, or where a shape depends on the data.
   virtual void Start(Stream& stream, const std::vector<const void*>& inputs,
                      const std::vector<void*>& outputs);
 
   /// The elements of an input, to be written before Run, or of an output, as floats in Caffe's
   /// order.
   virtual float* data(int value) = 0;
-  /// Of now; for an output whose shape depends on the data, that of the last Run.
+  /// The present shape; for an output whose shape depends on the data, that of the last Run.
   virtual const Shape& shape(int value) const = 0;
   /// The elements of a value whose node has just run, as floats in Caffe's order.
   virtual std::vector<float> Floats(int value) = 0;

@@ -17,7 +17,7 @@ size_t Fused(const Node& node) {
   return shorter.epilogue.size();
 }
 
-/// A value for what the step works on, with the name that it had.
+/// A value for the step's input, with its former name.
 int Before(const Epilogue& step, const Shape& shape, Graph* graph) {
   return graph->AddValue(
       NewValueName(*graph, step.blob.empty() ? "before_" + step.layer.name() : step.blob), shape);

@@ -7,8 +7,8 @@
 
 namespace caffe::inference {
 
-/// Steps of epilogues that no kernel computes while it writes (PostOpsOf), and all behind
-/// them, become nodes of their own, under the names that their layers had.
+/// Steps of epilogues that no kernel computes while it writes (PostOpsOf), and all steps after
+/// them, become nodes with the names of their layers.
 Graph SplitEpilogues(Graph graph);
 /// The same for all steps but the first `fused(node)` of each node.
 Graph SplitEpilogues(Graph graph, const std::function<size_t(const Node& node)>& fused);

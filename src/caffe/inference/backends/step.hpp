@@ -10,18 +10,18 @@
 
 namespace caffe::inference {
 
-/// Where a value's elements are, and how they lie there.
+/// Where a value's elements are, and in which layout.
 struct Operand {
   void* data = nullptr;  ///< in the memory of the target that computes
   Shape shape;
   ElementType type = ElementType::FLOAT;
   Layout::Kind layout = Layout::PLAIN;
-  int block = 1;       ///< channels are filled up to a multiple of it, unless they lie PLAIN
-  float scale = 1;     ///< what an integer is multiplied by
+  int block = 1;       ///< channels are padded to a multiple of it, except in PLAIN
+  float scale = 1;     ///< the factor of an integer
   int zero_point = 0;  ///< the integer that stands for 0
-  /// The pieces that lie behind one another: extents before axis 1; pixels, of CHANNELS_LAST.
+  /// The number of pieces: the product of the extents before axis 1; for CHANNELS_LAST, of pixels.
   size_t images = 1;
-  size_t image = 0;   ///< elements of a piece, those that fill up blocks included
+  size_t image = 0;   ///< elements of a piece, padding included
   size_t stride = 0;  ///< elements from one piece to the next
 
   template <typename T>
@@ -36,10 +36,10 @@ struct Operand {
 
 inline kernels::Numbers NumbersOf(const Operand& operand) { return {operand.data, operand.type}; }
 
-/// What `value` is as an operand with this shape and nothing known of its place: dense.
+/// `value` as a dense operand of this shape, without an address.
 Operand Described(const Value& value, const Shape& shape);
 
-/// What a step works on.
+/// The operands of a step.
 struct Binding {
   std::vector<Operand> inputs, outputs;
   std::vector<Operand> operands;  ///< one for each step of the epilogue; no data: it has none
@@ -67,11 +67,11 @@ class LayerStep : public Step {
   virtual std::vector<Shape> Reshape(const std::vector<Shape>& inputs) = 0;
   /// True if the last Run needed no conversion of what the layer made.
   virtual bool native() const = 0;
-  /// What the layer made where the outputs have no memory, for shapes that depend on the data:
+  /// The layer's results where the outputs have no memory, since their shapes depend on the data:
   /// FLOAT elements in the memory of the target.
   virtual const Shape& top_shape(int top) = 0;
   virtual const float* top_data(int top) = 0;
-  /// Memory that it holds for itself.
+  /// Bytes of memory that it owns.
   virtual size_t bytes() const = 0;
 };
 

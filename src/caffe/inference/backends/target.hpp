@@ -9,35 +9,35 @@
 
 namespace caffe::inference {
 
-/// What a graph is lowered for: its kinds of kernels, the order in which they like elements to
-/// lie, and how long they take. CPU and GPU have one each; all else about lowering is the same.
+/// What a graph is lowered for: its implementations, the layout that they prefer, and how long they
+/// take. CPU and GPU have one each; everything else about lowering is the same.
 class Target {
  public:
   virtual ~Target() = default;
   /// Graph::target of what is lowered for it.
   virtual const char* name() const = 0;
-  /// All, the one that runs any layer last.
+  /// All implementations, the one that runs any layer last.
   virtual const std::vector<const Implementation*>& implementations() const = 0;
   virtual const Implementation& reorder() const = 0;
   virtual const Implementation& any_layer() const = 0;
-  /// The layout that kernels like, beside Caffe's; in it the channels of a value of this type are
-  /// filled up to a multiple of `block`.
+  /// The layout that kernels prefer to Caffe's; in it the channels of a value of this type are
+  /// padded to a multiple of `block`.
   virtual Layout::Kind layout() const = 0;
   virtual int block(ElementType type) const = 0;
-  /// Bytes of which kernels want the addresses of all operands to be multiples: a power of 2 up to
-  /// that of TargetMemory's memory.
+  /// The alignment in bytes that kernels require of all operands: a power of 2 up to that of
+  /// TargetMemory's memory.
   virtual size_t alignment() const = 0;
-  /// True if 8-bit integers without a sign are as good as those with one.
+  /// True if kernels take unsigned 8-bit integers as well as signed ones.
   virtual bool takes_unsigned() const = 0;
-  /// True if convolutions of integers alone add a residual while they write
-  /// (quantize/fused_sums.hpp).
+  /// True if integer-only convolutions add a residual
+  /// while they write (quantize/fused_sums.hpp).
   virtual bool fuses_integer_sums() const = 0;
 
-  /// Runs `list`, which asks for the candidates of all nodes of a graph or binds all its steps,
-  /// where that makes doing it once more faster.
+  /// Runs `list`, which asks for the candidates of all nodes of a graph or binds all its steps, if
+  /// that makes a second time faster.
   virtual void Prepare(const std::function<void()>& list) const { (void)list; }
 
-  /// What a measured time is good for: library, revision of its kernels, machine, threads.
+  /// What a measured time is valid for: library, revision of its kernels, machine, threads.
   virtual std::string TimingKey() const = 0;
   /// The least time, in microseconds, of `iterations` runs of a node of a graph of its own, lowered
   /// and packed. 0 iterations: 0, once it is known that it can run. Throws Unsupported if it is no
@@ -49,8 +49,8 @@ class Target {
   virtual double RelativeTime(const Candidate& candidate) const = 0;
 };
 
-/// By its name, with or without a variant. Throws Error for a name that is none, and for a variant
-/// where there are none.
+/// Finds it by its name, with or without a variant. Throws Error for an unknown name, and for a
+/// variant of an implementation without any.
 const Implementation& ImplementationOf(const Target& target, const std::string& name);
 
 /// Throws Unsupported for more scratch memory than `max_workspace` bytes (0: any).
@@ -59,7 +59,7 @@ void RequireWorkspace(size_t scratch_bytes, size_t max_workspace);
 /// True if one of the target's implementations RoundsInputs of the node.
 bool RoundsInputs(const Target& target, const Graph& graph, const Node& node);
 
-/// Gives a value this format: its type (of 8 bits as `range` says), layout and scale.
+/// Gives a value this format: its type (for 8 bits, that of `range`), layout and scale.
 void SetFormat(const Target& target, const Format& format, const Range& range, Value* value);
 
 }  // namespace caffe::inference

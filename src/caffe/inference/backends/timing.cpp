@@ -14,7 +14,7 @@
 namespace caffe::inference {
 namespace {
 
-constexpr double kNever = 1e30;  // in a cache: no candidate
+constexpr double kNever = 1e30;  // in a cache: not a candidate
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
   std::string key = Join(target_.TimingKey(), " ", iterations_ == 0 ? "guess " : "",
                          node.implementation, " ", Name(node.math), " ", node.type());
   if (node.integers) key += " of integers";
-  // A time says nothing of scratch memory: what is limited is timed by itself.
+  // A time says nothing about scratch memory: times with a limit are separate.
   if (max_workspace_ > 0) key += Join(" within ", max_workspace_);
   for (const int input : node.inputs) key += describe(input);
   key += " ->";
@@ -39,15 +39,15 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
   return key + " " + CanonicalText(node.layer);
 }
 
-Timing::Alone Timing::AloneOf(const LoweringContext& context, const Node& node,
-                              const Candidate& candidate) const {
-  Alone alone;
-  Graph& graph = alone.graph;
-  Node& lowered = alone.node;
+Timing::IsolatedNode Timing::Isolated(const LoweringContext& context, const Node& node,
+                                      const Candidate& candidate) const {
+  IsolatedNode isolated;
+  Graph& graph = isolated.graph;
+  Node& lowered = isolated.node;
   lowered = node;
   lowered.math = candidate.math;
   lowered.implementation = candidate.FullName();
-  // The node's values alone, as the candidate has them.
+  // Only the node's values, in the candidate's formats.
   std::map<int, std::pair<int, Format>> places;
   bool contradicts = false;
   const auto take = [&](int* value, const Format& format) {
@@ -67,18 +67,18 @@ Timing::Alone Timing::AloneOf(const LoweringContext& context, const Node& node,
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) take(&lowered.outputs[i], candidate.outputs[i]);
   if (contradicts) throw Unsupported("wants one blob in two formats");
-  alone.key = KeyOf(graph, lowered);
-  return alone;
+  isolated.key = KeyOf(graph, lowered);
+  return isolated;
 }
 
-double Timing::Measured(const Candidate& candidate, Alone* alone) const {
+double Timing::Measured(const Candidate& candidate, IsolatedNode* isolated) const {
   const auto describe = [&] {
-    return Join(DescribeLayer(alone->node), ": implementation '", candidate.FullName(), "' in ",
+    return Join(DescribeLayer(isolated->node), ": implementation '", candidate.FullName(), "' in ",
                 Name(candidate.math), " fails");
   };
   try {
-    alone->node.parameters = candidate.implementation->Pack(alone->graph, alone->node);
-    return target_.Measure(alone->graph, alone->node, iterations_, max_workspace_);
+    isolated->node.parameters = candidate.implementation->Pack(isolated->graph, isolated->node);
+    return target_.Measure(isolated->graph, isolated->node, iterations_, max_workspace_);
   } catch (const Unsupported&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -94,41 +94,42 @@ double Timing::Measured(const Candidate& candidate, Alone* alone) const {
 }
 
 double Timing::Of(const LoweringContext& context, const Node& node, const Candidate& candidate) {
-  Alone alone = AloneOf(context, node, candidate);
+  IsolatedNode isolated = Isolated(context, node, candidate);
   if (cache_) {
-    if (const std::optional<double> known = cache_->Find(alone.key)) {
-      measured_.erase(alone.key);  // for another node, and to its end
-      if (*known == kNever) throw Unsupported("was no way when it was timed (timing cache)");
+    if (const std::optional<double> known = cache_->Find(isolated.key)) {
+      measured_.erase(isolated.key);  // for another node, and to its end
+      if (*known == kNever)
+        throw Unsupported("was not a candidate when it was timed (timing cache)");
       return *known;
     }
   }
   double time = 0;
   try {
-    time = Measured(candidate, &alone);
+    time = Measured(candidate, &isolated);
   } catch (const LacksMemory&) {
     throw;
   } catch (const Unsupported&) {
-    if (cache_) cache_->Set(alone.key, kNever);
+    if (cache_) cache_->Set(isolated.key, kNever);
     throw;
   }
   if (iterations_ == 0) {
     time = Guess(context, node, candidate);
   } else {
-    measured_.insert(alone.key);
+    measured_.insert(isolated.key);
   }
-  if (cache_) cache_->Set(alone.key, time);
+  if (cache_) cache_->Set(isolated.key, time);
   return time;
 }
 
 double Timing::Again(const LoweringContext& context, const Node& node, const Candidate& candidate) {
-  Alone alone = AloneOf(context, node, candidate);
-  if (measured_.count(alone.key) == 0) return candidate.microseconds;
+  IsolatedNode isolated = Isolated(context, node, candidate);
+  if (measured_.count(isolated.key) == 0) return candidate.microseconds;
   double least = candidate.microseconds;
   try {
-    least = std::min(least, Measured(candidate, &alone));
+    least = std::min(least, Measured(candidate, &isolated));
   } catch (const Unsupported&) {  // for lack of memory, or for the numbers: its time stands
   }
-  if (cache_) cache_->Set(alone.key, least);
+  if (cache_) cache_->Set(isolated.key, least);
   return least;
 }
 

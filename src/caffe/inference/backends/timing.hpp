@@ -12,13 +12,13 @@
 
 namespace caffe::inference {
 
-/// What candidates take on this machine.
+/// Times candidates on this machine.
 class Timing {
  public:
-  /// Each candidate is run `iterations` times behind one that does not count; the least time is
-  /// taken. 0: nothing is measured, and times follow from the amount of work. `cache`, where the
-  /// time stands already or is put, may be null. Candidates with more scratch memory than
-  /// `max_workspace` bytes are none (0: any).
+  /// Each candidate is run `iterations` times after a warm-up; the least time is taken. 0: nothing
+  /// is measured, and times are estimated from the amount of work. `cache`, from which times are
+  /// read and to which they are added, may be null. Candidates with more scratch memory than
+  /// `max_workspace` bytes are rejected (0: any).
   Timing(const Target& target, int iterations, TimingCache* cache, size_t max_workspace)
       : target_(target), iterations_(iterations), cache_(cache), max_workspace_(max_workspace) {}
 
@@ -26,26 +26,27 @@ class Timing {
 
   /// What is timed, and lowered for.
   const Target& target() const { return target_; }
-  /// Microseconds. Throws Unsupported where the candidate turns out not to be one, and Error,
-  /// naming layer and implementation, where its kernel fails. What the target's any_layer refuses
-  /// is the numbers that it is timed with: it is no candidate then.
+  /// Microseconds. Throws Unsupported if the candidate turns out not to be one, and Error, naming
+  /// layer and implementation, if its kernel fails. An Error of the target's any_layer is taken for
+  /// a refusal of the numbers that it is timed with: it is not a candidate then.
   virtual double Of(const LoweringContext& context, const Node& node, const Candidate& candidate);
-  /// The least of the candidate's time and of what it takes now, if `Of` has just measured it
-  /// (times out of the cache stand): the machine may have been slower then than for others.
+  /// Measures again a candidate that `Of` has just measured, and returns the least time: the
+  /// machine may have been slower then. Times from the cache are returned as they are.
   double Again(const LoweringContext& context, const Node& node, const Candidate& candidate);
-  /// Of changing a value's format.
+  /// The time of changing a value's format.
   double OfReorder(const LoweringContext& context, int value, const Format& from, const Format& to);
 
  private:
-  /// A node as a candidate computes it, with its values and no others.
-  struct Alone {
+  /// A graph of one node, as a candidate computes it.
+  struct IsolatedNode {
     Graph graph;
     Node node;
     std::string key;  ///< in a cache
   };
   /// Throws Unsupported where the candidate wants one value in two formats.
-  Alone AloneOf(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
-  double Measured(const Candidate& candidate, Alone* alone) const;
+  IsolatedNode Isolated(const LoweringContext& context, const Node& node,
+                        const Candidate& candidate) const;
+  double Measured(const Candidate& candidate, IsolatedNode* isolated) const;
   double Guess(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
   std::string KeyOf(const Graph& graph, const Node& node) const;
 

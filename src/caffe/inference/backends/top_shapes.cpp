@@ -22,29 +22,27 @@ size_t InputsOfARow(const Node& node, const Shape& shape) {
 std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
                                const std::vector<Shape>& inputs) {
   if (node.type() == kReorder) return inputs;
-  return WithContext(
-      [&] { return DescribeLayer(node); },
-      [&] {
-        Require(!node.inputs.empty(), "it has no bottom");
-        const Shape& built = graph.values[node.inputs[0]].shape;
-        Require(inputs[0].size() == built.size(), "a bottom of shape ", ShapeString(inputs[0]),
-                " where the engine was built for ", ShapeString(built));
-        LayerParameter layer = node.layer;
-        layer.clear_bottom();
-        layer.clear_top();
-        for (size_t i = 0; i < node.inputs.size(); ++i) layer.add_bottom("bottom");
-        for (size_t i = 0; i < node.outputs.size(); ++i) layer.add_top("top");
-        const Operation& operation = node.operation();
-        Require(bool(operation.top_shapes), "its shapes are known to its layer only");
-        const std::vector<Shape> tops = operation.top_shapes(layer, inputs);
-        Require(tops.size() == node.outputs.size(), "it has ", tops.size(), " tops, not ",
-                node.outputs.size());
-        if (MultipliesWeights(node)) {
-          Require(InputsOfARow(node, inputs[0]) == InputsOfARow(node, built), "a bottom of shape ",
-                  ShapeString(inputs[0]), " does not go with weights for ", ShapeString(built));
-        }
-        return tops;
-      });
+  return WithLayer(node, [&] {
+    Require(!node.inputs.empty(), "it has no bottom");
+    const Shape& built = graph.values[node.inputs[0]].shape;
+    Require(inputs[0].size() == built.size(), "a bottom of shape ", ShapeString(inputs[0]),
+            " where the engine was built for ", ShapeString(built));
+    LayerParameter layer = node.layer;
+    layer.clear_bottom();
+    layer.clear_top();
+    for (size_t i = 0; i < node.inputs.size(); ++i) layer.add_bottom("bottom");
+    for (size_t i = 0; i < node.outputs.size(); ++i) layer.add_top("top");
+    const Operation& operation = node.operation();
+    Require(bool(operation.top_shapes), "its shapes are known to its layer only");
+    const std::vector<Shape> tops = operation.top_shapes(layer, inputs);
+    Require(tops.size() == node.outputs.size(), "it has ", tops.size(), " tops, not ",
+            node.outputs.size());
+    if (MultipliesWeights(node)) {
+      Require(InputsOfARow(node, inputs[0]) == InputsOfARow(node, built), "a bottom of shape ",
+              ShapeString(inputs[0]), " does not go with weights for ", ShapeString(built));
+    }
+    return tops;
+  });
 }
 
 }  // namespace caffe::inference

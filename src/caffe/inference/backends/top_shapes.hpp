@@ -8,8 +8,8 @@
 namespace caffe::inference {
 
 /// The shapes of a node's outputs for inputs of these shapes, by the operation table: for nodes
-/// that do not run by their layer. Throws Error, naming the layer, where it cannot take them or
-/// its weights are for other channels.
+/// that do not run by their layer. Throws Error, naming the layer, if it cannot take them or its
+/// weights are for other channels.
 std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
                                const std::vector<Shape>& inputs);
 

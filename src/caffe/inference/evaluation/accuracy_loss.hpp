@@ -15,8 +15,8 @@ namespace caffe::inference {
 class AccuracyLoss {
  public:
   /// `expected` are the outputs of an engine that computes in FLOAT. `labels` are those of the
-  /// batch's items, -1 where they are unknown; items behind the last label only fill the batch up.
-  /// Throws Error if the outputs are not the same as before.
+  /// batch's items, -1 where they are unknown; items after the last label are padding. Throws Error
+  /// if the outputs are not the same ones as before.
   void Add(const Tensors& inputs, const Tensors& expected, const std::vector<int>& labels);
 
   /// True if every item has a label and there is one output, with a score for each class.
@@ -29,7 +29,7 @@ class AccuracyLoss {
   /// recognises more. Without: the largest error of an output, relative to its values
   /// (ErrorMeasure::Relative), of detections the share of boxes without a partner (UnmatchedShare).
   double operator()(const std::shared_ptr<const Engine>& engine) const;
-  /// Of each output that error or share.
+  /// That error or share of each output.
   std::map<std::string, double> OutputErrors(const std::shared_ptr<const Engine>& engine) const;
 
  private:

@@ -22,7 +22,7 @@ const Value& OutputOf(const Engine& engine, const std::string& name) {
   Fail("engine '", engine.name(), "' has no output '", name, "'");
 }
 
-/// Puts a piece that begins at item `first` behind the pieces before it.
+/// Appends a piece that begins at item `first` to the pieces before it.
 void Append(const NamedTensor& piece, bool detections, int first, NamedTensor* all) {
   const size_t axis = detections ? 2 : 0;
   if (all->shape.empty()) {
@@ -51,7 +51,7 @@ std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch,
                                        const std::map<std::string, Shape>& given) {
   const Graph& graph = *engine.graph();
   const int most = BatchOf(graph);
-  // What feeds the net fills batches up, so that a few images make the smallest of a range.
+  // The net's source pads batches, so that a few images make the smallest batch of a range.
   const bool has_least = !graph.min_inputs.empty() && !graph.min_inputs[0].empty();
   const int least = has_least ? std::min(graph.min_inputs[0][0], most) : std::min(1, most);
   std::vector<Shape> shapes = InputShapes(graph, batch > 0 ? std::clamp(batch, least, most) : most);
@@ -131,7 +131,7 @@ void SetInputs(const Tensors& inputs, ExecutionContext* context) {
     const Shape& shape = inputs.at(name).shape;
     if (shape != context->InputShape(name)) shapes[name] = shape;
   }
-  // Says it in terms of the batch where that is too large.
+  // Words the error in terms of the batch if that is too large.
   const Shape first = names.empty() ? Shape() : inputs.at(names[0]).shape;
   if (!first.empty() && first[0] > context->engine().max_batch()) context->SetBatch(first[0]);
   if (!shapes.empty()) context->SetInputShapes(shapes);
@@ -147,13 +147,13 @@ namespace {
 cv::Mat Read(const ImageSource& image, int channels) {
   if (!image.values) {
     cv::Mat read = ReadImageToCVMat(image.name, channels == 3);
-    Require(!read.empty(), image.name, ": cannot be read as an image");
+    Require(!read.empty(), Error::File{image.name}, ": cannot be read as an image");
     return read;
   }
   Require(image.height > 0 && image.width > 0 && (image.channels == 1 || image.channels == 3),
-          image.name, ": ", image.height, "x", image.width, "x", image.channels,
+          Error::File{image.name}, ": ", image.height, "x", image.width, "x", image.channels,
           " is no image: it has rows, columns, and 1 or 3 channels");
-  // OpenCV has no matrices of constants; this one is read only.
+  // OpenCV has no const matrices; this one is only read.
   return cv::Mat(image.height, image.width, CV_8UC(image.channels),
                  const_cast<uint8_t*>(image.values));
 }
@@ -165,7 +165,7 @@ void SetImages(const std::vector<ImageSource>& images, ExecutionContext* context
 #ifdef USE_OPENCV
   const Engine& engine = context->engine();
   Require(engine.preprocessing() != nullptr, "engine '", engine.name(),
-          "' does not know how images are prepared: build it with preprocessing");
+          "' does not know how images are prepared", Error::Remedy{"build it with preprocessing"});
   if (context->batch() != static_cast<int>(images.size())) {
     context->SetBatch(static_cast<int>(images.size()));
   }
@@ -179,13 +179,14 @@ void SetImages(const std::vector<ImageSource>& images, ExecutionContext* context
   ImageInput input(*engine.preprocessing(), inputs);
   Require(static_cast<int>(images.size()) == input.items(), "engine '", engine.name(), "': input '",
           engine.preprocessing()->input, "' takes ", input.items(), " images at a time, got ",
-          images.size(), ": give as many, or set its shape");
+          images.size(), Error::Remedy{"give as many, or set its shape"});
   for (size_t i = 0; i < images.size(); ++i) {
     input.Write(Read(images[i], input.blob().shape(1)), static_cast<int>(i));
   }
 #else
   (void)images;
-  Fail("engine '", context->engine().name(), "': images need OpenCV: build with USE_OPENCV=ON");
+  Fail("engine '", context->engine().name(), "': images need OpenCV",
+       Error::Remedy{"build with USE_OPENCV=ON"});
 #endif
 }
 

@@ -11,7 +11,7 @@
 namespace caffe::inference {
 namespace {
 
-/// What the net calls so is something else: a loss has become a layer that makes predictions.
+/// The net's blob of this name is something else: a loss became a layer that makes predictions.
 bool IsLossOf(const Net<float>& net, const std::string& layer) {
   if (!net.has_layer(layer)) return false;
   return OperationTable::Of(net.layer_by_name(layer)->type()).loss;
@@ -36,7 +36,7 @@ EngineComparison::EngineComparison(Net<float>* reference, std::shared_ptr<const 
   for (const Node& node : graph.nodes) {
     for (const int output : node.outputs) {
       const std::string& name = graph.values[output].name;
-      // What makes it, where this is a copy.
+      // Its producer, if this is a copy.
       const int made = BehindReorders(graph, producers, output);
       if (producers[made] < 0 || !reference->has_blob(name)) continue;
       const Node& maker = graph.nodes[producers[made]];
@@ -100,8 +100,8 @@ double EngineComparison::OutputError() const {
 
 std::vector<std::string> EngineComparison::LayersByOwnError() const {
   const Graph& graph = *engine_->graph();
-  // Squares add up as errors that have nothing to do with each other do. A value that the net does
-  // not have is as wrong as what it is made of.
+  // Squares are added, as for independent errors. A value that the net does not have is as wrong as
+  // its inputs.
   std::vector<double> error(graph.values.size(), 0);
   std::vector<std::pair<double, std::string>> own;
   for (const Node& node : graph.nodes) {
@@ -117,7 +117,7 @@ std::vector<std::string> EngineComparison::LayersByOwnError() const {
       added = std::max(
           added, std::isinf(error[output]) && std::isinf(before) ? 0 : error[output] - before);
     }
-    // Reorders between layers are none of the net's.
+    // Reorders between layers are not in the net.
     if (node.math != ElementType::FLOAT && !NetLayersIn(node.name()).empty()) {
       own.emplace_back(added, node.name());
     }

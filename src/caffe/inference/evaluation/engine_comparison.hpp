@@ -31,19 +31,19 @@ struct BlobComparison {
   double SignalToNoise() const;
 };
 
-/// What an engine computes beside what the net does, blob by blob, batch after batch.
+/// Compares an engine with its net, blob by blob, batch after batch.
 class EngineComparison {
  public:
   /// `reference` is the net in FLOAT with its weights, in the TEST phase. Throws Error if it has no
   /// such inputs as the engine, or they have no blob in common that is computed.
   EngineComparison(Net<float>* reference, std::shared_ptr<const Engine> engine);
 
-  /// Runs both on the reference's inputs, which have been written, or on its own next data.
+  /// Runs both on the reference's inputs, written by the caller, or its data layers' next batch.
   void Add();
 
   /// In the order in which the engine makes them.
   const std::vector<BlobComparison>& blobs() const { return blobs_; }
-  /// The first one whose signal-to-noise ratio is below this, a null pointer if there is none.
+  /// The first one whose signal-to-noise ratio is below this; null if there is none.
   const BlobComparison* FirstBelow(double decibels) const;
   /// The largest of the outputs' errors (BlobComparison::Relative).
   double OutputError() const;

@@ -34,7 +34,7 @@ NetParameter DataLayersOf(const NetParameter& filtered) {
   return data;
 }
 
-/// The layer whose probabilities an output is; a null pointer if it is something else.
+/// The layer that computes an output as probabilities; null if it is something else.
 const Node* ProbabilityOf(const Graph& graph, const std::vector<int>& producers, int output) {
   const int producer = producers[BehindReorders(graph, producers, output)];
   if (producer < 0) return nullptr;
@@ -57,7 +57,7 @@ EngineScoring::EngineScoring(const NetParameter& net, std::shared_ptr<const Engi
   MakeScores(filtered, shape.empty() ? 1 : shape[0]);
 }
 
-/// By its name, or as the probabilities of what is called so.
+/// By its name, or as the probabilities of the blob of this name.
 bool EngineScoring::FindStandIn(const std::string& blob, StandIn* found) const {
   const Graph& graph = *engine_->graph();
   for (const int output : graph.outputs) {
@@ -78,8 +78,8 @@ bool EngineScoring::FindStandIn(const std::string& blob, StandIn* found) const {
   return false;
 }
 
-/// An engine may have other names than the net. Where it has one output with probabilities, which
-/// stands for nothing yet, and all that is missed is one blob, they belong together.
+/// An engine may have other names than the net. If it has one unmatched output of probabilities and
+/// one blob is missing, they belong together.
 void EngineScoring::GuessStandIn(const NetParameter& filtered) {
   const Graph& graph = *engine_->graph();
   const std::vector<int> producers = Producers(graph);

@@ -32,7 +32,7 @@ class EngineScoring {
   const Net<float>& net() const { return *scores_; }
   /// The layers that read data.
   const Net<float>& data() const { return *data_; }
-  /// Layers that would score what the engine does not have.
+  /// Layers that would score blobs that the engine lacks.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
@@ -53,7 +53,7 @@ class EngineScoring {
   std::unique_ptr<InputSource> source_;
   std::vector<std::string> from_data_;  // blobs that the scores read from the data
   std::vector<StandIn> stand_ins_;
-  std::string guess_;  // a blob for which the engine's only probabilities stand in
+  std::string guess_;  // a blob that the engine's only probabilities replace
   std::vector<std::string> left_out_;
 };
 

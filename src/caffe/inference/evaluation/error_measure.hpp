@@ -6,17 +6,17 @@
 
 namespace caffe::inference {
 
-/// How far values are from those that they should be, over any number of pieces.
+/// The error of values against a reference, over any number of pieces.
 class ErrorMeasure {
  public:
   void Add(const float* reference, const float* values, size_t count);
-  /// A piece that has another shape than its reference, as detections may: nothing can be compared.
+  /// A piece of another shape than its reference, as of detections: it cannot be compared.
   void AddOtherShape() { ++other_shapes_; }
 
   size_t count() const { return count_; }
   int other_shapes() const { return other_shapes_; }
-  /// Values that are finite on one side alone. They count in nothing else, and make SignalToNoise
-  /// and Relative as bad as can be. Where both are not finite nothing is compared.
+  /// Values that are finite on one side only: no part of other measures, but SignalToNoise and
+  /// Relative are as bad as possible. Values that are finite on neither side are not compared.
   int64_t not_finite() const { return not_finite_; }
 
   double largest_reference() const { return largest_reference_; }  ///< magnitude

@@ -97,7 +97,7 @@ struct StreamState {
   std::vector<RunTrace> traces;
 };
 
-/// Says whether another round of runs begins.
+/// True if another round of runs is to begin.
 class Loop {
  public:
   Loop(const LoadOptions& options, Clock::time_point begin) : options_(options), begin_(begin) {}
@@ -156,7 +156,7 @@ class Pending {
   std::future<void> done_;
 };
 
-/// This thread keeps all streams busy: each gets its next run when its last one has ended.
+/// This thread keeps all streams busy: each gets its next run when its last one is done.
 void RunByTurns(const LoadOptions& options, Clock::time_point begin,
                 std::vector<StreamState>* streams) {
   std::vector<Pending> pending;
@@ -210,7 +210,7 @@ void WarmUp(const LoadOptions& options, std::vector<StreamState>* streams, LoadR
   result->warm_up_seconds = MillisecondsSince(begin) / 1000;
 }
 
-/// While it lives, contexts tell when they did what; the first one its layers' times too.
+/// While it lives, contexts record timestamps, and the first one its layers' times.
 class Watch {
  public:
   Watch(const LoadOptions& options, std::vector<StreamState>* streams, LayerTimes* layers)

@@ -22,7 +22,7 @@ class Latencies {
   double Min() const { return Percentile(0); }
   double Max() const { return Percentile(100); }
   double Mean() const;
-  /// The mean of the two in the middle where their number is even.
+  /// The mean of the two middle ones if their number is even.
   double Median() const;
   /// The smallest time that `percent` (0 to 100) of them do not exceed. Throws Error for another
   /// percentage.
@@ -62,17 +62,17 @@ struct LoadOptions {
   int iterations = 1;     ///< of each stream, at least
   double seconds = 0;     ///< at least; infinity: until `stop`
   double warm_up_ms = 0;  ///< runs before the clock starts, one at least
-  double idle_ms = 0;     ///< a stream waits so long between two runs
+  double idle_ms = 0;     ///< the pause of a stream between two runs
   int streams = 1;        ///< contexts that run at the same time
-  bool threads = false;   ///< a thread for each stream gives it work; else one thread does for all
-  int threads_each = 0;   ///< that share the loops of a stream's runs; 0: Caffe::threads()
+  bool threads = false;   ///< each stream has its own thread; else one thread serves all
+  int threads_each = 0;   ///< threads of each run; 0: Caffe::threads()
   bool profile = false;   ///< time layers as well
   bool transfers = true;  ///< false: on a GPU, timed runs copy neither inputs nor outputs
-  /// Once it is true no run begins but the first of each stream; may be null.
+  /// Once it is true no further runs begin, except for the first of each stream; may be null.
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// When one run did what, in milliseconds since the first run was asked for, in this order. See
+/// Timestamps of one run, in order, in milliseconds since the first run was asked for. See
 /// RunTimes.
 struct RunTrace {
   int stream = 0;
@@ -87,7 +87,7 @@ struct LoadResult {
   LayerTimes layers;             ///< of the first stream, where LoadOptions::profile
   int batch = 0;
   int warm_up_runs = 0;        ///< before the clock started, of all streams
-  double warm_up_seconds = 0;  ///< what they took
+  double warm_up_seconds = 0;  ///< their duration
   int profile = 0;             ///< the one that was run
   /// Items.
   double PerSecond() const { return latency.count() * batch / seconds; }

@@ -10,9 +10,8 @@ namespace caffe::inference {
 OutputDigest::OutputDigest(const Engine& engine) {
   for (const std::string& output : engine.outputs()) {
     const auto affine = engine.OutputAffine(output);
-    Require(affine.has_value(), "output '", output,
-            "' has no digest, as floats compute it: build the engine with -arithmetic "
-            "integer_only");
+    Require(affine.has_value(), "output '", output, "' has no digest, as floats compute it",
+            Error::Remedy{"build the engine with -arithmetic integer_only"});
     affines_[output] = *affine;
   }
 }

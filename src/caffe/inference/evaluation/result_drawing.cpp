@@ -119,7 +119,7 @@ class Pen {
   explicit Pen(const cv::Size& size)
       : unit_(std::max(1.0, std::max(size.width, size.height) / 700.0)) {}
 
-  /// Pixels at this image's size of what has so many at the smallest size.
+  /// Scales a length in pixels from the smallest image size to this one.
   int Pixels(double pixels) const { return static_cast<int>(std::lround(pixels * unit_)); }
   cv::Size SizeOf(const std::string& text) const {
     int below = 0;
@@ -135,7 +135,7 @@ class Pen {
     }
     return kept.empty() ? "" : fitted;
   }
-  /// `at`: the left end of the line that letters stand on.
+  /// `at`: the left end of the baseline.
   void Write(const std::string& text, const cv::Point& at, const cv::Scalar& color,
              cv::Mat* image) const {
     cv::putText(*image, text, at, kFont, kFontScale * unit_, color, Stroke(), cv::LINE_AA);
@@ -258,7 +258,7 @@ cv::Mat Drawn(const Panel& panel, const ClassNames& names, const Pen& pen, int w
   return image;
 }
 
-/// Bars are scores where all of them are 0 to 1, else the way from the smallest to the largest.
+/// Bars show scores if all are 0 to 1, else positions from the smallest to the largest.
 Panel BestClasses(const NamedTensor& item, int top) {
   const auto [least, most] = std::minmax_element(item.values.begin(), item.values.end());
   const bool shares = *least >= 0 && *most <= 1;

@@ -14,9 +14,9 @@
 
 namespace caffe::inference {
 
-// Images of what engines' outputs say.
+// Draws engines' outputs.
 
-/// What an output of one item is drawn as.
+/// How an output of one item is drawn.
 enum class ResultKind {
   CLASSES,       ///< scores of classes: the best with names and bars below the image
   BOXES,         ///< detections: boxes with class and score

@@ -105,10 +105,10 @@ double UnmatchedShare(const NamedTensor& expected, const NamedTensor& actual, fl
 ClassNames::ClassNames(const std::string& file) : source_(file) {
   if (EndsWith(file, ".prototxt") || EndsWith(file, ".pbtxt")) {
     std::map<int, std::string> names;
-    Require(MapLabelToDisplayName(ReadLabelMap(file), true, &names), file,
+    Require(MapLabelToDisplayName(ReadLabelMap(file), true, &names), Error::File{file},
             ": a label is there twice");
     for (const auto& name : names) {
-      Require(name.first >= 0 && name.first < 1000000, file, ": label ", name.first);
+      Require(name.first >= 0 && name.first < 1000000, Error::File{file}, ": label ", name.first);
       if (size_t(name.first) >= names_.size()) names_.resize(name.first + 1);
       names_[name.first] = name.second;
     }
@@ -119,7 +119,7 @@ ClassNames::ClassNames(const std::string& file) : source_(file) {
       names_.push_back(line);
     }
   }
-  Require(!names_.empty(), file, ": it names no classes");
+  Require(!names_.empty(), Error::File{file}, ": it names no classes");
 }
 
 std::string ClassNames::Of(int label) const {
@@ -127,8 +127,8 @@ std::string ClassNames::Of(int label) const {
 }
 
 void ClassNames::RequireFor(const std::string& output, int classes) const {
-  Require(empty() || names_.size() >= size_t(classes), source_, ": it names ", names_.size(),
-          " classes, output '", output, "' has ", classes);
+  Require(empty() || names_.size() >= size_t(classes), Error::File{source_}, ": it names ",
+          names_.size(), " classes, output '", output, "' has ", classes);
 }
 
 NamedTensor ItemOf(const Engine& engine, const std::string& output, const NamedTensor& batch,
@@ -187,7 +187,7 @@ std::string NumberText(float value) {
   return text;
 }
 
-/// The number with as few digits as tell it from other floats: JSON's numbers are doubles.
+/// The shortest text that identifies the float: JSON's numbers are doubles.
 double Shortened(float value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.9g", value);
@@ -264,7 +264,7 @@ void SetBoxes(const std::vector<Detection>& boxes, const ClassNames& names, json
 Results::Results(std::shared_ptr<const Engine> engine, ClassNames names,
                  const ResultOptions& options)
     : engine_(std::move(engine)), names_(std::move(names)), options_(options) {
-  Require(options.top > 0, "-top must be positive, got ", options.top);
+  Require(options.top > 0, Error::Field{"-top"}, " must be positive, got ", options.top);
 }
 Results::~Results() = default;
 

@@ -31,7 +31,7 @@ class Bound {
   std::map<Names, double> known_;
 };
 
-/// The shortest beginning for which the bound holds; it holds for all and not for none.
+/// The shortest prefix for which the bound holds; it holds for all layers and not for none.
 Names ShortestBeginning(const Names& layers, Bound* bound) {
   size_t too_few = 0, enough = layers.size();
   while (too_few + 1 < enough) {
@@ -45,8 +45,8 @@ Names ShortestBeginning(const Names& layers, Bound* bound) {
   return {layers.begin(), layers.begin() + enough};
 }
 
-/// Without layers that are not needed, tried in pieces of `piece` from the end, where those are
-/// that matter least. True if some were taken out.
+/// Removes layers that are not needed, in pieces of `piece` from the end, where those are that
+/// matter least. True if some were removed.
 bool Prune(size_t piece, Bound* bound, Names* widened) {
   bool pruned = false;
   size_t end = widened->size();

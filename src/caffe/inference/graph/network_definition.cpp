@@ -16,7 +16,7 @@ std::string UnusedName(const Graph& graph, const std::string& wanted) {
   return name;
 }
 
-/// The parameters that the layer makes when it is given none.
+/// The parameters that the layer's fillers make.
 std::vector<Constant> FreshParameters(const LayerParameter& layer,
                                       const std::vector<Shape>& bottoms, size_t tops) {
   LayerParameter without = layer;
@@ -75,8 +75,8 @@ void NetworkDefinition::AddLayer(const LayerParameter& layer,
       const int old = graph_.FindValue(layer.top(i));
       const bool in_place = i < layer.bottom_size() && layer.bottom(i) == layer.top(i);
       Require(old < 0 || in_place, "top '", layer.top(i), "' is made by another layer already");
-      Require(old < 0 || !graph_.IsInput(old), "top '", layer.top(i),
-              "' is an input: give the top another name");
+      Require(old < 0 || !graph_.IsInput(old), "top '", layer.top(i), "' is an input",
+              Error::Remedy{"give the top another name"});
       if (old >= 0) {
         graph_.values[old].name = UnusedName(graph_, layer.top(i) + "_before_" + layer.name());
       }
@@ -86,7 +86,7 @@ void NetworkDefinition::AddLayer(const LayerParameter& layer,
     node.layer.clear_top();
     graph_.nodes.push_back(node);
   } catch (Error& error) {
-    error.AddContext(Join("layer '", layer.name(), "' (", layer.type(), ")"));
+    error.AddLayer(layer.name(), layer.type());
     throw;
   }
 }

@@ -8,7 +8,7 @@
 
 namespace caffe::inference {
 
-/// A node's own layer and those of its epilogue, one behind the other, in FLOAT and Caffe's order.
+/// A node's own layer and those of its epilogue, run in turn in FLOAT and Caffe's order.
 class NodeChain {
  public:
   explicit NodeChain(const Node& node) : main_(MainLayer(node)), epilogue_(EpilogueLayers(node)) {}
@@ -16,7 +16,7 @@ class NodeChain {
   NodeLayer& main() { return main_; }
   std::vector<Shape> Reshape(const std::vector<Shape>& bottoms);
 
-  /// What a step of the epilogue takes beside what was computed so far; null: nothing.
+  /// The second operand of a step of the epilogue; null: it has none.
   struct Operand {
     Shape shape;
     const float* data = nullptr;
@@ -24,9 +24,9 @@ class NodeChain {
   /// Bottoms and tops as for NodeLayer::Run; top 0 gets memory where there is an epilogue.
   void Run(const std::vector<const float*>& bottoms, const std::vector<Operand>& operands,
            std::vector<float*> tops);
-  /// The same wherever the memory is; `operands` has the places of each step's, with no data where
-  /// it takes none, in the shapes of `shapes`. Between the layers elements lie in two places of as
-  /// many elements as top 0 has; steps with no epilogue need none.
+  /// The same for memory of any device; `operands` has the second operand of each step, without
+  /// data where it takes none, in the shapes of `shapes`. Between the layers values are in two
+  /// buffers of as many elements as top 0 has; a node without an epilogue needs none.
   void RunPlaced(const std::vector<NodeLayer::Place>& bottoms,
                  const std::vector<NodeLayer::Place>& operands, const std::vector<Shape>& shapes,
                  std::vector<NodeLayer::Place> tops,

@@ -20,7 +20,7 @@ namespace {
 
 const std::string kOutside = " (registered outside)";
 
-/// The inverse of NodeType. Throws Error if this program has not the layer that is meant.
+/// The inverse of NodeType. Throws Error if this program lacks the layer.
 std::string LayerType(const std::string& node_type) {
   if (node_type.size() <= kOutside.size()) return node_type;
   const size_t name = node_type.size() - kOutside.size();
@@ -55,17 +55,16 @@ NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> paramete
   };
   add(bottoms, &bottoms_);
   add(tops, &tops_);
-  WithContext([&] { return DescribeLayer(param); },
-              [&] {
-                full.set_type(LayerType(param.type()));
-                layer_ = LayerRegistry<float>::CreateLayer(full);
-              });
+  WithLayer(param, [&] {
+    full.set_type(LayerType(param.type()));
+    layer_ = LayerRegistry<float>::CreateLayer(full);
+  });
   layer_->set_types(LayerTypes::All(ElementType::FLOAT));
 }
 
 namespace {
 
-/// Whether a pass may write parameters: those of custom layers may do anything.
+/// Whether a pass may write parameters: those of custom layers may.
 bool MayWriteParameters(const LayerParameter& layer) {
   const Operation* operation = OperationTable::Find(layer.type());
   return !operation || operation->updates_parameters;
@@ -73,9 +72,9 @@ bool MayWriteParameters(const LayerParameter& layer) {
 
 }  // namespace
 
-// Constants belong to all contexts of an engine and may lie in a file that is mapped for reading.
-// A layer borrows them if it only reads them; else, and where it makes its own blobs, it gets a
-// copy.
+// Constants are shared by all contexts of an engine and may be in a file that is mapped for
+// reading. A layer borrows them if it only reads them; else, or if it makes its own blobs, it gets
+// a copy.
 void NodeLayer::SetUp() {
   is_set_up_ = true;
   const bool borrows = !MayWriteParameters(layer_->layer_param());
@@ -104,15 +103,14 @@ void NodeLayer::SetUp() {
 }
 
 std::vector<Shape> NodeLayer::Reshape(const std::vector<Shape>& bottoms) {
-  WithContext([&] { return DescribeLayer(layer_->layer_param()); },
-              [&] {
-                for (size_t i = 0; i < bottoms.size(); ++i) bottoms_[i]->Reshape(bottoms[i]);
-                if (is_set_up_) {
-                  layer_->Reshape(bottoms_, tops_);
-                } else {
-                  SetUp();
-                }
-              });
+  WithLayer(layer_->layer_param(), [&] {
+    for (size_t i = 0; i < bottoms.size(); ++i) bottoms_[i]->Reshape(bottoms[i]);
+    if (is_set_up_) {
+      layer_->Reshape(bottoms_, tops_);
+    } else {
+      SetUp();
+    }
+  });
   std::vector<Shape> shapes;
   for (const Blob<float>* top : tops_) shapes.push_back(top->shape());
   return shapes;
@@ -131,7 +129,7 @@ void Bind(const NodeLayer::Place& place, Blob<float>* blob) {
   }
 }
 
-/// Brings what the layer made to its place. False if it had been made elsewhere or otherwise.
+/// Moves the layer's result to its place. False if it was elsewhere or in another format.
 bool Collect(const NodeLayer::Place& place, Blob<float>* blob) {
   Tensor& tensor = blob->data_tensor();
   const bool native =
@@ -175,7 +173,7 @@ bool NodeLayer::RunAndForget(const std::vector<Place>& bottoms, const std::vecto
 }
 
 // Tops are placed before bottoms: a layer that makes its top the bottom's tensor has one for both.
-// A layer without bottoms may have written its tops once, when it was set up: they stay its own.
+// A layer without bottoms may have written its tops when it was set up: they stay its own.
 bool NodeLayer::RunPlaced(const std::vector<Place>& bottoms, const std::vector<Place>& tops) {
   if (!bottoms_.empty()) {
     for (size_t i = 0; i < tops.size(); ++i) Bind(tops[i], tops_[i]);
@@ -195,15 +193,14 @@ bool NodeLayer::RunPlaced(const std::vector<Place>& bottoms, const std::vector<P
 
 /// Tops that are `fixed` must keep their shapes.
 void NodeLayer::Forward(const std::vector<Shape>& shapes, const std::vector<bool>& fixed) {
-  WithContext([&] { return DescribeLayer(layer_->layer_param()); },
-              [&] {
-                layer_->Forward(bottoms_, tops_);
-                for (size_t i = 0; i < fixed.size(); ++i) {
-                  if (!fixed[i] || tops_[i]->shape() == shapes[i]) continue;
-                  Fail("top ", i, " has shape ", ShapeString(tops_[i]->shape()),
-                       " where Reshape had announced ", ShapeString(shapes[i]));
-                }
-              });
+  WithLayer(layer_->layer_param(), [&] {
+    layer_->Forward(bottoms_, tops_);
+    for (size_t i = 0; i < fixed.size(); ++i) {
+      if (!fixed[i] || tops_[i]->shape() == shapes[i]) continue;
+      Fail("top ", i, " has shape ", ShapeString(tops_[i]->shape()),
+           " where Reshape had announced ", ShapeString(shapes[i]));
+    }
+  });
 }
 
 std::vector<Constant> NodeLayer::Parameters() const {

@@ -10,12 +10,12 @@
 
 namespace caffe::inference {
 
-/// A float layer on memory of the caller's, in the TEST phase: how any node can be run, shapes
-/// inferred and values described.
+/// A float layer on the caller's memory, in the TEST phase: it can run any node and infer its
+/// shapes.
 class NodeLayer {
  public:
   /// The layer of `param` for this many bottoms and tops, with `parameters`, which are borrowed
-  /// where the layer lets them be; none: what the layer's fillers make.
+  /// where the layer allows it; empty: the fillers' values.
   NodeLayer(const LayerParameter& param, std::vector<Constant> parameters, size_t bottoms,
             size_t tops);
 
@@ -26,18 +26,18 @@ class NodeLayer {
   /// Computes from `bottoms`, elements of the shapes that Reshape got, into `tops`, of the shapes
   /// that it returned. A top that is nullptr stays in the layer's own memory: top_data.
   void Run(const std::vector<const float*>& bottoms, const std::vector<float*>& tops);
-  /// Elements in memory of the caller's, as they lie there.
+  /// Elements in the caller's memory, in their layout.
   struct Place {
     void* data = nullptr;
     ElementType type = ElementType::FLOAT;
     Layout layout;
-    bool on_device = false;  ///< it is memory of the calling thread's device
+    bool on_device = false;  ///< in the memory of the calling thread's device
   };
-  /// The same for elements of other types and layouts. Returns false if the layer computed in
-  /// others than the tops': they were converted then.
+  /// The same for elements of other types and layouts. Returns false if the layer computed in other
+  /// ones than the tops', which were then converted.
   bool RunPlaced(const std::vector<Place>& bottoms, const std::vector<Place>& tops);
-  /// RunPlaced, and forgets other layouts of what lies in the caller's memory: they are not worth
-  /// keeping.
+  /// RunPlaced, then drops other layouts of
+  /// the operands: they are not worth keeping.
   bool RunAndForget(const std::vector<Place>& bottoms, const std::vector<Place>& tops);
   /// Computes in this type from now on (FLOAT or FLOAT16). Before Reshape.
   void set_type(ElementType type) { layer_->set_types(LayerTypes::All(type)); }
@@ -65,12 +65,12 @@ class NodeLayer {
 NodeLayer MainLayer(const Node& node);
 std::vector<NodeLayer> EpilogueLayers(const Node& node);
 
-/// True if the shapes of the node's outputs follow from those of its inputs alone: known before it
-/// runs. Not for layers that the library does not know, and not where they are numbers of findings.
+/// True if the shapes of the node's outputs follow from those of its inputs alone, so that they are
+/// known before it runs. False for custom layers, and for numbers of detections.
 bool ShapesAreKnown(const Node& node);
 
-/// The type of the node for a layer of this type. Passes and backends know types by their names,
-/// and must not take a layer that replaces the library's own for that one: it gets a type of its
+/// The type of the node for a layer of this type. Passes and backends know types by their names and
+/// must not mistake a layer that replaces the library's own for that one: it gets a type of its
 /// own, "Permute (registered outside)".
 std::string NodeType(const std::string& layer_type);
 

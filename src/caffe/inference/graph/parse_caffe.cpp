@@ -34,7 +34,7 @@ class NetToGraph {
     graph_.name = net_.name();
     for (const ValueGraph::Value& value : values_.values) graph_.AddValue(value.name, {});
     for (const ValueGraph::LayerNode& layer : values_.layers) AddLayer(layer);
-    // As a net has it: what nobody reads is an output, in alphabetical order.
+    // As in a net: values that no layer reads are outputs, in alphabetical order.
     std::map<std::string, int> outputs;
     for (size_t i = 0; i < values_.values.size(); ++i) {
       if (IsOutput(values_.values[i])) outputs[graph_.values[i].name] = static_cast<int>(i);
@@ -94,8 +94,8 @@ std::vector<uint64_t> Stamps(Layer<float>& layer) {
   return stamps;
 }
 
-/// Loads the files on top of what fillers made, and says which layers none of them is for. A net
-/// that keeps nothing but random numbers is not what anybody wants to build.
+/// Loads the files over the fillers' values, and reports the layers without weights. A net that
+/// keeps only random numbers is surely a mistake.
 void LoadWeights(const std::vector<std::string>& files, Net<float>* net) {
   if (files.empty()) return;
   std::vector<std::vector<uint64_t>> before;
@@ -131,7 +131,7 @@ Quantization QuantizationOf(const QuantizationParameter& param) {
 
 Graph GraphOf(const Net<float>& net) {
   Graph graph = NetToGraph(net).Build();
-  // A net that runs again may keep its weights packed for its kernels alone.
+  // A net that runs again may keep only the packed form of its weights.
   for (Node& node : graph.nodes) {
     for (Constant& parameter : node.parameters) {
       const Constant copy = NewConstant(parameter.type, parameter.count());

@@ -48,7 +48,7 @@ std::optional<Region> Part(const Region& within, const Shape& base, const View& 
   return part;
 }
 
-/// The extents in the order in which they lie in memory: channels are the last axis, or axis 1.
+/// The extents in memory order: channels are the last axis, or axis 1.
 Shape LaidOut(Shape shape, Layout::Kind layout) {
   if (layout == Layout::CHANNELS_LAST)
     std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
@@ -103,8 +103,8 @@ std::optional<Region> RegionOf(const Graph& graph, int value) {
 
 namespace {
 
-/// True if all these values are views of `whole`, one behind the other. A value that occurs twice
-/// lies in one of the places only.
+/// True if all these values are views of `whole`, one after the other. A value that occurs twice is
+/// at one of the places only.
 bool AreItsParts(const Graph& graph, const std::vector<int>& parts, int whole) {
   int offset = 0;
   for (const int part : parts) {

@@ -22,9 +22,9 @@ struct Region {
 /// around in a circle.
 int RootOf(const Graph& graph, int value);
 
-/// Follows the views from `value` to its root; `shapes` has the shape of every value. Nothing if
-/// the elements do not form such runs, or if they would begin elsewhere in these shapes than the
-/// views say, which were made for the graph's own.
+/// Follows the views from `value` to its root; `shapes` has the shape of every value. Not set if
+/// the elements do not form such runs, or if they would begin elsewhere in these shapes than in the
+/// graph's own, which the views were made for.
 std::optional<Region> RegionOf(const Graph& graph, int value, const std::vector<Shape>& shapes);
 std::optional<Region> RegionOf(const Graph& graph, int value);
 
@@ -33,8 +33,8 @@ std::vector<Shape> ShapesOf(const Graph& graph);
 /// Those of the smallest inputs that will be run; without a range the graph's own.
 std::vector<Shape> ShapesInSmallestRun(const Graph& graph);
 
-/// True if views leave nothing to do for the node: every value that it would copy lies where it
-/// shall go.
+/// True if views make the node a no-op: every value that it would copy is already at its
+/// destination.
 bool IsFree(const Graph& graph, const Node& node);
 
 }  // namespace caffe::inference

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/inference/network_definition.hpp"
@@ -15,7 +16,7 @@ void Write(const Constant& constant, BlobProto* blob) {
   std::copy_n(values, constant.count(), blob->mutable_data()->begin());
 }
 
-/// Writes a graph as layers, with names for what graphs do not name.
+/// Writes a graph as layers, with names for what has none in graphs.
 class GraphToNet {
  public:
   explicit GraphToNet(const Graph& graph) : graph_(graph) {
@@ -77,12 +78,9 @@ class GraphToNet {
   }
 
   void WriteParameters(const std::vector<Constant>& parameters, LayerParameter* layer) {
-    try {
+    WithLayer(*layer, [&] {
       for (const Constant& parameter : parameters) Write(parameter, layer->add_blobs());
-    } catch (Error& error) {
-      error.AddContext(Join("layer '", layer->name(), "' (", layer->type(), ")"));
-      throw;
-    }
+    });
   }
 
   // The graph's layers are those of one phase and state, each with parameters of its own: rules

@@ -1,5 +1,5 @@
 // Convolution + bias + ReLU in one, likewise the other activations and layers with weights.
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {

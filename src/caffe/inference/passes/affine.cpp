@@ -9,7 +9,7 @@
 
 #include "affine_map.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "graph_editing.hpp"
 #include "weights_by_channel.hpp"
@@ -82,7 +82,7 @@ class AffineFolding {
   explicit AffineFolding(Graph graph) : graph_(std::move(graph)) {}
 
   Graph Run() {
-    // Each fold may bring the next one's layers together.
+    // Each fold may make two more layers adjacent.
     for (size_t i = 0; i < graph_.nodes.size();) i = Fold(i) ? 0 : i + 1;
     return WithoutUnusedValues(std::move(graph_));
   }

@@ -1,8 +1,8 @@
-// What is joined is activated part by part just as well, bit by bit: f(a, b) = f(a), f(b). Where
-// layers with weights make all parts, they do it while they write.
+// An activation of a Concat equals the Concat of the activated parts, to the bit: f(a, b) = f(a),
+// f(b). Where layers with weights compute all parts, they apply it while they write.
 #include <set>
 
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {
@@ -15,7 +15,7 @@ bool IsUniformActivation(const Node& node) {
          node.outputs.size() == 1 && node.epilogue.empty();
 }
 
-/// Nobody else reads its parts, and layers with weights make them.
+/// No other node reads its parts, and layers with weights compute them.
 bool JoinsWhatLayersMake(const Graph& graph, const Node& node) {
   if (node.type() != "Concat" || !node.epilogue.empty()) return false;
   std::set<int> parts;

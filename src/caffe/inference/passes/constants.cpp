@@ -5,7 +5,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/inference/graph/regions.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {
@@ -22,14 +22,14 @@ bool MakesTheSameAgain(const Node& node) {
          !OperationTable::Find(node.type())->source;
 }
 
-/// True if the value's extents behind the batch are the same in the largest and in the smallest
-/// run.
+/// True if the value's extents after the batch are
+/// the same in the largest and in the smallest run.
 bool KeepsItsSize(const Shape& largest, const Shape& least) {
   return largest.size() == least.size() && !largest.empty() &&
          std::equal(largest.begin() + 1, largest.end(), least.begin() + 1);
 }
 
-/// PriorBox looks at its bottoms' shapes only, and not at the batch. `least` has the values' shapes
+/// PriorBox depends on its bottoms' shapes only, without the batch. `least` has the values' shapes
 /// in the smallest run.
 bool IsFoldable(const Graph& graph, const std::vector<Shape>& least, const Node& node) {
   if (node.outputs.empty() || !node.epilogue.empty() || !MakesTheSameAgain(node)) return false;

@@ -1,7 +1,7 @@
 // From the last layer to the first: what no output depends on is not computed.
 #include <algorithm>
 
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {
@@ -13,7 +13,7 @@ Graph RemoveDeadLayers(Graph graph) {
   std::vector<bool> dead(graph.nodes.size(), false);
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     Node& node = graph.nodes[i];
-    // A layer without tops does something else that is wanted.
+    // A layer without tops has side effects.
     dead[i] =
         !node.outputs.empty() && std::none_of(node.outputs.begin(), node.outputs.end(), is_wanted);
     if (dead[i]) continue;

@@ -16,26 +16,26 @@ bool MultipliesWeights(const Node& node);
 /// Convolution and its depthwise forms.
 bool IsConvolution(const Node& node);
 
-/// What kernels with weights can do to their sums in place of the layer; nothing where they cannot.
+/// The activation that kernels apply to sums in place of the layer; not set where they cannot.
 std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer);
 
-/// The node that makes a value nobody but `reader` sees: -1 if another node reads it too, or it is
-/// given, a constant, or an output.
+/// The node that computes a value that only `reader` reads: -1 if another node reads it too, or it
+/// is an input, a constant or an output.
 int PrivateProducer(const Graph& graph, int value);
 
-/// Makes the readers of `copy` read `original`, of which it is a copy made by a node that the
-/// caller takes out. Where `copy` is an output, it takes the place of `original` instead. Returns
-/// false, and does nothing, where both are seen from outside.
+/// Replaces `copy`, which a node that the caller removes makes of `original`, by `original`. If
+/// `copy` is an output, it replaces `original` instead. Returns false, and does nothing, if both
+/// are visible from outside.
 bool Merge(int original, int copy, Graph* graph);
 
-/// Takes nodes out, the numbers of the others close up.
+/// Removes nodes and renumbers the others.
 void RemoveNodes(const std::vector<bool>& removed, Graph* graph);
 void RemoveNode(int node, Graph* graph);
 
-/// Without the values that are neither read, made, given nor outputs.
+/// Removes the values that are neither read, computed, given nor outputs.
 Graph WithoutUnusedValues(Graph graph);
 
-/// A name that no value has, like `wanted`.
+/// An unused name for a value, like `wanted`.
 std::string NewValueName(const Graph& graph, const std::string& wanted);
 std::string NewNodeName(const Graph& graph, const std::string& wanted);
 

@@ -1,5 +1,5 @@
 // Layers whose tops are their bottom in the TEST phase: readers read the bottom instead.
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {
@@ -15,7 +15,7 @@ bool IsIdentity(const Node& node) {
     return layer.power_param().power() == 1 && layer.power_param().scale() == 1 &&
            layer.power_param().shift() == 0;
   }
-  // Dropout that did not scale while it was trained does so now; it may also go on dropping.
+  // Dropout that did not scale in training does so now; it may also keep dropping.
   if (type == "Dropout") {
     const DropoutParameter& param = layer.dropout_param();
     return param.dropout_ratio() == 0 || (param.scale_train() && !param.sample_weights_test());

@@ -1,9 +1,9 @@
 // What is trained with a loss is deployed without it: SoftmaxWithLoss becomes Softmax, a sigmoid
-// loss Sigmoid, and of other losses the predictions remain that went in.
+// loss Sigmoid, and other losses are replaced by their predictions.
 #include <algorithm>
 #include <map>
 
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {
@@ -53,7 +53,7 @@ class LossRemoval {
   }
 
  private:
-  // A loss that another layer goes on with is no end of the net.
+  // A loss that another layer reads is not an end of the net.
   bool IsRead(const Node& node) const {
     const auto readers = Readers(graph_);
     return !node.outputs.empty() && !readers[node.outputs[0]].empty();
@@ -117,7 +117,7 @@ class LossRemoval {
     }
   }
 
-  // Values that were given for an input which is gone.
+  // Values given for an input that was removed.
   void ForgetConstant(const std::string& input) {
     if (!graph_.preprocessing || graph_.preprocessing->constants.count(input) == 0) return;
     ImagePreprocessing preprocessing = *graph_.preprocessing;

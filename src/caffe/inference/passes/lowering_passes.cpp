@@ -3,6 +3,7 @@
 #include "caffe/inference/backends/lowering.hpp"
 #include "caffe/inference/backends/operand_places.hpp"
 #include "caffe/inference/backends/split_epilogues.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/inference/quantize/equalization.hpp"
 #include "caffe/inference/quantize/fused_sums.hpp"
 #include "caffe/inference/quantize/integers.hpp"
@@ -27,7 +28,7 @@ bool Equalizes(const BuildContext& build) {
          build.Scheme() == QuantizationScheme::SYMMETRIC;
 }
 
-// On a GPU a runner finds room itself: its kernels want other sizes on each device.
+// On a GPU the runner allocates scratch memory: its size differs between devices.
 bool PlansScratch(const BuildContext& build) {
   return build.config.backend == Backend::CPU && !build.Skips("memory");
 }

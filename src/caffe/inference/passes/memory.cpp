@@ -1,6 +1,6 @@
-// Places in one block of memory, so that values that have to be there at once do not overlap. The
-// problem (dynamic storage allocation) is NP-hard; greedy placement, the largest first, comes close
-// to the lower bound. Of several orders the best is taken.
+// Places values in one block of memory, so that those alive at once do not overlap. The problem
+// (dynamic storage allocation) is NP-hard; greedy placement, the largest first, comes close to the
+// lower bound. Of several orders the best is taken.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -8,7 +8,7 @@
 
 #include "caffe/allocator.hpp"
 #include "caffe/inference/graph/regions.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "memory_plan.hpp"
 
 namespace caffe::inference {
@@ -110,8 +110,8 @@ Placement Place(const std::vector<Lifetime>& lifetimes, const std::vector<int>& 
   return placement;
 }
 
-/// Moves each down to the first gap that holds it, the lowest first: what is free lies together at
-/// the end, where nodes find room for what they alone need.
+/// Moves each down to the first gap that holds it, the lowest first, so that the free memory is
+/// contiguous at the end, where nodes have their scratch memory.
 void Settle(const std::vector<Lifetime>& lifetimes, Placement* placement) {
   std::vector<size_t>& offsets = placement->offsets;
   std::vector<int> order(lifetimes.size());
@@ -148,14 +148,14 @@ Placement BestPlacement(const std::vector<Lifetime>& lifetimes) {
   Placement best = Place(lifetimes, order);
   const auto attempt = [&](const std::vector<int>& other) {
     Placement placement = Place(lifetimes, other);
-    if (placement.bytes > best.bytes) return;  // as good ones lead on
+    if (placement.bytes > best.bytes) return;  // equally good ones help to leave a plateau
     best = std::move(placement);
     order = other;
   };
   attempt(sorted([](const Lifetime& l) { return l.bytes * (l.last - l.first + 1); }));
   attempt(sorted([](const Lifetime& l) { return -static_cast<double>(l.first); }));
-  // Then the best order with two exchanged, always the same way for the same graph: more often
-  // where a tenth too much is taken.
+  // Then variants of the best order with two entries exchanged, the same ones for the same graph:
+  // more of them if it is still a tenth above the bound.
   std::mt19937 random(1);
   constexpr int kAttempts = 1000, kMostAttempts = 20 * kAttempts;
   const auto ends = [&](int attempts) {
@@ -179,7 +179,7 @@ Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch) {
   const std::vector<Lifetime> lifetimes = Lifetimes(graph, scratch);
   Placement placement = BestPlacement(lifetimes);
   Settle(lifetimes, &placement);
-  // What a node needs for itself may lie behind all values: who runs it makes the arena larger.
+  // Scratch memory may lie after all values: the runner makes the arena larger.
   graph.arena_bytes = 0;
   for (size_t i = 0; i < lifetimes.size(); ++i) {
     if (lifetimes[i].value < 0) continue;

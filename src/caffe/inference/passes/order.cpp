@@ -1,18 +1,18 @@
-// The order in which layers run decides what has to be there at once. To find the best one is
-// NP-hard; here layers change their places one at a time as long as that makes the peak smaller or,
-// at the same peak, blobs shorter-lived: what is free then has room for what layers need while they
-// run.
+// The order in which layers run decides which blobs are alive at
+// once. To find the best one is NP-hard; here layers are moved one
+// at a time as long as that makes the peak smaller or, at the same
+// peak, lifetimes shorter, which leaves room for scratch memory.
 #include <algorithm>
 #include <utility>
 
 #include "caffe/inference/graph/regions.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "memory_plan.hpp"
 
 namespace caffe::inference {
 namespace {
 
-/// Nodes that have to run before others: they make what these read.
+/// Nodes that have to run before others, which read their outputs.
 std::vector<std::vector<int>> MakersOf(const Graph& graph) {
   const std::vector<int> producers = Producers(graph);
   std::vector<std::vector<int>> makers(graph.nodes.size());
@@ -24,7 +24,7 @@ std::vector<std::vector<int>> MakersOf(const Graph& graph) {
   return makers;
 }
 
-/// Bytes of the values that a node is the first or the last to touch come and go with it.
+/// Memory of a value is taken by the first node that touches it and freed by the last.
 class Schedule {
  public:
   explicit Schedule(const Graph& graph) : makers_(MakersOf(graph)), touched_(graph.nodes.size()) {
@@ -52,7 +52,7 @@ class Schedule {
     }
   }
 
-  /// Of all nodes that could be next, always the one that leaves least behind.
+  /// Of all nodes that could be next, always the one after which least memory is in use.
   std::vector<int> Greedy() const {
     const size_t count = makers_.size();
     std::vector<int> order, missing(count), left(bytes_.size());
@@ -85,8 +85,8 @@ class Schedule {
     return order;
   }
 
-  /// The largest sum of the bytes of values that have to be there at once, and the sum of what is
-  /// there while each node runs: the less the better, in this order.
+  /// The peak of the bytes that are alive at once, and the sum over all nodes of what is alive
+  /// while each runs: compared in this order.
   using Use = std::pair<size_t, size_t>;
   Use Of(const std::vector<int>& order) const {
     std::vector<int> place(order.size());

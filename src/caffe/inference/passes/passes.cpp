@@ -1,4 +1,4 @@
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
-// The largest of rising values rises with them: max(f(x)) = f(max(x)), bit by bit, for f = ReLU,
-// ReLU6 or Clip. Behind a layer that can apply f while it writes, f comes first and costs nothing;
-// elsewhere pooling comes first and leaves f fewer elements.
+// Max pooling and a monotone f commute: max(f(x)) = f(max(x)), to the bit, for f = ReLU, ReLU6 or
+// Clip. After a layer that can apply f while it writes, f comes first and costs nothing; elsewhere
+// pooling comes first and leaves f fewer elements.
 #include <utility>
 
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/operation.hpp"
 #include "graph_editing.hpp"
 
@@ -24,7 +24,7 @@ bool Rises(const Node& node) {
          (f->kind == Activation::CLIPPED_RELU && f->b >= 0);
 }
 
-/// True if an activation right behind the value goes into the layer that makes it.
+/// True if an activation of the value would be fused into the layer that computes it.
 bool TakesActivation(const Graph& graph, int value) {
   const int producer = PrivateProducer(graph, value);
   return producer >= 0 && MultipliesWeights(graph.nodes[producer]) &&

@@ -1,15 +1,15 @@
-// Convolutions that differ in nothing but their weights and read one value become one convolution
-// with all their outputs, which a Slice hands out.
+// Convolutions of one value that differ in nothing but their weights become one convolution, whose
+// outputs a Slice divides.
 #include <map>
 #include <numeric>
 
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {
 namespace {
 
-/// The layer's parameters without what may differ.
+/// The layer's parameters without the fields that may differ.
 std::string Kind(const LayerParameter& layer) {
   LayerParameter kind = layer;
   kind.clear_name();
@@ -37,7 +37,7 @@ bool IsMergeable(const Graph& graph, const Node& node) {
   return true;
 }
 
-/// What two nodes have to have in common.
+/// What siblings have in common.
 std::string KindOf(const Node& node) {
   std::string kind = std::to_string(node.inputs[0]) + ":" + Kind(node.layer);
   for (const Epilogue& step : node.epilogue) kind += "+" + Kind(step.layer);
@@ -65,7 +65,7 @@ Constant Joined(const std::vector<Node>& nodes, size_t index) {
   return Constant::Of(shape, std::move(values));
 }
 
-/// Puts a convolution and a Slice in the place of the first of these nodes.
+/// Replaces the first of these nodes by a convolution and a Slice.
 void MergeNodes(const std::vector<int>& indices, Graph* graph) {
   std::vector<Node> nodes;
   std::vector<std::string> siblings;

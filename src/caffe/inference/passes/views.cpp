@@ -1,12 +1,12 @@
-// Values are put where their reader wants them. From the last layer to the first: bottoms of a
+// Values are placed where their reader needs them. From the last layer to the first: bottoms of a
 // Concat into its top, tops of a Slice into its bottom, and of Flatten and Reshape one into the
-// other. A value goes into one place only; layers of which some values do not fit copy those. Where
-// channels lie in blocks, whole blocks can be shared only. Where a range of shapes will be run,
-// only values that begin at the same place in all of them.
+// other. A value has one place only; a layer copies the values that do not fit. Where channels are
+// in blocks, only whole blocks can be shared; for a range of shapes, only values that begin at the
+// same place in all of them.
 #include <algorithm>
 
 #include "caffe/inference/graph/regions.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -76,8 +76,8 @@ class ViewMaker {
     }
   }
 
-  // A top that has its place draws the bottom there; else the top stays where the bottom is, so
-  // that the bottom's maker may still choose.
+  // A top that has a place pulls the bottom there; else the top becomes a view of the bottom, whose
+  // producer may still choose.
   void PlaceReshaped(int bottom, int top) {
     if (graph_.values[bottom].type != graph_.values[top].type) return;
     const bool has_place = graph_.values[top].view.base >= 0;

@@ -1,4 +1,4 @@
-#include "caffe/inference/activation_statistics.hpp"
+#include "caffe/inference/quantize/activation_statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ const Operation* OperationOf(const Net<float>& net, const ValueGraph& graph, int
   return OperationTable::Find(net.layers()[graph.layers[layer].net_index]->layer_param().type());
 }
 
-/// Layers that engines of integers alone compute, without having an INT8 form otherwise.
+/// Layers that only integer-only engines compute in 8 bits.
 bool HasTables(const std::string& type) {
   static const std::set<std::string> types = {"AbsVal",    "BNLL", "ELU", "Exp",   "GELU",
                                               "HardSwish", "Log",  "MVN", "Power", "Threshold"};
@@ -32,7 +32,7 @@ bool OnlyMovesValues(const Operation* operation) {
 }
 
 /// Per value: a layer with an INT8 form reads it as numbers (not as labels, indices, coordinates),
-/// by way of layers that only move values or not.
+/// directly or through layers that only move values.
 std::vector<bool> ReadInIntegers(const Net<float>& net, const ValueGraph& graph) {
   std::vector<bool> read(graph.values.size(), false);
   for (size_t v = graph.values.size(); v-- > 0;) {

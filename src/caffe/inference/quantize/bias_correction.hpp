@@ -7,10 +7,10 @@
 
 namespace caffe::inference {
 
-/// Adds to a node's bias what its outputs lose on the average when its weights are rounded to 8
-/// bits, as QuantizeWeights does, for an input of this shape whose channels (axis 1) have these
-/// means (Nagel et al. 2019, arXiv:1906.04721, section 4.2). Where the padding takes part it is too
-/// much by its share. Nothing happens where the means are not those of the node's channels.
+/// Adds to a node's bias the mean error of its outputs when its weights are rounded to 8 bits, as
+/// by QuantizeWeights, for an input of this shape whose channels (axis 1) have these means (Nagel
+/// et al. 2019, arXiv:1906.04721, section 4.2). Near padded borders it corrects too much. Does
+/// nothing if there is not one mean per channel.
 void CorrectBias(const Shape& input, const std::vector<float>& means, Node* node);
 
 }  // namespace caffe::inference

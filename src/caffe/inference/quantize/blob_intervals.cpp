@@ -17,7 +17,7 @@ Interval IntervalOf(const std::string& blob, const BlobCalibration& range) {
   Require(std::isfinite(range.threshold) && range.threshold > 0 && std::isfinite(range.minimum) &&
               std::isfinite(range.maximum) && range.minimum <= range.maximum,
           "blob '", blob, "': from ", range.minimum, " to ", range.maximum, ", with threshold ",
-          range.threshold, ", is no range: calibrate again");
+          range.threshold, ", is no range", Error::Remedy{"calibrate again"});
   const double lowest = range.is_unsigned ? 0 : -range.threshold;
   const bool is_seen = range.minimum < range.maximum;
   return {is_seen ? std::clamp(range.minimum, lowest, 0.) : lowest,

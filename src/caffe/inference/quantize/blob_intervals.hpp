@@ -16,17 +16,17 @@ struct Interval {
   void Include(const Interval& other);
 };
 
-/// What a blob's values were, as far as they do not saturate, and 0. Throws Error, naming the blob,
-/// for numbers that are no range.
+/// The range of a blob's values that do not saturate, extended to 0. Throws Error, naming the blob,
+/// for an invalid range.
 Interval IntervalOf(const std::string& blob, const BlobCalibration& range);
 
-/// The largest of the integers of so many bits: a blob's least one is 0, or minus this number.
+/// The largest integer of so many bits: a blob's smallest one is 0 or minus this number.
 constexpr int LargestOf(bool is_unsigned, int bits) {
   return (1 << (is_unsigned ? bits : bits - 1)) - 1;
 }
 
-/// Scale, zero point and type of the integers, of so many bits, that these numbers become; 0 is
-/// exact.
+/// Scale, zero point and type of the integers of
+/// so many bits for these numbers; 0 is exact.
 Range RangeOf(const Interval& interval, QuantizationScheme scheme, int bits = 8);
 
 }  // namespace caffe::inference

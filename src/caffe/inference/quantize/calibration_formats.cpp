@@ -1,4 +1,5 @@
 #include "caffe/inference/quantize/calibration_formats.hpp"
+#include "caffe/core/error_context.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +7,7 @@
 #include <functional>
 #include <sstream>
 
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/io/text_file.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "text_numbers.hpp"
@@ -27,11 +29,11 @@ void ForEachLine(const std::string& text, const std::string& name,
     try {
       parse(line, number);
     } catch (Error& error) {
-      error.AddContext(Join(name, ", line ", number));
+      AddFile(name, Join(", line ", number), &error);
       throw;
     }
   }
-  Require(number > 0, name, ": the file is empty");
+  Require(number > 0, Error::File{name}, ": the file is empty");
 }
 
 float FloatOfBits(uint32_t bits) {

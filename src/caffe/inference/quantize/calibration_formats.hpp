@@ -5,8 +5,8 @@
 
 #include "caffe/inference/calibration_table.hpp"
 
-// Other programs' calibration files. What their numbers are, with T the threshold of a
-// CalibrationTable:
+// Other programs' calibration files. Their numbers,
+// with T the threshold of a CalibrationTable:
 //
 //   TensorRT   the scale of an int8 tensor, T / 127
 //   ncnn       the factor that a value is multiplied by, 127 / T; of weights 127 / max|w|
@@ -21,8 +21,8 @@ namespace caffe {
 CalibrationTable ParseTensorRtCache(const std::string& text, const std::string& name);
 
 /// The table as such a cache. `header` is the first line; TensorRT ignores a cache whose version is
-/// not its own. An unsigned blob's threshold gets the scale T / 127, too. A cache that was read and
-/// written is the same, but for tensors with the scale 0. Throws Error if a name contains a line
+/// not its own. An unsigned blob's threshold gets the scale T / 127, too. Reading and writing a
+/// cache reproduces it, except for tensors with the scale 0. Throws Error if a name contains a line
 /// feed or a scale is beyond float's normal range.
 std::string TensorRtCache(const CalibrationTable& table, const std::string& header);
 
@@ -31,10 +31,10 @@ std::string TensorRtCache(const CalibrationTable& table, const std::string& head
 std::string TensorRtHeader(const CalibrationTable& table, const std::string& version);
 
 /// An ncnn table: lines "<layer>_param_0 s s s ..." for the weights' output channels and "<layer>
-/// s" for the layer's first bottom. `net` tells which blob that is. Where several layers that read
-/// one blob disagree, the larger threshold holds. ncnn prints six digits behind the point and takes
-/// 31 instead of 127 levels for the weights of 3x3 convolutions: its numbers are as rough. Throws
-/// Error with the line, for layers that the net lacks, too.
+/// s" for the layer's first bottom. `net` tells which blob that is. If several layers that read one
+/// blob disagree, the larger threshold is taken. ncnn prints six digits behind the point and takes
+/// 31 instead of 127 levels for the weights of 3x3 convolutions: its numbers are less exact for
+/// that. Throws Error with the line, for layers that the net lacks, too.
 CalibrationTable ParseNcnnTable(const std::string& text, const std::string& name,
                                 const NetParameter& net);
 

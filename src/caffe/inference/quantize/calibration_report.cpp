@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "caffe/util/text/text_table.hpp"

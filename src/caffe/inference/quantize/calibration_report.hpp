@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/activation_statistics.hpp"
 #include "caffe/inference/calibration_table.hpp"
+#include "caffe/inference/quantize/activation_statistics.hpp"
 
 namespace caffe {
 
@@ -22,7 +22,7 @@ std::vector<std::vector<std::string>> CalibrationRows(const CalibrationTable& ta
 void PrintCalibration(const CalibrationTable& table, const ActivationStatistics* statistics,
                       std::ostream& out);
 
-/// A blob that INT8 rounds badly.
+/// A blob with a large quantization error.
 struct NoisyBlob {
   std::string blob, layer;           ///< the layer writes it last
   std::vector<std::string> readers;  ///< layers with weights that multiply it in INT8
@@ -32,18 +32,18 @@ struct NoisyBlob {
 /// Below this, in decibels, a blob's quantization error is more than a tenth of its values.
 constexpr double kLowSignalToNoise = 20;
 
-/// The table's blobs whose signal-to-noise ratio is below that and that layers with weights read,
-/// as they are or moved, pooled or activated: the worst first. `float_layers` do not compute in
-/// INT8.
+/// The table's blobs with a signal-to-noise ratio below it that
+/// layers with weights read, directly or moved, pooled or activated:
+/// the worst first. `float_layers` do not compute in INT8.
 std::vector<NoisyBlob> NoisyBlobs(const CalibrationTable& table,
                                   const ActivationStatistics& statistics,
                                   const std::set<std::string>& float_layers = {});
-/// Lines that name the worst of them and what can be done; "" if there are none.
+/// Lines that name the worst of them and a remedy; "" if there are none.
 std::string NoiseReport(const CalibrationTable& table, const ActivationStatistics& statistics,
                         const std::set<std::string>& float_layers = {});
 
-/// A picture (SVG): for each blob of the table the histogram of its magnitudes, counts on a
-/// logarithmic axis, with the threshold drawn and what saturates in another colour.
+/// An SVG image: for each blob of the table the histogram of its magnitudes, counts on a
+/// logarithmic axis, with the threshold, and what saturates in another colour.
 std::string HistogramsAsSvg(const CalibrationTable& table, const ActivationStatistics& statistics,
                             const std::string& title);
 

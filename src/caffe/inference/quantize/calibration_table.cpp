@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 
 namespace caffe {
@@ -12,7 +13,7 @@ namespace {
 
 constexpr double kLeastThreshold = 1e-30, kMostThreshold = 3e38;
 
-/// Nine significant digits, as many as tell all floats apart.
+/// Nine significant digits: enough to tell all floats apart.
 double Rounded(double value) {
   char text[40];
   std::snprintf(text, sizeof(text), "%.9g", value);
@@ -33,6 +34,8 @@ float RoundedUp(float value) {
 }
 
 }  // namespace
+
+int BlobCalibration::steps() const { return StepsOf(is_unsigned); }
 
 void CalibrationTable::Set(const std::string& blob, BlobCalibration calibration) {
   calibration.threshold = Rounded(calibration.threshold);
@@ -68,7 +71,7 @@ const BlobCalibration* CalibrationTable::Find(const std::string& blob) const {
 const BlobCalibration& CalibrationTable::At(const std::string& blob) const {
   const BlobCalibration* found = Find(blob);
   if (found == nullptr) {
-    Fail(name_, ": the table lacks blob '", blob, "'", DidYouMean(blob, names_),
+    Fail(Error::File{name_}, ": the table lacks blob '", blob, "'", DidYouMean(blob, names_),
          " Calibrate the net again, or add the blob by hand");
   }
   return *found;

@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/inference/calibration_table.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/text_file.hpp"
@@ -241,11 +242,11 @@ CalibrationTable CalibrationTable::Parse(const std::string& text, const std::str
     try {
       parser.ParseLine(line, number);
     } catch (Error& error) {
-      error.AddContext(Join(name, ", line ", number));
+      AddFile(name, Join(", line ", number), &error);
       throw;
     }
   }
-  Require(number > 0, name, ": the file is empty");
+  Require(number > 0, Error::File{name}, ": the file is empty");
   return parser.table();
 }
 

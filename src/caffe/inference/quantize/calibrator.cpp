@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "caffe/inference/quantize/calibration_data.hpp"
 #include "caffe/inference/quantize/calibration_report.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/text_file.hpp"
@@ -25,7 +27,7 @@ std::string Named(const BlobStatistics& blob) {
   return Join("blob '", blob.blob, "' of layer '", blob.layer, "'");
 }
 
-/// What makes a blob useless for calibration; "" if nothing does.
+/// Why a blob cannot be calibrated; "" if it can.
 std::string FaultOf(const BlobStatistics& blob) {
   const Histogram& histogram = blob.histogram;
   const int64_t bad = histogram.not_a_number() + histogram.infinite();
@@ -48,17 +50,17 @@ void RequireUseful(const ActivationStatistics& statistics, const CalibrationOpti
           "' computes nothing that can be quantized");
   const std::vector<std::string> names = NamesOf(statistics);
   for (const std::string& name : options.leave_out) {
-    Require(std::count(names.begin(), names.end(), name) > 0, "-leave_out: the net has no blob '",
-            name, "' that is calibrated", DidYouMean(name, names));
+    Require(std::count(names.begin(), names.end(), name) > 0, Error::Field{"-leave_out"},
+            ": the net has no blob '", name, "' that is calibrated", DidYouMean(name, names));
   }
   std::string faults;
   for (const BlobStatistics& blob : statistics.blobs()) {
-    // What is not finite reaches other blobs: leaving one out cures nothing.
+    // Non-finite values reach other blobs: leaving one out does not help.
     const bool finite = blob.histogram.not_a_number() + blob.histogram.infinite() == 0;
     if (finite && options.leave_out.count(blob.blob) > 0) continue;
     const std::string fault = FaultOf(blob);
     if (!fault.empty()) faults += (faults.empty() ? "" : "\n") + fault;
-    if (!finite) break;  // all behind it are the same
+    if (!finite) break;  // the rest are equal
   }
   Require(faults.empty(), faults);
 }
@@ -87,11 +89,11 @@ CalibrationTable TableFromCache(const std::string& cache, const Net<float>& net,
   const CalibrationTable table = CalibrationTable::Parse(cache, "calibration cache");
   const std::string stale = table.WhatIsStale(FingerprintOf(net));
   if (!stale.empty()) {
-    LOG(WARNING) << "The " << stale << ": calibrating anew";
+    LOG(WARNING) << "The " << stale << ": recalibrating";
     return CalibrationTable();
   }
   for (const std::string& blob : MissingBlobs(table, net)) {
-    if (options.leave_out.count(blob) == 0) table.At(blob);  // an Error that says what to do
+    if (options.leave_out.count(blob) == 0) table.At(blob);  // throws an Error with a remedy
   }
   return table;
 }
@@ -107,7 +109,8 @@ BatchCalibrator::BatchCalibrator(std::unique_ptr<InputBatches> batches, int64_t 
 }
 
 int64_t BatchCalibrator::GetBatch(Net<float>* net) {
-  Require(batches_ != nullptr, "the calibrator has no data: give it batches or override GetBatch");
+  Require(batches_ != nullptr, "the calibrator has no data",
+          Error::Remedy{"give it batches or override GetBatch"});
   if (most_batches_ > 0 && next_ >= most_batches_) return 0;
   if (!batches_->Feed(static_cast<int>(next_), net)) return 0;
   ++next_;
@@ -222,8 +225,8 @@ std::string Figures(const std::string& method, const inference::OutputError& err
   return boxes ? Join(text, " (", PercentText(error.box_inputs), ")") : text;
 }
 
-/// The table of the candidate after which outputs are closest to those in FLOAT; its comment says
-/// how close they are after each. Throws Error if the net cannot be an engine.
+/// The table of the candidate whose outputs are closest to those in FLOAT; its comment has the
+/// error of each. Throws Error if the net cannot be built as an engine.
 CalibrationTable BestTable(const std::vector<std::shared_ptr<const Calibrator>>& candidates,
                            const CalibrationData& data, const CalibrationOptions& options) {
   const inference::OutputComparison comparison(data.statistics.net(), *data.sample);

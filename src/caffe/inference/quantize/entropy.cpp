@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "caffe/inference/thresholds.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 
 namespace caffe {
 namespace {
@@ -58,7 +58,7 @@ double Divergence(const std::vector<int64_t>& bins, const PrefixSums& sums, int 
   if (outliers > 0) p_log_q += outliers * log_of_last;  // the last level is filled: `last` > 0
   const double divergence =
       (p_log_p - p_log_q) / sums.total() + std::log(sums.Count(0, kept) / sums.total());
-  return std::max(0.0, divergence);  // rounding may leave less than nothing
+  return std::max(0.0, divergence);  // rounding may make it negative
 }
 
 }  // namespace

@@ -5,14 +5,15 @@
 
 #include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/passes/weights_by_channel.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "groups.hpp"
 
 namespace caffe::inference {
 namespace {
 
-constexpr double kHeadroom = 1.25;       // for pictures that calibration has not seen
-constexpr double kLeastScale = 1. / 64;  // so that no channel becomes noise
+constexpr double kHeadroom = 1.25;       // for images that calibration has not seen
+constexpr double kLeastScale = 1. / 64;  // so that channels do not become noise
 
 /// f(c x) = c f(x) for every channel and c > 0.
 bool IsHomogeneous(const LayerParameter& layer) {
@@ -72,7 +73,7 @@ class ChannelScales {
     Resolve(table, ranges);
   }
 
-  /// What the channels are divided by; empty if by nothing.
+  /// The divisors of the channels; empty if there are none.
   std::vector<float> Of(int value) const {
     std::vector<float> scales(Channels(value));
     for (size_t c = 0; c < scales.size(); ++c) {
@@ -151,7 +152,7 @@ class ChannelScales {
     if (step.operand >= 0 || !IsHomogeneous(step.layer)) Pin(output);
   }
 
-  // What is known of one channel of a set holds for all.
+  // What is known of one channel of a set holds for all of them.
   void Resolve(const CalibrationTable& table, const std::vector<Range>& ranges) {
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       if (!ranges[i].known()) continue;
@@ -175,10 +176,10 @@ class ChannelScales {
       all.largest = std::max(all.largest, classes_[c].largest);
     }
     for (Class& one : classes_) {
-      // 0: nobody knows it, or a channel that is never used.
+      // 0: unknown, or a channel that is never used.
       if (one.pinned || one.largest <= 0) continue;
-      // Weights of a depthwise layer have a scale for each channel: they lose nothing. Others get
-      // columns that differ as much as the channels did before: half of it for each.
+      // Weights of a depthwise layer have a scale for each channel and lose nothing. In other
+      // layers columns would differ as much as the channels did before: each side gets half of it.
       const double scale = one.dense ? std::sqrt(one.largest) : one.largest;
       one.scale = static_cast<float>(std::min(1., std::max(kLeastScale, scale)));
     }

@@ -8,15 +8,15 @@
 
 namespace caffe::inference {
 
-/// Makes better use of 8 bits where the channels of a blob differ in size: the layer in front
-/// divides a channel by a number, the layers behind multiply their weights by it, and what lies in
-/// between (ReLU, PReLU, pooling, Concat, Slice, sums) hands it on. The net computes the same, the
-/// small channels lose fewer digits (after Nagel et al. 2019, arXiv:1906.04721, with ranges of
-/// activations instead of weights).
+/// Makes better use of 8 bits where the channels of a blob differ in magnitude: the layer before it
+/// divides a channel by a number, the layers after it multiply their weights by that number, and
+/// layers in between (ReLU, PReLU, pooling, Concat, Slice, sums) commute with it. The net computes
+/// the same, and small channels lose fewer digits (after Nagel et al. 2019, arXiv:1906.04721, with
+/// ranges of activations instead of weights).
 ///
 /// `ranges`, by value of `graph`, stay as they are: channels only grow, up to the range of their
-/// blob. Taken are values that have one and of which `table` knows the channels. Values say what
-/// became of them (Value::channel_scales).
+/// blob. Taken are values that have one and of which `table` knows the channels.
+/// Value::channel_scales has the divisors.
 Graph EqualizeChannels(Graph graph, const CalibrationTable& table,
                        const std::vector<Range>& ranges);
 

@@ -41,7 +41,7 @@ bool TakesSum(const Node& node, const Node& sum) {
 }
 
 /// The convolution with the sum, which reads its output as input `joined`, as its last step. The
-/// order in which two terms are added makes no difference.
+/// order of the two terms makes no difference.
 Node Joined(const Graph& graph, Node node, const Node& sum, int joined) {
   const Value& before = graph.values[sum.inputs[joined]];
   FusedSum fused;

@@ -9,11 +9,11 @@
 
 namespace caffe::inference {
 
-/// An Eltwise SUM of integers as a step of the epilogue of a convolution of integers. The node's
+/// An integer Eltwise SUM as a step of the epilogue of an integer convolution. The node's
 /// IntegerArithmetic has the bounds of the sum.
 struct FusedSum {
-  AffineParameters before;        ///< of the bytes that the convolution makes
-  int32_t least = 0, most = 255;  ///< which these may be
+  AffineParameters before;        ///< of the convolution's own output
+  int32_t least = 0, most = 255;  ///< bounds of these
   /// Of these bytes, of the step's operand, of the sum.
   std::array<kernels::Multiplier, 3> multipliers;
 };
@@ -21,13 +21,13 @@ struct FusedSum {
 /// The step's parameters: the multipliers (3, 2); zero point, least and most; the scale.
 std::vector<Constant> ParametersOf(const FusedSum& sum);
 
-/// That of the node's epilogue, nothing where no step has an operand. Throws Error where the
-/// parameters of such a step are not those above: of a plan that is damaged they may be anything.
+/// That of the node's epilogue; not set if no step has an operand. Throws Error if the parameters
+/// of such a step are not those above, as in a damaged plan.
 std::optional<FusedSum> FusedSumOf(const Node& node);
 
 /// The graph of integers for an engine: a sum of two values becomes the last step of the
-/// convolution that makes one of them and runs after the other's maker, if nothing else reads what
-/// it makes. The bits stay: that is rounded in registers as it was in memory.
+/// convolution that computes one of them and runs after the producer of the other, if no other node
+/// reads its output. The bits are the same: values are rounded as before.
 Graph FuseIntegerResiduals(Graph graph);
 
 }  // namespace caffe::inference

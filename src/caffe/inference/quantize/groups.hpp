@@ -7,13 +7,13 @@
 
 namespace caffe::inference {
 
-/// Sets of numbers from 0 on that grow together; each is alone at first.
+/// Union-find: disjoint sets of the numbers from 0 on.
 class Groups {
  public:
   explicit Groups(size_t count) : parents_(count) {
     std::iota(parents_.begin(), parents_.end(), 0);
   }
-  /// The one that stands for all of its set.
+  /// The representative of its set.
   int Of(int value) {
     while (parents_[value] != value) value = parents_[value] = parents_[parents_[value]];
     return value;

@@ -16,7 +16,7 @@ static_assert(Histogram::kBins == 1 << kBinsExponent, "bins and their exponent")
 constexpr int kLeastExponent = -100;
 
 constexpr size_t kChunk = 4096;     // values taken at once: they and their bins stay in cache
-constexpr size_t kGrain = 1 << 16;  // values that are worth a thread
+constexpr size_t kGrain = 1 << 16;  // minimum number of values per thread
 constexpr size_t kTables = 2;       // neighbours often share a bin: counting in turn avoids waiting
 constexpr size_t kMostAtOnce = size_t(1) << 31;  // 32-bit counts do not overflow
 

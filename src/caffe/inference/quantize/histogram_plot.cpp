@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "caffe/inference/quantize/calibration_report.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/util/plot/svg.hpp"
 #include "caffe/util/text/text_table.hpp"
 

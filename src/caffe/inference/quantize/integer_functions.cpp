@@ -6,6 +6,7 @@
 #include "caffe/core/pointwise.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
+#include "caffe/kernels/fixed_point.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/operation.hpp"
 #include "integer_operations.hpp"
@@ -92,7 +93,7 @@ std::optional<NumberFunction> ByChannel(const Shape& shape, const Node& node) {
   return function;
 }
 
-// What lies far outside of all bytes stays there, and fits 32 bits.
+// Values far outside the range of bytes stay there, and fit 32 bits.
 int32_t Rescaled(int32_t x, double by, kernels::Rounding rounding) {
   constexpr double kFar = 1 << 20;
   const bool turns = by < 0;

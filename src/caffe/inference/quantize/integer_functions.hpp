@@ -11,7 +11,7 @@
 
 namespace caffe::inference {
 
-/// What a layer of one bottom computes from each number by itself.
+/// An elementwise function of one bottom.
 struct NumberFunction {
   size_t tables = 1;  ///< different functions: 1, or one for each channel (axis 1)
   /// min(max(x < 0 ? slopes[c] x : x, least), most), where `real` is not set.
@@ -22,7 +22,7 @@ struct NumberFunction {
   std::function<double(double, size_t)> real;
 };
 
-/// Nothing where the node is none, or has other parameters for other places than channels.
+/// Not set where the node is not one, or has parameters that vary along other axes than channels.
 std::optional<NumberFunction> NumberFunctionOf(const Graph& graph, const Node& node);
 
 /// Bytes, 8 bits of int8_t or uint8_t.
@@ -31,7 +31,7 @@ struct ByteType {
   AffineParameters affine;
   int32_t least = 0, most = 255;
 
-  /// What byte i, as uint8_t, is less the zero point.
+  /// Byte i, as uint8_t, less the zero point.
   int32_t Difference(int i) const {
     return (type == ElementType::UINT8 ? i : static_cast<int8_t>(i)) - affine.zero_point;
   }
@@ -41,7 +41,7 @@ struct ByteType {
 
 /// 256 bytes for each of function.tables. Functions of straight lines by fixed point, as LiteRT's
 /// activations: Rescale(x, S_x / S_y). Others are computed in double, divided by y's scale and
-/// rounded to the nearest, halves away from zero; what is no number becomes the zero point.
+/// rounded to the nearest, ties away from zero; NaN becomes the zero point.
 std::vector<uint8_t> TablesOf(const NumberFunction& function, const ByteType& x, const ByteType& y,
                               kernels::Rounding rounding);
 

@@ -83,7 +83,7 @@ Multiplier LessThan(double limit, double real, const char* what) {
 }
 constexpr double kLimit = 1, kLimitOfProducts = 64;
 
-/// What all inputs become before they are compared or put next to one another.
+/// The common quantization of inputs that are compared or concatenated.
 Constant RescalingTables(const Graph& graph, const Node& node, const ByteType& y,
                          kernels::Rounding rounding) {
   std::vector<uint8_t> tables;
@@ -95,7 +95,7 @@ Constant RescalingTables(const Graph& graph, const Node& node, const ByteType& y
   return Tables(tables);
 }
 
-/// Of a sum of terms that stand for steps[i] each; what is negative is subtracted.
+/// Of a sum of terms with these steps; terms with negative ones are subtracted.
 Constant SumMultipliers(const std::vector<double>& steps, const ByteType& y) {
   double largest = 0;
   for (const double step : steps) largest = std::max(largest, std::fabs(step));
@@ -200,7 +200,7 @@ std::vector<Constant> AxpyParameters(const Graph& graph, const Node& node, const
   return {SumMultipliers({scale(0) * scale(1) * 256, scale(2)}, y)};
 }
 
-/// Moves elements of its first input (all inputs of Concat) and changes none.
+/// Only moves elements of its first input (of all inputs, for Concat).
 bool Moves(const Node& node) {
   if (node.type() == "Upsample") return node.inputs.size() == 1;
   return node.operation().type_agnostic && node.parameters.empty() && !node.outputs.empty() &&
@@ -281,47 +281,45 @@ bool ReadsShapeOnly(const Node& node, size_t input) {
 
 std::vector<Constant> IntegerParameters(const Graph& graph, const Node& node,
                                         kernels::Rounding rounding) {
-  return WithContext(
-      [&] { return DescribeLayer(node); },
-      [&]() -> std::vector<Constant> {
-        Require(!MultipliesWeights(node), "it has weights");
-        const std::string reason = WhyNotIntegers(graph, node);
-        Require(reason.empty(), "integers alone cannot compute it: ", reason);
-        const ByteType y = OutputOf(graph, node);
-        const std::string& type = node.type();
-        if (SharesAffine(node)) {
-          const Value& x = graph.values[node.inputs[0]];
-          std::vector<int> others = node.outputs;
-          for (size_t i = 1; i < node.inputs.size(); ++i) {
-            if (!ReadsShapeOnly(node, i)) others.push_back(node.inputs[i]);
-          }
-          for (const int other : others) {
-            Require(SameAffine(x, graph.values[other]), "'", graph.values[other].name,
-                    "' has another type, scale or zero point than its bottom '", x.name, "'");
-          }
-          return {};
-        }
-        if (type == "Concat") {
-          const auto same = [&](int input) {
-            return SameAffine(graph.values[input], graph.values[node.outputs[0]]);
-          };
-          if (std::all_of(node.inputs.begin(), node.inputs.end(), same)) return {};
-          return {RescalingTables(graph, node, y, rounding)};
-        }
-        if (type == "Eltwise") return EltwiseParameters(graph, node, y, rounding);
-        if (type == "Axpy") return AxpyParameters(graph, node, y);
-        if (type == "Scale" && node.inputs.size() == 2) {
-          const float scale = BytesOfValue(graph, node.inputs[0]).affine.scale *
-                              BytesOfValue(graph, node.inputs[1]).affine.scale / y.affine.scale;
-          return {Multipliers({LessThan(kLimitOfProducts, scale, "its product")})};
-        }
-        if (type == "Softmax") return SoftmaxParameters(graph, node, y);
-        if (type == "LRN") return LrnParameters(graph, node, y);
-        if (type == "Normalize") return NormalizeParameters(graph, node, y);
-        if (type == "MVN") return MvnParameters(graph, node, y);
-        const ByteType x = BytesOfValue(graph, node.inputs[0]);
-        return {Tables(TablesOf(*NumberFunctionOf(graph, node), x, y, rounding))};
-      });
+  return WithLayer(node, [&]() -> std::vector<Constant> {
+    Require(!MultipliesWeights(node), "it has weights");
+    const std::string reason = WhyNotIntegers(graph, node);
+    Require(reason.empty(), "integers alone cannot compute it: ", reason);
+    const ByteType y = OutputOf(graph, node);
+    const std::string& type = node.type();
+    if (SharesAffine(node)) {
+      const Value& x = graph.values[node.inputs[0]];
+      std::vector<int> others = node.outputs;
+      for (size_t i = 1; i < node.inputs.size(); ++i) {
+        if (!ReadsShapeOnly(node, i)) others.push_back(node.inputs[i]);
+      }
+      for (const int other : others) {
+        Require(SameAffine(x, graph.values[other]), "'", graph.values[other].name,
+                "' has another type, scale or zero point than its bottom '", x.name, "'");
+      }
+      return {};
+    }
+    if (type == "Concat") {
+      const auto same = [&](int input) {
+        return SameAffine(graph.values[input], graph.values[node.outputs[0]]);
+      };
+      if (std::all_of(node.inputs.begin(), node.inputs.end(), same)) return {};
+      return {RescalingTables(graph, node, y, rounding)};
+    }
+    if (type == "Eltwise") return EltwiseParameters(graph, node, y, rounding);
+    if (type == "Axpy") return AxpyParameters(graph, node, y);
+    if (type == "Scale" && node.inputs.size() == 2) {
+      const float scale = BytesOfValue(graph, node.inputs[0]).affine.scale *
+                          BytesOfValue(graph, node.inputs[1]).affine.scale / y.affine.scale;
+      return {Multipliers({LessThan(kLimitOfProducts, scale, "its product")})};
+    }
+    if (type == "Softmax") return SoftmaxParameters(graph, node, y);
+    if (type == "LRN") return LrnParameters(graph, node, y);
+    if (type == "Normalize") return NormalizeParameters(graph, node, y);
+    if (type == "MVN") return MvnParameters(graph, node, y);
+    const ByteType x = BytesOfValue(graph, node.inputs[0]);
+    return {Tables(TablesOf(*NumberFunctionOf(graph, node), x, y, rounding))};
+  });
 }
 
 }  // namespace caffe::inference

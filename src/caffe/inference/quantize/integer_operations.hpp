@@ -7,23 +7,23 @@
 
 #include "caffe/inference/graph.hpp"
 
-// Layers without weights that compute with integers alone, on values of 8 bits
-// (backends/cpu/integer_operation.cpp). Their arithmetic: kernels/integer_*.hpp.
+// Integer-only layers without weights, on 8-bit values (backends/cpu/integer_operation.cpp). Their
+// arithmetic: kernels/integer_*.hpp.
 namespace caffe::inference {
 
-/// Why integers alone cannot compute the node: a reason for people, part of a sentence about the
-/// layer ("its output's size depends on the data"); "" if they can. Of layers with weights "".
+/// Why the node has no integer-only form, as part of a sentence for users ("its output's size
+/// depends on the data"); "" if it has one, and for layers with weights.
 std::string WhyNotIntegers(const Graph& graph, const Node& node);
 
-/// The scale and zero point that its output has as UINT8, whatever its range is: of Softmax and
-/// Sigmoid 1/256 and 0, of TanH 1/128 and 128; nothing: those of its range.
+/// The fixed scale and zero point of its output as UINT8: 1/256 and 0 for Softmax and Sigmoid,
+/// 1/128 and 128 for TanH. Not set: they follow from its range.
 std::optional<AffineParameters> FixedAffine(const Node& node);
 
-/// True if output and inputs have to have one type, scale and zero point: pooling, resizing, layers
-/// that move elements. Not Concat and Eltwise, which rescale what differs.
+/// True if output and inputs must share type, scale and zero point: pooling, resizing, layers that
+/// move elements. Not Concat and Eltwise, which rescale.
 bool SharesAffine(const Node& node);
 
-/// True if of this input nothing but the shape is read: bottom 1 of Crop, Interp and Resample.
+/// True if only the shape of this input is read: bottom 1 of Crop, Interp and Resample.
 bool ReadsShapeOnly(const Node& node, size_t input);
 
 /// The parameters with which the node, which has no weights, is computed, for a graph whose values

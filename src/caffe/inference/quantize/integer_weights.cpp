@@ -108,7 +108,7 @@ IntegerWeights ByTensor(const FloatWeights& weights, const WeightRounding& round
   return result;
 }
 
-/// One slope of negative sums for each output; none: there is no such epilogue.
+/// One slope of negative sums for each output; empty: there is no such epilogue.
 std::vector<float> SlopesOf(const Node& node, size_t outputs) {
   if (node.epilogue.empty()) return {};
   const Epilogue& step = node.epilogue[0];
@@ -120,10 +120,10 @@ std::vector<float> SlopesOf(const Node& node, size_t outputs) {
   return given.size() == outputs ? given : std::vector<float>(outputs, given[0]);
 }
 
-/// Gives outputs whose bias the steps of their sums do not say well another scale of their weights:
-/// a larger one where it would take more than 31 bits, then weights are 0 or nearly so; a smaller
-/// one where a step is more than half of the output's, then large weights saturate. Such outputs
-/// are nearly constant: a BatchNorm of next to no variance was folded into their weights.
+/// Changes the scale of the weights of outputs whose bias is badly represented in steps of their
+/// sums: a larger scale where it would take more than 31 bits, which makes weights 0 or nearly so;
+/// a smaller one where a step is more than half of the output's, which makes large weights
+/// saturate. Such outputs are nearly constant: their BatchNorm has a tiny variance.
 void FitScales(const std::vector<float>& bias, double input_scale, double output_scale,
                const FloatWeights& floats, IntegerWeights* weights) {
   const WeightChannels channels = WeightChannelsOf(floats.layer, floats.shape);
@@ -169,9 +169,10 @@ void AppendMultipliers(const Node& node, const std::vector<double>& real,
       shifts.push_back(multiplier.shift);
     } catch (Error& error) {
       error.AddContext(
-          Join("layer '", node.name(), "' (", node.type(),
-               "): input scale times weight scale over output scale: a range of the blobs "
-               "that it reads and writes is far too small or too large; calibrate again"));
+          "input scale times weight scale over output scale: a range of the blobs that it reads "
+          "and "
+          "writes is far too small or too large; calibrate again");
+      error.AddLayer(node.name(), node.type());
       throw;
     }
   }
@@ -183,14 +184,15 @@ void AppendMultipliers(const Node& node, const std::vector<double>& real,
 
 std::string WhyNotIntegerWeights(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1)
-    return "it has not one bottom and one top";
+    return "it does not have one bottom and one top";
   if (node.parameters.empty()) return "its weights are not known";
   const Value& x = graph.values[node.inputs[0]];
   if (x.is_constant()) return "its bottom is a constant";
   if (node.type() != "InnerProduct") {
     const ConvolutionParameter& param = node.layer.convolution_param();
     const int axes = static_cast<int>(x.shape.size());
-    if (axes != 4 && !(axes == 3 && IsConvolution(node))) return "it has not two spatial axes";
+    if (axes != 4 && !(axes == 3 && IsConvolution(node)))
+      return "it does not have two spatial axes";
     if (param.axis() != 1 && param.axis() + axes != 1) return "its channels are not axis 1";
   }
   for (const Epilogue& step : node.epilogue) {

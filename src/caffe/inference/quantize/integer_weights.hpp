@@ -14,8 +14,8 @@ namespace caffe::inference {
 struct WeightRounding {
   QuantizationScheme scheme = QuantizationScheme::SYMMETRIC;
   int bits = 8;  ///< 2 to 8
-  /// Each weight becomes the nearest integer, as in training that simulated it. Else some of those
-  /// of depthwise convolutions become the next one (QuantizeWeights).
+  /// Rounds each weight to the nearest integer, as training simulated it. Else some weights of
+  /// depthwise convolutions are rounded to the other neighbour (QuantizeWeights).
   bool to_nearest = false;
 };
 
@@ -26,7 +26,7 @@ struct IntegerWeights {
   int zero_point = 0;
 };
 
-/// True if integers alone can compute a node that multiplies weights; else why not, for people.
+/// Why a node with weights has no integer-only form, for messages; "" if it has one.
 std::string WhyNotIntegerWeights(const Graph& graph, const Node& node);
 
 /// Of a node that multiplies weights. Throws Error, naming the layer, if weights are NaN or

@@ -31,7 +31,7 @@ std::optional<Bounds> BoundsOf(const LayerParameter& layer) {
   return {};
 }
 
-/// Negative sums are multiplied by another number, one for each output.
+/// Negative sums have a multiplier of their own, one for each output.
 bool HasSlopes(const Node& node, const Epilogue& step) {
   if (step.layer.type() == "ReLU") return step.layer.relu_param().negative_slope() != 0;
   if (step.layer.type() != "PReLU") return false;
@@ -55,8 +55,8 @@ double InverseOf(const kernels::Activation& f, double y, double low, double high
   return high;
 }
 
-/// What goes into a function whose values are known, as far as it matters: where a function ends
-/// in a constant, steps of 1/255 are lost in its last eight (TanH: four) units.
+/// The relevant range of a function's argument, from that of its values: where the function tends
+/// to a constant, steps of 1/255 do not resolve its last eight (TanH: four) units.
 Interval BeforeFunction(const Node& node, const Interval& output) {
   const auto f = ActivationOf(node.layer);
   if (!f) return {};
@@ -88,7 +88,7 @@ Interval BeforeFunction(const Node& node, const Interval& output) {
   }
 }
 
-/// Finds out which nodes integers compute, and how their values become integers.
+/// Decides which nodes are integer-only, and how their values are quantized.
 class IntegerPlan {
  public:
   IntegerPlan(Graph graph, const CalibrationTable& table, const IntegerOptions& options)
@@ -110,8 +110,8 @@ class IntegerPlan {
  private:
   bool IsInteger(size_t node) const { return reasons_[node].empty(); }
 
-  /// Values with one scale: what SharesAffine, and a Concat with its bottoms, so that it costs
-  /// nothing. Bottoms that always have the same scale are rescaled in a Concat with others.
+  /// Values with one scale: those of nodes that SharesAffine, and of a Concat and its bottoms, so
+  /// that it costs nothing. Bottoms with a fixed scale are rescaled in a Concat with others.
   Groups MovedTogether() const {
     Groups groups(graph_.values.size());
     const auto each = [&](auto f) {
@@ -137,7 +137,7 @@ class IntegerPlan {
     return groups;
   }
 
-  /// Those whose elements become the outputs'; of others only the shape is read.
+  /// The inputs whose elements become the outputs'; only the shape of others is read.
   static std::vector<int> MovedInputs(const Node& node) {
     std::vector<int> moved;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -165,7 +165,7 @@ class IntegerPlan {
     }
   }
 
-  /// True if nodes turned out not to be computed by integers.
+  /// True if further nodes turned out not to be integer-only.
   bool FindIntervals() {
     groups_.emplace(MovedTogether());
     intervals_.assign(graph_.values.size(), Interval());
@@ -188,7 +188,7 @@ class IntegerPlan {
     return changed;
   }
 
-  // From the last node to the first: what is rounded between a layer and its activation.
+  // From the last node to the first: values between a layer and its activation.
   void DeriveIntervals() {
     for (size_t i = graph_.nodes.size(); i-- > 0;) {
       const Node& node = graph_.nodes[i];
@@ -211,7 +211,7 @@ class IntegerPlan {
     return -1;
   }
 
-  /// The quantization that the group's only maker always has.
+  /// The fixed quantization of the group's only producer.
   std::optional<AffineParameters> FixedOf(int value) {
     const int group = groups_->Of(value);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -223,7 +223,7 @@ class IntegerPlan {
     return {};
   }
 
-  /// True if nodes cannot be computed with the scales that their values have.
+  /// True if nodes cannot be computed with the scales of their values.
   bool FindRefusals() {
     bool changed = false;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -306,7 +306,7 @@ class IntegerPlan {
     }
   }
 
-  /// Makes it a node of integers. Throws Error.
+  /// Makes it an integer-only node. Throws Error.
   void SetNumbers(Node* node) const {
     IntegerArithmetic integers;
     integers.rounding = options_.rounding;
@@ -333,7 +333,7 @@ class IntegerPlan {
     if (node.outputs.empty()) return;
     const Value& y = graph_.values[node.outputs[0]];
     const bool is_unsigned = y.type == ElementType::UINT8;
-    // What always has the same scale has all 8 bits.
+    // Values with a fixed scale use all 8 bits.
     const int bits = FixedAffine(node) ? 8 : options_.activation_bits;
     integers->most = LargestOf(is_unsigned, bits);
     integers->least = is_unsigned ? 0 : -integers->most;

@@ -51,7 +51,7 @@ bool Counts(const LayerParameter& layer) {
   return !(row.source || row.loss || row.test_identity);
 }
 
-// Removes what has no influence on a forward pass, at every depth.
+// Removes fields that have no influence on a forward pass, at every depth.
 void ClearTraining(google::protobuf::Message* message) {
   const google::protobuf::Reflection& reflection = *message->GetReflection();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
@@ -69,8 +69,8 @@ void ClearTraining(google::protobuf::Message* message) {
   }
 }
 
-// Without what has no influence on the forward pass in FLOAT. Bottoms and tops by the names in the
-// net's file: the net's own Splits are taken back.
+// Without fields that have no influence on the forward pass in FLOAT. Bottoms and tops by the names
+// in the net's file: the net's own Splits are taken back.
 LayerParameter Essence(const LayerParameter& layer) {
   static const std::set<std::string> kept = {"name", "type", "bottom", "top"};
   LayerParameter essence = layer;
@@ -78,7 +78,7 @@ LayerParameter Essence(const LayerParameter& layer) {
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   reflection.ListFields(essence, &fields);
   for (const auto* field : fields) {
-    // Parameters of types are messages of their own; everything else is about training or types.
+    // Layers' parameters are separate messages; everything else is about training or types.
     const bool of_type = field->message_type() != nullptr && !field->is_repeated() &&
                          field->name() != "transform_param" && field->name() != "loss_param";
     if (!of_type && kept.count(field->name()) == 0) reflection.ClearField(&essence, field);

@@ -97,7 +97,7 @@ std::shared_ptr<const Engine> ReferenceOf(const NetworkDefinition& net,
   return Builder(config).Build(net);
 }
 
-/// What layers read that make detections.
+/// The inputs of layers that compute detections.
 std::set<std::string> BoxInputs(const Engine& engine, const Graph& graph) {
   std::set<std::string> names;
   for (const std::string& output : engine.outputs()) {

@@ -24,15 +24,15 @@ class ImageSample {
   /// `net` is in the TEST phase.
   explicit ImageSample(const Net<float>& net) : source_(net) {}
 
-  /// Takes images of the batch that the net runs next, if it needs any of them. Returns the first
-  /// layer that has not run yet. Images of another shape than the first one are left out.
+  /// Takes the images that it needs from the net's next batch. Returns the first layer that has not
+  /// run yet. Images of another shape than the first one are skipped.
   int Offer(int64_t images, Net<float>* net);
 
   int64_t images() const { return static_cast<int64_t>(items_.size()); }
   /// Of the first batch, by input.
   const std::map<std::string, Shape>& shapes() const { return shapes_; }
-  /// Batches as the first one, of all kept images; the last batch is filled up with the first
-  /// images.
+  /// Batches in the shape of the first one, of all kept images; the last batch is filled with the
+  /// first images.
   std::vector<Tensors> Batches() const;
 
  private:
@@ -48,11 +48,11 @@ class ImageSample {
 
 /// How far the outputs of an INT8 engine are from those in FLOAT.
 struct OutputError {
-  /// The largest of the outputs: of detections the share of boxes without a partner
-  /// (UnmatchedShare), of others the error relative to their values (ErrorMeasure::Relative).
+  /// The largest of the outputs' errors: for detections the share of boxes without a partner
+  /// (UnmatchedShare), for others ErrorMeasure::Relative.
   double outputs = 0;
-  /// The largest relative error of the blobs that detections are made of, which tells engines apart
-  /// that find the same boxes; 0 without detections.
+  /// The largest relative error of the blobs that detections are computed from, which distinguishes
+  /// engines that find the same boxes; 0 without detections.
   double box_inputs = 0;
 
   bool operator<(const OutputError& other) const {
@@ -60,7 +60,7 @@ struct OutputError {
   }
 };
 
-/// Compares calibration tables by what they do to a net's outputs.
+/// Compares calibration tables by the errors of a net's outputs.
 class OutputComparison {
  public:
   /// The net's parameters must not change, nor may it run, while this lives. Throws Error if the

@@ -21,7 +21,7 @@ bool PassesIntegersOn(const std::string& type) {
   return operation.quantizable || operation.type_agnostic || operation.test_identity;
 }
 
-/// Per value: it is on a way to an INT8 layer with weights, through layers that pass integers on.
+/// Per value: it reaches an INT8 layer with weights through layers that pass integers on.
 std::vector<bool> FeedsIntegers(const Net<float>& net, const ValueGraph& graph,
                                 const CalibrationTable& table) {
   std::vector<bool> feeds(graph.values.size(), false);

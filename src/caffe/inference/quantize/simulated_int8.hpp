@@ -9,8 +9,8 @@
 
 namespace caffe {
 
-/// Makes a float net compute with the numbers that INT8 has, so that the accuracy of a calibration
-/// can be measured on any machine.
+/// Makes a float net compute with INT8's numbers, so that the accuracy of a calibration can be
+/// measured on any machine.
 ///
 ///     Net<float> net(...);                    // with its weights
 ///     SimulatedInt8 simulated(&net, table);   // must live as long as the net runs

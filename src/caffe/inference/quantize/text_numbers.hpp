@@ -17,7 +17,7 @@ std::string ShortestText(Number value) {
   return std::string(text, end);
 }
 
-/// Throws Error with `what` and the text unless the whole text is one number that Number holds.
+/// Throws Error with `what` and the text unless the whole text is one number that fits Number.
 template <typename Number>
 Number ParsedNumber(const std::string& text, const char* what) {
   Number value{};

@@ -1,4 +1,4 @@
-#include "caffe/inference/thresholds.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -13,8 +13,8 @@ namespace {
 
 using Tops = std::set<std::pair<std::string, int>>;  // layer and number of the top
 
-/// The tops at which a blob is rounded for the last time: nothing that depends on them is rounded.
-/// Found from the last layer to the first, with the blobs from which a rounded one follows.
+/// The tops that are rounded last: nothing that depends on them is rounded. Found from the last
+/// layer to the first, with the set of blobs that a rounded one depends on.
 Tops LastRounded(const NetParameter& net, const Tops& rounded) {
   Tops last;
   std::set<std::string> rounded_later;
@@ -46,7 +46,7 @@ LayerParameter InputOf(const LayerParameter& layer, const std::set<std::string>&
   return input;
 }
 
-/// The layers that the last rounded blobs depend on, without what is for training.
+/// The layers that the last rounded blobs depend on, without those for training.
 std::vector<LayerParameter> LayersBefore(const Tops& last, const NetParameter& net) {
   std::vector<LayerParameter> layers;
   std::set<std::string> read;

@@ -12,15 +12,15 @@
 
 namespace caffe::inference {
 
-/// The part of a net with quantized training that an engine of integers computes: from the blobs
-/// that feed it to the last ones that are rounded, on which losses and scores are computed.
+/// The part of a net with quantized training that an integer-only engine computes: from its input
+/// blobs to the last rounded ones, from which losses and scores are computed.
 struct TrainedPart {
   NetParameter net;                          ///< without weights; its Input layers have no shapes
   std::vector<std::string> inputs, outputs;  ///< blobs, by the names that the net gives them
 };
 
-/// `net` is that of PositionsOf, with its positions. Nothing where the part reads a blob that feeds
-/// the net without being rounded, or has no outputs.
+/// `net` is that of PositionsOf, with its positions. Not set if the part reads an input blob that
+/// is not rounded, or has no outputs.
 std::optional<TrainedPart> TrainedPartOf(const NetParameter& net,
                                          const TrainingPositions& positions);
 

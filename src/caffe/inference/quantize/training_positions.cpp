@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "caffe/inference/network_definition.hpp"
-#include "caffe/inference/passes.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/util/rng.hpp"
 #include "groups.hpp"
@@ -67,7 +67,7 @@ NetParameter WithInputs(const NetParameter& net) {
   return fed;
 }
 
-/// The net's graph, with parameters for which no pass sees anything special.
+/// The net's graph, with parameters without special values that a pass could exploit.
 Graph GraphWithOrdinaryWeights(const NetParameter& net) {
   Graph graph = NetworkDefinition::FromCaffe(net, {}).graph();
   for (Node& node : graph.nodes) {
@@ -81,26 +81,26 @@ Graph GraphWithOrdinaryWeights(const NetParameter& net) {
   return graph;
 }
 
-/// What it makes has the scale of what it reads: elements that are moved, or mixed.
+/// Its output shares the scale of its input: elements are moved or mixed.
 bool MovesOrMixes(const Node& node) {
   return node.epilogue.empty() && (SharesAffine(node) || node.type() == "Concat");
 }
 
-/// What it makes is rounded: means, and values between others.
+/// Its output is rounded: means and interpolated values.
 bool Mixes(const Node& node) {
   return (node.type() == "Pooling" &&
           node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_AVE) ||
          node.type() == "Interp" || node.type() == "Resample";
 }
 
-/// True if there is arithmetic of integers for it.
+/// True if it has an integer-only form.
 bool ComputesIntegers(const Graph& graph, const Node& node) {
   return MultipliesWeights(node) ? WhyNotIntegerWeights(graph, node).empty()
                                  : WhyNotIntegers(graph, node).empty();
 }
 
-/// Activations that a layer with weights computes on its 32-bit sums. Others are operations of
-/// their own, between two blobs.
+/// Activations that a layer with weights applies to its 32-bit sums. Others are separate
+/// operations, between two blobs.
 bool IsComputedOnSums(const LayerParameter& layer) {
   const auto f = PostOpOf(layer);
   return f && (f->kind == kernels::Activation::RELU || f->kind == kernels::Activation::CLIP ||
@@ -149,8 +149,8 @@ class PositionSearch {
     }
   }
 
-  // Where pooling and an activation have changed places, the blob between them is no blob of the
-  // net's: rounding it is rounding what is behind both.
+  // Where pooling and an activation were exchanged, the blob between them is not one of the net's:
+  // rounding it means rounding the result of both.
   void FindSwapped(const Graph& before, const Graph& after) {
     const auto changed = [&](int node) {
       return node >= 0 && before.nodes[node].name() != after.nodes[node].name();
@@ -184,7 +184,7 @@ class PositionSearch {
     }
   }
 
-  // Values that an operation on integers reads, by way of layers that move them or not.
+  // Values that an integer operation reads, directly or through layers that only move them.
   void FindRead() {
     read_.assign(fused_.values.size(), false);
     for (size_t i = fused_.nodes.size(); i-- > 0;) {
@@ -216,7 +216,7 @@ class PositionSearch {
     const Value& output = fused_.values[node.outputs[0]];
     if (output.is_constant()) return;
     if (MovesOrMixes(node) && !Mixes(node)) {
-      // An activation of what is joined here is computed before: it is rounded behind both.
+      // An activation of a Concat is computed before it: the result of both is rounded.
       if (makers_[output.name].layer != node.name()) AddComputed(output.name, bits);
       return;
     }
@@ -236,8 +236,8 @@ class PositionSearch {
     AddComputed(output.name, bits);
   }
 
-  /// A sum, product or maximum that nothing reads but a ReLU, ReLU6 or Clip, which is the clamp of
-  /// its bytes: only what is behind both is rounded.
+  /// A sum, product or maximum that only a ReLU, ReLU6 or Clip reads, which becomes the clamp of
+  /// its bytes: only the result of both is rounded.
   bool IsClampedBehind(const Node& node) const {
     if (node.type() != "Eltwise" || fused_.IsOutput(node.outputs[0])) return false;
     const std::vector<int> readers = Readers(fused_)[node.outputs[0]];
@@ -247,7 +247,7 @@ class PositionSearch {
                  f->kind == kernels::Activation::CLIP);
   }
 
-  /// The blob that an operation on integers makes.
+  /// The output blob of an integer operation.
   void AddComputed(const std::string& value, int bits) {
     const auto swapped = swapped_.find(value);
     const std::string& name = swapped == swapped_.end() ? value : swapped->second;

@@ -10,7 +10,7 @@ namespace caffe::inference {
 
 /// Where an engine that computes with integers rounds, in terms of the net that it is built from.
 struct TrainingPositions {
-  /// A blob that lies in integers between operations.
+  /// A blob of integers between operations.
   struct RoundedBlob {
     std::string name;  ///< as graphs call it: "conv1", or "conv1_before_tanh1" where tanh1 works on
                        ///< it in place

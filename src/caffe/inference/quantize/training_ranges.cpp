@@ -6,8 +6,8 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/core/error_context.hpp"
-#include "caffe/integer_grids.hpp"
 #include "caffe/io/caffemodel.hpp"
+#include "caffe/net/integer_grids.hpp"
 
 namespace caffe::inference {
 
@@ -38,7 +38,7 @@ struct LayerRange {
 LayerRange RangeOf(const LayerParameter& layer) {
   const FakeQuantizationParameter& param = layer.fake_quantization_param();
   CheckQuantizedTraining(param.quantization());
-  Require(!param.blob().empty(), "fake_quantization_param: blob is not set");
+  Require(!param.blob().empty(), Error::Field{"fake_quantization_param: blob"}, " is not set");
   LayerRange found;
   if (param.has_minimum()) {
     found.is_known = true;
@@ -70,33 +70,32 @@ std::optional<TrainedRanges> ReadTrainedRanges(const NetParameter& weights) {
   const LayerParameter* first = nullptr;
   for (const LayerParameter& layer : weights.layer()) {
     if (layer.type() != "FakeQuantization") continue;
-    WithContext(
-        [&] { return DescribeLayer(layer); },
-        [&] {
-          const LayerRange found = RangeOf(layer);
-          const FakeQuantizationParameter& param = layer.fake_quantization_param();
-          const QuantizedTrainingParameter& own = param.quantization();
-          if (!first) {
-            first = &layer;
-            ranges.numbers.scheme = SchemeOf(own.scheme());
-            ranges.numbers.weight_bits = static_cast<int>(own.weight_bits());
-            ranges.numbers.activation_bits = static_cast<int>(own.activation_bits());
-          }
-          Require(SchemeOf(own.scheme()) == ranges.numbers.scheme &&
-                      static_cast<int>(own.weight_bits()) == ranges.numbers.weight_bits &&
-                      static_cast<int>(own.activation_bits()) == ranges.numbers.activation_bits,
-                  "was trained for scheme ", Name(SchemeOf(own.scheme())), ", ", own.weight_bits(),
-                  " and ", own.activation_bits(), " bits, layer '", first->name(), "' for scheme ",
-                  Name(ranges.numbers.scheme), ", ", ranges.numbers.weight_bits, " and ",
-                  ranges.numbers.activation_bits, " bits: train all with one quantized_training");
-          if (!found.is_known) return;
-          const std::string group =
-              param.has_group() ? "group " + param.group() : "blob " + param.blob();
-          groups[param.blob()] = group;
-          TrainedRanges::Range& all = grouped[group];
-          all.minimum = std::min(all.minimum, found.range.minimum);
-          all.maximum = std::max(all.maximum, found.range.maximum);
-        });
+    WithLayer(layer, [&] {
+      const LayerRange found = RangeOf(layer);
+      const FakeQuantizationParameter& param = layer.fake_quantization_param();
+      const QuantizedTrainingParameter& own = param.quantization();
+      if (!first) {
+        first = &layer;
+        ranges.numbers.scheme = SchemeOf(own.scheme());
+        ranges.numbers.weight_bits = static_cast<int>(own.weight_bits());
+        ranges.numbers.activation_bits = static_cast<int>(own.activation_bits());
+      }
+      Require(SchemeOf(own.scheme()) == ranges.numbers.scheme &&
+                  static_cast<int>(own.weight_bits()) == ranges.numbers.weight_bits &&
+                  static_cast<int>(own.activation_bits()) == ranges.numbers.activation_bits,
+              "was trained for scheme ", Name(SchemeOf(own.scheme())), ", ", own.weight_bits(),
+              " and ", own.activation_bits(), " bits, layer '", first->name(), "' for scheme ",
+              Name(ranges.numbers.scheme), ", ", ranges.numbers.weight_bits, " and ",
+              ranges.numbers.activation_bits, " bits",
+              Error::Remedy{"train all with one quantized_training"});
+      if (!found.is_known) return;
+      const std::string group =
+          param.has_group() ? "group " + param.group() : "blob " + param.blob();
+      groups[param.blob()] = group;
+      TrainedRanges::Range& all = grouped[group];
+      all.minimum = std::min(all.minimum, found.range.minimum);
+      all.maximum = std::max(all.maximum, found.range.maximum);
+    });
   }
   if (!first) return {};
   for (const auto& blob : groups) {
@@ -125,7 +124,7 @@ std::optional<TrainedRanges> ReadTrainedRanges(const std::string& file) {
       from.ReadInto(blob->mutable_data()->mutable_data(), ElementType::FLOAT);
     }
   }
-  return WithContext([&] { return file; }, [&] { return ReadTrainedRanges(net); });
+  return WithFile(file, [&] { return ReadTrainedRanges(net); });
 }
 
 }  // namespace caffe::inference

@@ -25,11 +25,11 @@ struct TrainedRanges {
 /// What the schema calls so.
 QuantizationScheme SchemeOf(QuantizedTrainingParameter::Scheme scheme);
 
-/// What the FakeQuantization layers of a caffemodel say (layers with blobs; nothing else is read).
-/// Nothing if it has none. Throws Error, naming the layer, where they were trained for different
-/// schemes or bits, or a range is none; and if no blob has been observed yet.
+/// Reads the FakeQuantization layers of a caffemodel. Not set if it has none. Throws Error, naming
+/// the layer, where they were trained for different schemes or bits, or a range is none; and if no
+/// blob has been observed yet.
 std::optional<TrainedRanges> ReadTrainedRanges(const NetParameter& weights);
-/// The same of a .caffemodel file; nothing of other files.
+/// The same for a .caffemodel file; not set for other files.
 std::optional<TrainedRanges> ReadTrainedRanges(const std::string& file);
 
 }  // namespace caffe::inference

@@ -4,19 +4,20 @@
 
 #include "blob_intervals.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/operation.hpp"
 #include "groups.hpp"
 
 namespace caffe::inference {
 namespace {
 
-/// The inputs whose elements become those of the outputs; of others nothing but the shape is read.
+/// The inputs whose elements become those of the outputs; only the shape of others is read.
 std::vector<int> Moved(const Node& node) {
   if (node.type() == "Crop") return {node.inputs[0]};
   return node.inputs;
 }
 
-/// Its outputs are elements of its inputs, whatever these are.
+/// Its outputs are elements of its inputs.
 bool OnlyMoves(const Node& node) {
   if (!node.epilogue.empty()) return false;
   if (node.type() == "Pooling") {
@@ -26,8 +27,8 @@ bool OnlyMoves(const Node& node) {
   return node.operation().type_agnostic;
 }
 
-/// Values that a layer with weights in 8 bits reads, or from which one's bottom is moved, pooled or
-/// computed by a layer that `rounds`.
+/// Values that an 8-bit layer with weights reads, directly or through layers that move, pool or
+/// `rounds`.
 std::vector<bool> ReadAsIntegers(const Graph& graph, const std::vector<bool>& integers,
                                  const std::vector<bool>& rounds) {
   std::vector<bool> read(graph.values.size(), false);

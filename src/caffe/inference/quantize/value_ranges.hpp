@@ -10,14 +10,14 @@
 namespace caffe::inference {
 
 /// How each value of an optimized graph becomes 8-bit integers, by its name in the table.
-/// `integers` says which nodes may compute in 8 bits. Only what such a layer with weights reads has
-/// a range, and what is moved to one, or becomes what it reads in a layer that `rounds` (one a
-/// node; none if empty): elsewhere rounding would cost accuracy and save nothing. Values that a
-/// layer only moves from one to another (Concat, Slice, reshaping, max pooling) share one scale,
-/// the largest of their thresholds', so that they are moved as they are; a value that the table
-/// lacks gets its scale so too. Others that it lacks have none. Without `unsigned_too` all are
-/// signed, those of values that are never negative as well. Schemes other than SYMMETRIC have zero
-/// points.
+/// `integers` says which nodes may compute in 8 bits. Only values that such a
+/// layer with weights reads have a range, directly or through layers that move
+/// them or that `rounds` (one entry a node; empty: none): elsewhere rounding would
+/// cost accuracy and save nothing. Values that a layer only moves (Concat, Slice,
+/// reshaping, max pooling) share one scale, that of the largest threshold, so that
+/// bytes are copied; a value that the table lacks gets its scale in this way too.
+/// Others that it lacks have none. Without `unsigned_too` all are signed, even if
+/// they are never negative. Schemes other than SYMMETRIC have zero points.
 std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
                             const std::vector<bool>& integers, const std::vector<bool>& rounds = {},
                             bool unsigned_too = true,

@@ -9,9 +9,9 @@
 
 namespace caffe {
 
-/// How the weights of a layer belong to its output channels: the blob seen as (groups, outer,
-/// channels, inner), where output channel number g * channels + c has all elements with these two
-/// indices.
+/// Maps the weights of a layer to its output channels: the blob
+/// seen as (groups, outer, channels, inner), where output channel
+/// number g * channels + c has all elements with these two indices.
 struct WeightChannels {
   size_t groups = 1, outer = 1, channels = 1, inner = 1;
   size_t outputs() const { return groups * channels; }
@@ -36,15 +36,15 @@ struct QuantizedWeights {
   std::vector<float> scales;   ///< one for each output channel; the weight is scale * value
 };
 
-/// Weights rounded to the nearest multiple of their channel's scale (halves to even). Of the
-/// kernels of convolutions of one channel each some weights are rounded to their other neighbour,
-/// so that the sum of a kernel's weights (axes 2 and on) is off by half a step at most: pixels side
-/// by side are much alike, and what they have in common is multiplied by that sum (Guo et al. 2022,
-/// arXiv:2202.07471).
+/// Weights rounded to the nearest multiple of their channel's scale (ties to
+/// even). In kernels of depthwise convolutions some weights are rounded to
+/// their other neighbour, so that the sum of a kernel's weights (axes 2 and up)
+/// is off by half a step at most: neighbouring pixels are similar, and their
+/// common part is multiplied by that sum (Guo et al. 2022, arXiv:2202.07471).
 QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
                                  const float* weights);
 
-/// What those weights are as floats.
+/// Those weights as floats.
 std::vector<float> DequantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
                                      const QuantizedWeights& weights);
 

@@ -30,20 +30,20 @@ struct Arrow {
   std::vector<Point> curve;
 };
 
-/// Boxes in an order in which no arrow goes back.
+/// Boxes in topological order.
 struct Drawing {
   std::vector<Box> boxes;
   std::vector<Arrow> arrows;  ///< at most one from a box to another
   double width = 0, height = 0;
 };
 
-/// What a graph consists of, without places: inputs, constants, nodes and outputs.
+/// The parts of a graph, without positions: inputs, constants, nodes and outputs.
 Drawing DrawingOf(const Graph& graph);
 
 /// Puts boxes into rows, each below those that it follows, and bends arrows around those between.
 void PlaceInRows(Drawing* drawing);
 
-/// Lets Graphviz find the places; false, and nothing is changed, if it is not installed.
+/// Lets Graphviz place them; returns false, and changes nothing, if it is not installed.
 bool PlaceByGraphviz(Drawing* drawing);
 
 /// An svg element with a group of class "node" for each box, whose attribute data-name is its name.

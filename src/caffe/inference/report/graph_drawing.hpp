@@ -14,8 +14,8 @@ namespace caffe::inference {
 /// An SVG file.
 std::string GraphAsSvg(const Graph& graph);
 
-/// A page that needs nothing but itself, on which the drawing can be zoomed, moved and searched; it
-/// starts at the first input. It is XHTML too.
+/// A self-contained page on which the drawing can be zoomed, moved and searched; it starts at the
+/// first input. It is XHTML too.
 std::string GraphAsHtml(const Graph& graph, const std::string& title);
 
 }  // namespace caffe::inference

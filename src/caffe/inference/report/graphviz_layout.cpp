@@ -1,5 +1,5 @@
-// Places of boxes by Graphviz, which is told sizes and says places ("plain" format); names and
-// texts stay here, so that nothing has to be escaped for it.
+// Layout by Graphviz, which gets sizes and returns positions ("plain" format); names and texts stay
+// here, so that nothing has to be escaped for it.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,11 +16,11 @@ namespace {
 constexpr double kInch = 72;  // pixels
 constexpr double kMargin = 12;
 
-/// A folder that goes when this goes.
+/// A temporary folder, removed with this object.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "graphXXXXXX").string()) {
-    Require(mkdtemp(path_.data()) != nullptr, path_, ": the folder cannot be made");
+    Require(mkdtemp(path_.data()) != nullptr, Error::File{path_}, ": the folder cannot be made");
   }
   ~TemporaryFolder() {
     std::error_code none;

@@ -13,12 +13,12 @@ namespace {
 /// A layer in each of the engines; null where an engine has none of that name.
 using Row = std::vector<const LayerInfo*>;
 
-/// Layers in the order of the first engine; what others have besides stands where they run it.
+/// Layers in the order of the first engine; further layers of others are inserted where they run.
 std::list<Row> RowsOf(const std::vector<EngineResult>& engines) {
   std::list<Row> rows;
   std::map<std::string, std::list<Row>::iterator> row_of;
   for (size_t e = 0; e < engines.size(); ++e) {
-    auto next = rows.begin();  // behind the engine's layer before
+    auto next = rows.begin();  // after the engine's previous layer
     for (const LayerInfo& layer : engines[e].layers) {
       auto known = row_of.find(layer.name);
       if (known == row_of.end()) {

@@ -21,7 +21,7 @@ void MeasureLatency(const std::shared_ptr<const Engine>& engine, const Measureme
   try {
     result->latency_batch = 1;
     result->latency_ms = MeasureLoad(engine, LoadOf(1, options)).latency.Median();
-  } catch (const Error&) {  // a net whose layers do not take one picture alone
+  } catch (const Error&) {  // a net whose layers do not take a single image
     result->latency_batch = result->batch;
     result->latency_ms = MeasureLoad(engine, LoadOf(result->batch, options)).latency.Median();
   }
@@ -33,11 +33,11 @@ void MeasureThroughput(const std::shared_ptr<const Engine>& engine,
   const LoadResult load = MeasureLoad(engine, LoadOf(result->batch, options));
   const auto joules = energy.Joules();
   result->images_per_second = 1000 * result->batch / load.latency.Median();
-  // Of the passes that are timed; the one before them, which took energy as well, is small.
+  // Counts the timed passes; the energy of the warm-up pass is negligible.
   if (joules && *joules > 0) result->images_per_joule = load.latency.count() * load.batch / *joules;
 }
 
-/// What was not reported keeps the time that it had.
+/// Layers that were not reported keep their times.
 void MeasureLayers(const std::shared_ptr<const Engine>& engine, const MeasurementOptions& options,
                    EngineResult* result) {
   LoadOptions profiled = LoadOf(result->batch, options);

@@ -1,5 +1,5 @@
-// Places of boxes without Graphviz: rows from top to bottom (Sugiyama's scheme). An arrow that
-// skips rows gets a bend in each, which keeps boxes out of its way.
+// Layout without Graphviz: rows from top to bottom (Sugiyama's scheme). An arrow that skips rows
+// gets a bend in each, which keeps boxes out of its way.
 #include <algorithm>
 #include <numeric>
 
@@ -52,7 +52,7 @@ class RowLayout {
         items_[i].row = std::max(items_[i].row, items_[from].row + 1);
       }
     }
-    // What follows nothing stands right above its first reader: constants beside their layers.
+    // Boxes without predecessors are right above their first reader: constants at their layers.
     for (size_t i = 0; i < items_.size(); ++i) {
       if (!before[i].empty() || behind[i].empty()) continue;
       int first = items_[behind[i][0]].row;

@@ -8,8 +8,8 @@
 // The parts of a report, each a piece of HTML.
 namespace caffe::inference {
 
-/// A row for each engine: latency, throughput, accuracy, sizes, energy; what nobody measured has no
-/// column. Below it what could not be done as demanded.
+/// A row for each engine: latency, throughput, accuracy, sizes, energy; without columns for what
+/// was not measured. Below it the requests that could not be met.
 std::string ComparisonSection(const BuildReport& report);
 
 /// The time of a pass of each engine, divided by types of layers.

@@ -64,7 +64,7 @@ var graphs = (function () {
     return all("svg", view).filter(function (svg) { return !svg.hasAttribute("hidden"); })[0];
   }
   function factor(view) { return Number(view.dataset.scale) || 1; }
-  // Without a point (x, y of the window) the middle of what is seen stays where it is.
+  // Without a point (x, y of the window) the center of the view stays in place.
   function scale(view, wanted, x, y) {
     var frame = view.getBoundingClientRect(), old = shown(view).getBoundingClientRect();
     if (x === undefined) { x = frame.left + frame.width / 2; y = frame.top + frame.height / 2; }

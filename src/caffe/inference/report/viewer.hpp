@@ -8,7 +8,7 @@
 // How pages show drawings of graphs: with zoom, by dragging, and with a search for layers.
 namespace caffe::inference {
 
-/// What drawings look like: a style sheet that programs without CSS variables understand too.
+/// The style of drawings, also for programs without CSS variables.
 extern const char kDrawingStyle[];
 /// The marker that arrows end in, for the defs of one svg element of a page or file.
 extern const char kArrowHead[];

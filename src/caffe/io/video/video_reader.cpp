@@ -35,7 +35,7 @@ std::unique_ptr<VideoReader> Open(const char* file, int device) {
 
 std::unique_ptr<VideoReader> OpenVideo(const std::string& file) {
   std::unique_ptr<VideoReader> reader = Open(file.c_str(), 0);
-  Require(reader != nullptr, file,
+  Require(reader != nullptr, Error::File{file},
           ": the video cannot be opened: it is missing, or of a form that ",
           "OpenCV was built without");
   return reader;

@@ -36,8 +36,8 @@ void ApplyLanes(Stream& stream, int pixels, int channels, const Array& x, const 
 /// Several arrays in a kernel.
 struct Arrays {
   int size;
-  Array items[kMostCombined];
-  float coefficients[kMostCombined];
+  Array items[kMaxCombined];
+  float coefficients[kMaxCombined];
 };
 
 __host__ __device__ inline float Combined(Combination combination, float so_far, float value) {
@@ -273,7 +273,7 @@ void ApplyToPlanes(Stream& stream, int images, int channels, int spatial, const 
 void CombinePixels(Stream& stream, Combination combination, int pixels, int channels,
                    const std::vector<Pixels>& x, const std::vector<float>& coefficients,
                    const kernels::Activation& f, const Pixels& y) {
-  Require(!x.empty() && x.size() <= kMostCombined, "1 to ", kMostCombined,
+  Require(!x.empty() && x.size() <= kMaxCombined, "1 to ", kMaxCombined,
           " arrays can be combined, not ", x.size());
   Require(coefficients.empty() || coefficients.size() == x.size(), coefficients.size(),
           " coefficients were given for ", x.size(), " arrays");

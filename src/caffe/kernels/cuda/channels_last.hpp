@@ -58,9 +58,9 @@ void ApplyToPlanes(Stream& stream, int images, int channels, int spatial, const 
 
 enum class Combination { SUM, PRODUCT, MAXIMUM };
 /// y = f(the sum of coefficients[i] x[i], or the product or the largest of x[i]), of at least one
-/// and at most kMostCombined arrays. `coefficients` has one number an array, or none: 1; it is read
+/// and at most kMaxCombined arrays. `coefficients` has one number an array, or none: 1; it is read
 /// for sums. y may be one of x where strides and types are the same.
-constexpr size_t kMostCombined = 16;
+constexpr size_t kMaxCombined = 16;
 void CombinePixels(Stream& stream, Combination combination, int pixels, int channels,
                    const std::vector<Pixels>& x, const std::vector<float>& coefficients,
                    const kernels::Activation& f, const Pixels& y);

@@ -19,7 +19,7 @@ namespace caffe::cuda {
 constexpr size_t kOperandAlignment = 16;
 
 /// Products of 8-bit integers that a 32-bit sum has room for: times 255 times 127 is below 2^31.
-constexpr size_t kMostIntegerProducts = 66'000;
+constexpr size_t kMaxIntegerProducts = 66'000;
 
 /// A convolution with all that follows it in one kernel:
 ///
@@ -114,7 +114,7 @@ void PackWeights(const kernels::ConvolutionShape& shape, bool channels_last, con
 
 /// Of how many the channels of inputs of this type should be a multiple for tensor cores,
 /// channels-last: fill up channels with zeros, and weights with zeros for them.
-int FavouredChannels(ElementType type);
+int ChannelAlignment(ElementType type);
 
 }  // namespace caffe::cuda
 

@@ -47,8 +47,8 @@ struct Geometry {
 
   int axes;
   bool transposed;
-  int input[kMostIntegerAxes] = {}, output[kMostIntegerAxes] = {}, kernel[kMostIntegerAxes] = {};
-  int stride[kMostIntegerAxes] = {}, pad[kMostIntegerAxes] = {}, dilation[kMostIntegerAxes] = {};
+  int input[kMaxIntegerAxes] = {}, output[kMaxIntegerAxes] = {}, kernel[kMaxIntegerAxes] = {};
+  int stride[kMaxIntegerAxes] = {}, pad[kMaxIntegerAxes] = {}, dilation[kMaxIntegerAxes] = {};
 };
 
 /// What all outputs are computed from.
@@ -192,7 +192,7 @@ void PackIntegers(const ConvolutionShape& shape, const uint8_t* weights, uint8_t
 void ConvolveIntegers(Stream& stream, const ConvolutionShape& shape, bool transposed,
                       const Integers& x, const IntegerWeights& weights,
                       const kernels::Rescaling& by, const Integers& y) {
-  Require(shape.axes() <= kMostIntegerAxes, "integers are convolved over up to ", kMostIntegerAxes,
+  Require(shape.axes() <= kMaxIntegerAxes, "integers are convolved over up to ", kMaxIntegerAxes,
           " axes, not ", shape.axes());
   const Layer layer(shape, transposed, x, weights, by);
   if (!LieInWords(shape, x)) {

@@ -20,7 +20,7 @@ void PackIntegers(const kernels::ConvolutionShape& shape, const uint8_t* weights
                   uint8_t zero_point, uint8_t* packed);
 
 /// The most spatial axes.
-constexpr int kMostIntegerAxes = 8;
+constexpr int kMaxIntegerAxes = 8;
 
 /// IntegerConvolution or, with `transposed`, IntegerDeconvolution of kernels/integer_reference.hpp;
 /// without spatial axes IntegerInnerProduct, an image being a row. Sums have to fit 32 bits. `by`

@@ -138,7 +138,7 @@ struct Array {
       case ElementType::FLOAT16:
         return WriteHalves(values, at);
       case ElementType::BFLOAT16:
-        return WriteBrainHalves(values, at);
+        return WriteBFloat16s(values, at);
       case ElementType::INT8:
         return WriteIntegers<int8_t>(values, at, least, 127.f);
       case ElementType::UINT8:
@@ -162,7 +162,7 @@ struct Array {
     WriteLanes(elements, static_cast<float16*>(data) + at);
   }
   template <int V>
-  __host__ __device__ void WriteBrainHalves(const float (&values)[V], size_t at) const {
+  __host__ __device__ void WriteBFloat16s(const float (&values)[V], size_t at) const {
     bfloat16 elements[V];
     for (int v = 0; v < V; ++v) {
 #ifdef __CUDA_ARCH__

@@ -8,16 +8,12 @@ namespace caffe {
 template <typename Dtype>
 void ActivationLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
-  if (bottom[0] == top[0] && this->phase_ == TRAIN &&
-      function_.GradientArgument() == kernels::Activation::Argument::INPUT) {
-    kept_.ReshapeLike(*bottom[0]);
-    kept_.CopyFrom(*bottom[0]);
-  }
+  if (MustKeep(*bottom[0], *top[0])) kept_.CopyFrom(*bottom[0], false, true);
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const Layout layout = cuda::StoredLayout<T>(*bottom[0]);
     const T* x = cuda::ReadData<T>(*bottom[0], layout);
-    cuda::Activate(cuda::CurrentStream(), function_, bottom[0]->count(), x,
+    cuda::Activate(cuda::CurrentStream(), *function_, bottom[0]->count(), x,
                    cuda::OverwriteData<T>(layout, top[0]));
   });
 }
@@ -33,7 +29,7 @@ void ActivationLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
     using D = decltype(diff_tag);
     const Layout layout = cuda::StoredLayout<T>(argument);
     const D* dy = cuda::ReadDiff<D>(*top[0], layout);
-    cuda::ActivateGradient(cuda::CurrentStream(), function_, bottom[0]->count(),
+    cuda::ActivateGradient(cuda::CurrentStream(), *function_, bottom[0]->count(),
                            cuda::ReadData<T>(argument, layout), dy,
                            cuda::OverwriteDiff<D>(layout, bottom[0]));
   });

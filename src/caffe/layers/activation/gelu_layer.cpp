@@ -1,4 +1,6 @@
-#include "caffe/layers/gelu_layer.hpp"
+#include "caffe/layers/activation/gelu_layer.hpp"
+
+#include "caffe/kernels/activation.hpp"
 
 namespace caffe {
 namespace {

@@ -1,4 +1,6 @@
-#include "caffe/layers/hard_swish_layer.hpp"
+#include "caffe/layers/activation/hard_swish_layer.hpp"
+
+#include "caffe/kernels/activation.hpp"
 
 namespace caffe {
 namespace {

@@ -1,5 +1,7 @@
 #include "caffe/layers/tanh_layer.hpp"
 
+#include "caffe/kernels/activation.hpp"
+
 namespace caffe {
 namespace {
 

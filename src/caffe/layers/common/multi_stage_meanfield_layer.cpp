@@ -2,6 +2,7 @@
 
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/permutohedral_lattice.hpp"
 #include "caffe/kernels/softmax.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
@@ -32,12 +33,27 @@ vector<float> Diagonal(const char* field, const string& list, float weight, int 
   vector<float> numbers;
   for (float number = 0; stream >> number;) numbers.push_back(number);
   Require(stream.eof() && static_cast<int>(numbers.size()) == classes,
-          "multi_stage_meanfield_param: ", field, " must be ", classes,
+          Error::Field{"multi_stage_meanfield_param"}, ": ", field, " must be ", classes,
           " numbers, one for each class, not '", list, "'");
   return numbers;
 }
 
 }  // namespace
+
+/// A Gaussian filter whose weights of each pixel add up to 1.
+template <typename Dtype>
+class MultiStageMeanfieldLayer<Dtype>::Filter {
+ public:
+  /// `features`: for each pixel, `dimensions` of them.
+  Filter(int dimensions, size_t pixels, const std::vector<double>& features);
+  void Forward(size_t channels, const Dtype* x, Dtype* y) const;
+  /// The gradient of x for that of y.
+  void Backward(size_t channels, const Dtype* dy, Dtype* dx) const;
+
+ private:
+  kernels::PermutohedralLattice lattice_;
+  std::vector<Dtype> norm_;  // by which each pixel's sum is multiplied
+};
 
 template <typename Dtype>
 MultiStageMeanfieldLayer<Dtype>::Filter::Filter(int dimensions, size_t pixels,
@@ -70,14 +86,15 @@ void MultiStageMeanfieldLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bot
                                                  const vector<Blob<Dtype>*>&) {
   const MultiStageMeanfieldParameter& p = this->layer_param_.multi_stage_meanfield_param();
   const auto positive = [](const char* field, double value) {
-    Require(value > 0, "multi_stage_meanfield_param: ", field, " must be positive, got ", value);
+    Require(value > 0, Error::Field{"multi_stage_meanfield_param"}, ": ", field,
+            " must be positive, got ", value);
   };
   positive("num_iterations", p.num_iterations());
   positive("theta_alpha", p.theta_alpha());
   positive("theta_beta", p.theta_beta());
   positive("theta_gamma", p.theta_gamma());
-  Require(!p.is_no_class_weights(),
-          "multi_stage_meanfield_param: is_no_class_weights is not available: leave it out");
+  Require(!p.is_no_class_weights(), Error::Field{"multi_stage_meanfield_param"},
+          ": is_no_class_weights is not available", Error::Remedy{"leave it out"});
   spatial_.reset();
   const int classes = bottom[0]->shape(1);
   const vector<float> diagonals[] = {
@@ -115,7 +132,7 @@ void MultiStageMeanfieldLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom
   for (int h = 0; h < height_; ++h) {
     for (int w = 0; w < width_; ++w) features.insert(features.end(), {w / theta, h / theta});
   }
-  spatial_ = std::make_unique<Filter>(2, pixels_, features);
+  spatial_ = std::make_shared<const Filter>(2, pixels_, features);
 }
 
 template <typename Dtype>

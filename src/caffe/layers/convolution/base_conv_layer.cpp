@@ -1,11 +1,10 @@
 #include "caffe/layers/base_conv_layer.hpp"
 
-#include <functional>
-
+#include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
-#include "caffe/onednn/onednn.hpp"
+#include "convolution_products.hpp"
 
 namespace caffe {
 namespace {
@@ -95,15 +94,17 @@ void BaseConvolutionLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   force_nd_im2col_ = param.force_nd_im2col();
   channel_axis_ = bottom[0]->CanonicalAxisIndex(param.axis());
   num_spatial_axes_ = bottom[0]->num_axes() - channel_axis_ - 1;
-  const ConvolutionGeometry geometry = ReadConvolutionGeometry(param, num_spatial_axes_);
-  shape_.kernel = OneAxisAtLeast(geometry.kernel, 1);
-  shape_.stride = OneAxisAtLeast(geometry.stride, 1);
-  shape_.pad = OneAxisAtLeast(geometry.pad, 0);
-  shape_.dilation = OneAxisAtLeast(geometry.dilation, 1);
-  Store(geometry.kernel, &kernel_shape_);
-  Store(geometry.stride, &stride_);
-  Store(geometry.pad, &pad_);
-  Store(geometry.dilation, &dilation_);
+  geometry_ = ReadConvolutionGeometry(param, num_spatial_axes_);
+  products_ = std::make_shared<Products>();
+  kernels::ConvolutionShape& shape = products_->shape;
+  shape.kernel = OneAxisAtLeast(geometry_.kernel, 1);
+  shape.stride = OneAxisAtLeast(geometry_.stride, 1);
+  shape.pad = OneAxisAtLeast(geometry_.pad, 0);
+  shape.dilation = OneAxisAtLeast(geometry_.dilation, 1);
+  Store(geometry_.kernel, &kernel_shape_);
+  Store(geometry_.stride, &stride_);
+  Store(geometry_.pad, &pad_);
+  Store(geometry_.dilation, &dilation_);
 
   channels_ = bottom[0]->shape(channel_axis_);
   num_output_ = param.num_output();
@@ -114,13 +115,13 @@ void BaseConvolutionLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
           " does not divide the bottom's ", channels_, " channels");
   Require(num_output_ % group_ == 0, "convolution_param: group ", group_,
           " does not divide num_output ", num_output_);
-  shape_.channels = reverse_dimensions() ? num_output_ : channels_;
-  shape_.outputs = reverse_dimensions() ? channels_ : num_output_;
-  shape_.group = group_;
-  is_1x1_ = shape_.is_pointwise();
+  shape.channels = reverse_dimensions() ? num_output_ : channels_;
+  shape.outputs = reverse_dimensions() ? channels_ : num_output_;
+  shape.group = group_;
+  is_1x1_ = shape.is_pointwise();
 
-  vector<int> weight_shape = {shape_.outputs, shape_.channels / group_};
-  weight_shape.insert(weight_shape.end(), geometry.kernel.begin(), geometry.kernel.end());
+  vector<int> weight_shape = {shape.outputs, shape.channels / group_};
+  weight_shape.insert(weight_shape.end(), geometry_.kernel.begin(), geometry_.kernel.end());
   bias_term_ = param.bias_term();
   std::vector<ParameterBlob> parameters = {{weight_shape, param.weight_filler()}};
   if (bias_term_) parameters.push_back({{num_output_}, param.bias_filler()});
@@ -149,36 +150,70 @@ void BaseConvolutionLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   top_shape.insert(top_shape.end(), output_shape_.begin(), output_shape_.end());
   for (Blob<Dtype>* blob : top) blob->Reshape(top_shape);
 
-  shape_.input = OneAxisAtLeast(reverse_dimensions() ? output_shape_ : input_extents(), 1);
-  shape_.output = OneAxisAtLeast(reverse_dimensions() ? input_extents() : output_shape_, 1);
+  kernels::ConvolutionShape& shape = products_->shape;
+  shape.input = OneAxisAtLeast(reverse_dimensions() ? output_shape_ : input_extents(), 1);
+  shape.output = OneAxisAtLeast(reverse_dimensions() ? input_extents() : output_shape_, 1);
   out_spatial_dim_ = top[0]->count(channel_axis_ + 1);
   bottom_dim_ = bottom[0]->count(channel_axis_);
   top_dim_ = top[0]->count(channel_axis_);
-  vector<int> product_input = {shape_.channels};
-  product_input.insert(product_input.end(), shape_.input.begin(), shape_.input.end());
+  vector<int> product_input = {shape.channels};
+  product_input.insert(product_input.end(), shape.input.begin(), shape.input.end());
   product_input.resize(1 + num_spatial_axes_);
   Store(product_input, &conv_input_shape_);
-  col_buffer_shape_ = {static_cast<int>(shape_.column_rows()) * group_};
-  col_buffer_shape_.insert(col_buffer_shape_.end(), shape_.output.begin(), shape_.output.end());
+  col_buffer_shape_ = {static_cast<int>(shape.column_rows()) * group_};
+  col_buffer_shape_.insert(col_buffer_shape_.end(), shape.output.begin(), shape.output.end());
   col_buffer_shape_.resize(1 + num_spatial_axes_);
 }
 
 template <typename Dtype>
-bool BaseConvolutionLayer<Dtype>::reference_engine() const {
-  return engine_ == Engine::REFERENCE;
+algorithms::ConvolutionProblem BaseConvolutionLayer<Dtype>::Products::ProblemOf(
+    BaseConvolutionLayer& layer, const Blob<Dtype>& bottom, const Pointwise& behind) const {
+  algorithms::ConvolutionProblem problem;
+  problem.shape = shape;
+  problem.transposed = layer.reverse_dimensions();
+  problem.num = layer.num_;
+  problem.bias = layer.bias_term_;
+  problem.folds = !behind.scale.empty();
+  problem.activation = behind.activation;
+  problem.settings = SettingsOf<Dtype>(layer.types(), layer.phase_, layer.engine_);
+  problem.plain_source =
+      problem.settings.is_native_half() && shape.group == 1 &&
+      shape.channels <= algorithms::kPlainChannels &&
+      LayoutFor<float16>(bottom.data_tensor(), bottom.shape()).kind == Layout::PLAIN;
+  return problem;
 }
 
 template <typename Dtype>
-bool BaseConvolutionLayer<Dtype>::UsesOneDnn() const {
-  const bool fits = this->forward_type() == ElementType::FLOAT ||
-                    (this->forward_type() == ElementType::FLOAT16 && this->phase_ == TEST);
-  return onednn::Enabled() && std::is_same<Dtype, float>::value && fits && !reference_engine();
+void BaseConvolutionLayer<Dtype>::ForwardAll(const vector<Blob<Dtype>*>& bottom,
+                                             const vector<Blob<Dtype>*>& top, bool fused) {
+  FusedFollowers<Dtype>& followers = products_->followers;
+  const Pointwise behind = fused ? followers.DescribeOnce(num_output_) : Pointwise();
+  auto& product = fused ? products_->fused : products_->alone;
+  const bool fuses = product.Forward(products_->ProblemOf(*this, *bottom[0], behind), this->blobs_,
+                                     behind, fused ? followers.Stamp() : 1, bottom, top);
+  products_->latest = &product;
+  if (fused && !fuses) followers.Run(top);
+}
+
+template <typename Dtype>
+void BaseConvolutionLayer<Dtype>::BackwardAll(const vector<Blob<Dtype>*>& top,
+                                              const vector<bool>& propagate_down,
+                                              const vector<Blob<Dtype>*>& bottom) {
+  products_->alone.Backward(products_->ProblemOf(*this, *bottom[0], Pointwise()), this->blobs_,
+                            this->param_propagate_down_, top, propagate_down, bottom);
+}
+
+template <typename Dtype>
+const char* BaseConvolutionLayer<Dtype>::forward_engine() const {
+  const bool has_run = products_ && products_->latest;
+  return has_run ? products_->latest->algorithm()->engine()
+                 : EngineName(false, engine_ == Engine::REFERENCE);
 }
 
 template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::forward_cpu_gemm(const Dtype* input, const Dtype* weights,
                                                    Dtype* output, bool /*skip_im2col*/) {
-  kernels::ConvolutionForward<Dtype, Dtype>(shape_, 1, input, weights, nullptr, output);
+  kernels::ConvolutionForward<Dtype, Dtype>(products_->shape, 1, input, weights, nullptr, output);
 }
 
 template <typename Dtype>
@@ -192,13 +227,14 @@ void BaseConvolutionLayer<Dtype>::forward_cpu_bias(Dtype* output, const Dtype* b
 template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::backward_cpu_gemm(const Dtype* output, const Dtype* weights,
                                                     Dtype* input) {
-  kernels::ConvolutionBackwardData<Dtype, Dtype>(shape_, 1, output, weights, nullptr, input);
+  kernels::ConvolutionBackwardData<Dtype, Dtype>(products_->shape, 1, output, weights, nullptr,
+                                                 input);
 }
 
 template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::weight_cpu_gemm(const Dtype* input, const Dtype* output,
                                                   Dtype* weights) {
-  kernels::ConvolutionBackwardWeights(shape_, 1, input, output, weights);
+  kernels::ConvolutionBackwardWeights(products_->shape, 1, input, output, weights);
 }
 
 template <typename Dtype>
@@ -208,24 +244,6 @@ void BaseConvolutionLayer<Dtype>::backward_cpu_bias(Dtype* bias, const Dtype* in
   }
 }
 
-template <typename Dtype>
-template <typename D>
-void BaseConvolutionLayer<Dtype>::BiasGradient(const Blob<Dtype>& top) {
-  if (!bias_term_ || !this->param_propagate_down_[1]) return;
-  using G = AccumulatorType<D>;
-  const D* dy = top.template cpu_diff_as<D>();
-  G* d_bias = this->blobs_[1]->template mutable_cpu_diff_as<G>();
-  vector<double> sums(num_output_);
-  kernels::ChannelSums(num_, num_output_, out_spatial_dim_, dy, dy, sums.data(), nullptr);
-  for (int o = 0; o < num_output_; ++o) d_bias[o] += static_cast<G>(sums[o]);
-}
-
-template void BaseConvolutionLayer<float>::BiasGradient<float>(const Blob<float>&);
-template void BaseConvolutionLayer<float>::BiasGradient<float16>(const Blob<float>&);
-template void BaseConvolutionLayer<float>::BiasGradient<double>(const Blob<float>&);
-template void BaseConvolutionLayer<double>::BiasGradient<float>(const Blob<double>&);
-template void BaseConvolutionLayer<double>::BiasGradient<float16>(const Blob<double>&);
-template void BaseConvolutionLayer<double>::BiasGradient<double>(const Blob<double>&);
 INSTANTIATE_CLASS(BaseConvolutionLayer);
 
 }  // namespace caffe

@@ -1,5 +1,6 @@
 #include "caffe/layers/im2col_layer.hpp"
 
+#include "caffe/kernels/convolution.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "caffe/layers/layer_shapes.hpp"
 
@@ -55,7 +56,7 @@ template <typename Dtype>
 void Im2colLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                  const vector<Blob<Dtype>*>& top) {
   const ConvolutionParameter& param = this->layer_param_.convolution_param();
-  shape_ = ShapeOf(param, bottom[0]->shape());
+  shape_ = std::make_shared<const kernels::ConvolutionShape>(ShapeOf(param, bottom[0]->shape()));
   num_ = bottom[0]->count(0, bottom[0]->CanonicalAxisIndex(param.axis()));
   top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
 }
@@ -68,9 +69,9 @@ void Im2colLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     const T* image = bottom[0]->template cpu_data_as<T>();
     T* column = top[0]->template overwrite_cpu_data_as<T>();
     for (size_t n = 0; n < num_; ++n) {
-      kernels::Im2col(shape_, shape_.channels, image, column);
-      image += shape_.input_size();
-      column += shape_.column_rows() * shape_.output_spatial();
+      kernels::Im2col(*shape_, shape_->channels, image, column);
+      image += shape_->input_size();
+      column += shape_->column_rows() * shape_->output_spatial();
     }
   });
 }
@@ -85,9 +86,9 @@ void Im2colLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     const D* column = top[0]->template cpu_diff_as<D>();
     D* image = bottom[0]->template overwrite_cpu_diff_as<D>();
     for (size_t n = 0; n < num_; ++n) {
-      kernels::Col2im(shape_, shape_.channels, column, image);
-      image += shape_.input_size();
-      column += shape_.column_rows() * shape_.output_spatial();
+      kernels::Col2im(*shape_, shape_->channels, column, image);
+      image += shape_->input_size();
+      column += shape_->column_rows() * shape_->output_spatial();
     }
   });
 }

@@ -10,7 +10,7 @@ void Im2colLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* image = bottom[0]->template gpu_data_as<T>();
-    cuda::Im2col(cuda::CurrentStream(), shape_, static_cast<int>(num_), shape_.channels, image,
+    cuda::Im2col(cuda::CurrentStream(), *shape_, static_cast<int>(num_), shape_->channels, image,
                  top[0]->template overwrite_gpu_data_as<T>());
   });
 }
@@ -23,7 +23,7 @@ void Im2colLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
     const D* column = top[0]->template gpu_diff_as<D>();
-    cuda::Col2im(cuda::CurrentStream(), shape_, static_cast<int>(num_), shape_.channels, column,
+    cuda::Col2im(cuda::CurrentStream(), *shape_, static_cast<int>(num_), shape_->channels, column,
                  bottom[0]->template overwrite_gpu_diff_as<D>());
   });
 }

@@ -6,6 +6,7 @@
 
 #include "caffe/context.hpp"
 #include "caffe/core/stream_scope.hpp"
+#include "caffe/util/system/thread_team.hpp"
 
 namespace caffe {
 
@@ -27,7 +28,7 @@ void BaseDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 namespace {
 
 int PrefetchCount(const DataParameter& param) {
-  Require(param.prefetch() <= 10000, "data_param: prefetch ", param.prefetch(),
+  Require(param.prefetch() <= 10000, Error::Field{"data_param"}, ": prefetch ", param.prefetch(),
           " is too large: a few batches are enough");
   return std::max(1, static_cast<int>(param.prefetch()));
 }
@@ -153,7 +154,7 @@ template <typename Dtype>
 ThreadTeam& BasePrefetchingDataLayer<Dtype>::DecodingTeam(uint32_t asked) {
   const int half = static_cast<int>(std::thread::hardware_concurrency()) / 2;
   const int size = asked > 0 ? static_cast<int>(std::min(asked, 256u)) : std::clamp(half, 1, 8);
-  if (!team_ || team_->size() != size) team_.reset(new ThreadTeam(size));
+  if (!team_ || team_->size() != size) team_ = std::make_shared<ThreadTeam>(size);
   return *team_;
 }
 

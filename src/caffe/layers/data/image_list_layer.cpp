@@ -32,7 +32,7 @@ void ImageListLayer<Dtype, Label>::ReadLines() {
       throw;
     }
   }
-  Require(!lines_.empty(), source_, ": the list file names no pictures");
+  Require(!lines_.empty(), source_, ": the list file names no images");
   Require(lines_.size() <= size_t(std::numeric_limits<int>::max()), source_,
           ": the list file has too many lines");
 }

@@ -15,6 +15,7 @@
 #include "caffe/util/io.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/system/thread_team.hpp"
 #include "source_state.hpp"
 
 namespace caffe {
@@ -32,18 +33,20 @@ int CropSize(const LayerParameter& layer) {
 void CheckParameters(const LayerParameter& layer) {
   const WindowDataParameter& param = layer.window_data_param();
   const uint32_t crop_size = layer.transform_param().crop_size();
-  Require(!param.source().empty(), "window_data_param: source is missing");
+  Require(!param.source().empty(), Error::Field{"window_data_param"}, ": source is missing");
   Require(param.batch_size() > 0 && param.batch_size() <= 1u << 20,
-          "window_data_param: batch_size must be positive, got ", param.batch_size());
-  Require(crop_size > 0 && crop_size <= 1u << 15,
-          "transform_param: crop_size, the size of WindowData's windows, must be positive, got ",
+          Error::Field{"window_data_param"}, ": batch_size must be positive, got ",
+          param.batch_size());
+  Require(crop_size > 0 && crop_size <= 1u << 15, Error::Field{"transform_param"},
+          ": crop_size, the size of WindowData's windows, must be positive, got ", crop_size);
+  Require(param.context_pad() < (crop_size + 1) / 2, Error::Field{"window_data_param"},
+          ": context_pad ", param.context_pad(), " leaves nothing of windows of crop_size ",
           crop_size);
-  Require(param.context_pad() < (crop_size + 1) / 2, "window_data_param: context_pad ",
-          param.context_pad(), " leaves nothing of windows of crop_size ", crop_size);
   Require(param.crop_mode() == "warp" || param.crop_mode() == "square",
-          "window_data_param: crop_mode '", param.crop_mode(), "' is neither 'warp' nor 'square'");
-  Require(param.fg_fraction() >= 0 && param.fg_fraction() <= 1,
-          "window_data_param: fg_fraction must be in [0, 1], got ", param.fg_fraction());
+          Error::Field{"window_data_param"}, ": crop_mode '", param.crop_mode(),
+          "' is neither 'warp' nor 'square'");
+  Require(param.fg_fraction() >= 0 && param.fg_fraction() <= 1, Error::Field{"window_data_param"},
+          ": fg_fraction must be in [0, 1], got ", param.fg_fraction());
 }
 
 /// Of a batch, how many windows are foreground.
@@ -129,11 +132,11 @@ void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
       Require(mark == "#", "'", mark, "' stands where the # of an image should be");
       ReadImage(&file, number);
     } catch (Error& error) {
-      error.AddContext(Join(source, ", picture ", number));
+      error.AddContext(Join(source, ", image ", number));
       throw;
     }
   }
-  Require(!image_database_.empty(), source, ": the window file names no pictures");
+  Require(!image_database_.empty(), source, ": the window file names no images");
 }
 
 template <typename Dtype>
@@ -151,8 +154,8 @@ void WindowDataLayer<Dtype>::LogWindows() const {
 template <typename Dtype>
 void WindowDataLayer<Dtype>::SetUpMean() {
   const TransformationParameter& transform = this->transform_param_;
-  Require(!transform.has_resize_param(),
-          "transform_param: this layer does not know resize_param: windows become crop_size large");
+  Require(!transform.has_resize_param(), Error::Field{"transform_param"},
+          ": this layer does not know resize_param: windows become crop_size large");
   has_mean_file_ = transform.has_mean_file();
   has_mean_values_ = transform.mean_value_size() > 0;
   if (has_mean_file_) {
@@ -163,7 +166,7 @@ void WindowDataLayer<Dtype>::SetUpMean() {
     const int offset = (data_mean_.width() - crop) / 2;
     Require(data_mean_.channels() == kChannels && data_mean_.width() >= crop &&
                 data_mean_.height() >= offset + crop,
-            "transform_param: the mean in ", transform.mean_file(), " has shape ",
+            Error::Field{"transform_param"}, ": the mean in ", transform.mean_file(), " has shape ",
             data_mean_.shape_string(), ": WindowData needs one of ", kChannels,
             " channels that is square and as large as crop_size, ", crop, ", or larger");
     data_mean_.cpu_data();
@@ -171,8 +174,9 @@ void WindowDataLayer<Dtype>::SetUpMean() {
   if (has_mean_values_) {
     mean_values_.assign(transform.mean_value().begin(), transform.mean_value().end());
     Require(mean_values_.size() == 1 || mean_values_.size() == size_t(kChannels),
-            "transform_param: mean_value is given ", mean_values_.size(), " times for ", kChannels,
-            " channels: give it once, or once per channel");
+            Error::Field{"transform_param"}, ": mean_value is given ", mean_values_.size(),
+            " times for ", kChannels, " channels",
+            Error::Remedy{"give it once, or once per channel"});
     mean_values_.resize(kChannels, mean_values_[0]);
   }
 }
@@ -326,7 +330,7 @@ void WindowDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
     try {
       WriteWindow(window, draws[i].mirror, pixels + size_t(i) * item_count);
     } catch (Error& error) {
-      error.AddContext(Join(param.source(), ", picture ", window[IMAGE_INDEX], " (",
+      error.AddContext(Join(param.source(), ", image ", window[IMAGE_INDEX], " (",
                             image_database_[static_cast<size_t>(window[IMAGE_INDEX])].first, ")"));
       throw;
     }
@@ -339,7 +343,7 @@ void WindowDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
 template <typename Dtype>
 void WindowDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                             const vector<Blob<Dtype>*>&) {
-  Fail("WindowData needs OpenCV: build with USE_OPENCV=ON");
+  Fail("WindowData needs OpenCV", Error::Remedy{"build with USE_OPENCV=ON"});
 }
 
 template <typename Dtype>

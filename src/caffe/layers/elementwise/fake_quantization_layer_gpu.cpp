@@ -2,7 +2,7 @@
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
 #include "caffe/kernels/cuda/fake_quantization.hpp"
-#include "caffe/layers/fake_quantization_layer.hpp"
+#include "caffe/layers/elementwise/fake_quantization_layer.hpp"
 #include "caffe/syncedmem.hpp"
 
 namespace caffe {

@@ -1,6 +1,9 @@
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/losses.hpp"
 #include "caffe/layers/difference_loss_layer.hpp"
+#include "caffe/layers/euclidean_loss_layer.hpp"
+#include "caffe/layers/l1_loss_layer.hpp"
+#include "caffe/layers/smooth_L1_loss_layer.hpp"
 
 namespace caffe {
 
@@ -31,5 +34,24 @@ void DifferenceLossLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
 }
 
 INSTANTIATE_LAYER_GPU_FUNCS(DifferenceLossLayer);
+
+template <typename Dtype>
+cuda::Penalty EuclideanLossLayer<Dtype>::gpu_penalty() const {
+  return {cuda::Penalty::SQUARE};
+}
+template <typename Dtype>
+cuda::Penalty L1LossLayer<Dtype>::gpu_penalty() const {
+  return {cuda::Penalty::ABSOLUTE};
+}
+template <typename Dtype>
+cuda::Penalty SmoothL1LossLayer<Dtype>::gpu_penalty() const {
+  return {cuda::Penalty::SMOOTH, sigma2_};
+}
+template cuda::Penalty EuclideanLossLayer<float>::gpu_penalty() const;
+template cuda::Penalty EuclideanLossLayer<double>::gpu_penalty() const;
+template cuda::Penalty L1LossLayer<float>::gpu_penalty() const;
+template cuda::Penalty L1LossLayer<double>::gpu_penalty() const;
+template cuda::Penalty SmoothL1LossLayer<float>::gpu_penalty() const;
+template cuda::Penalty SmoothL1LossLayer<double>::gpu_penalty() const;
 
 }  // namespace caffe

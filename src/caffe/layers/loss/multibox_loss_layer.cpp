@@ -4,7 +4,8 @@
 
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/softmax.hpp"
-#include "caffe/layers/detection/first_stage.hpp"
+#include "caffe/layers/detection/priors.hpp"
+#include "caffe/util/detection/multibox.hpp"
 
 namespace caffe {
 namespace {
@@ -20,6 +21,11 @@ const bool registered = OperationTable::Add(Operation("MultiBoxLoss")
                                                 .FloatTops({-1})
                                                 .Loss());
 
+/// A row of scores that is compared with a label; -1: none of them.
+struct Scored {
+  int prior, label;
+};
+
 /// The derivative of LocationLoss.
 template <typename Number>
 Number SlopeOf(MultiBoxLossParameter_LocLossType type, Number d) {
@@ -29,34 +35,67 @@ Number SlopeOf(MultiBoxLossParameter_LocLossType type, Number d) {
 
 }  // namespace
 
+/// A location that is compared with a true box.
+template <typename Dtype>
+struct MultiBoxLossLayer<Dtype>::Positive {
+  int prior, loc_class, label;
+  LocationTarget to;
+};
+
+/// What counts of one item.
+template <typename Dtype>
+struct MultiBoxLossLayer<Dtype>::Assignment {
+  vector<Positive> positives;
+  vector<Scored> scored;
+};
+
+/// One item's part of the bottoms.
+template <typename Dtype>
+struct MultiBoxLossLayer<Dtype>::Item {
+  const Dtype* locations;
+  const Dtype* scores;
+  const Dtype* log_sums;  // log of the sum of exp of each prior's scores
+  vector<TrueBox> truths;
+  vector<Prior> priors;
+  vector<bool> easy;  // priors that a first stage thinks to be background; empty: none
+};
+
+template <typename Dtype>
+BoxCode MultiBoxLossLayer<Dtype>::code() const {
+  return {param().code_type(), param().encode_variance_in_target()};
+}
+
 template <typename Dtype>
 void MultiBoxLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
   LossLayer<Dtype>::LayerSetUp(bottom, top);
   const MultiBoxLossParameter& p = param();
-  Require(p.num_classes() > 0 && p.num_classes() < 1000000,
-          "multibox_loss_param: num_classes must be given and positive, got ", p.num_classes());
+  Require(p.num_classes() > 0 && p.num_classes() < 1000000, Error::Field{"multibox_loss_param"},
+          ": num_classes must be given and positive, got ", p.num_classes());
   num_classes_ = static_cast<int>(p.num_classes());
   num_loc_classes_ = LocationClasses(p);
   Require(p.conf_loss_type() != MultiBoxLossParameter_ConfLossType_SOFTMAX ||
               p.background_label_id() < p.num_classes(),
-          "multibox_loss_param: background_label_id ", p.background_label_id(),
+          Error::Field{"multibox_loss_param"}, ": background_label_id ", p.background_label_id(),
           " must be less than num_classes ", num_classes_);
-  Require(!p.map_object_to_agnostic() || num_classes_ == 2,
-          "multibox_loss_param: map_object_to_agnostic needs num_classes 2, got ", num_classes_);
-  Require(!mining() || p.share_location(),
-          "multibox_loss_param: mining needs share_location: true, or give mining_type: NONE");
+  Require(!p.map_object_to_agnostic() || num_classes_ == 2, Error::Field{"multibox_loss_param"},
+          ": map_object_to_agnostic needs num_classes 2, got ", num_classes_);
+  Require(!mining() || p.share_location(), Error::Field{"multibox_loss_param"},
+          ": mining needs share_location: true, or give mining_type: NONE");
   Require(!p.has_do_neg_mining() || p.do_neg_mining() == mining(),
-          "multibox_loss_param: do_neg_mining (the old name) contradicts mining_type: give "
-          "mining_type only");
-  Require(p.overlap_threshold() > 0,
-          "multibox_loss_param: overlap_threshold must be positive, got ", p.overlap_threshold());
+          Error::Field{"multibox_loss_param"},
+          ": do_neg_mining (the old name) contradicts mining_type",
+          Error::Remedy{"give mining_type only"});
+  Require(p.overlap_threshold() > 0, Error::Field{"multibox_loss_param"},
+          ": overlap_threshold must be positive, got ", p.overlap_threshold());
   Require(p.neg_pos_ratio() > 0 || p.mining_type() != MultiBoxLossParameter_MiningType_MAX_NEGATIVE,
-          "multibox_loss_param: neg_pos_ratio must be positive, got ", p.neg_pos_ratio());
+          Error::Field{"multibox_loss_param"}, ": neg_pos_ratio must be positive, got ",
+          p.neg_pos_ratio());
   Require(p.sample_size() > 0 || p.mining_type() != MultiBoxLossParameter_MiningType_HARD_EXAMPLE,
-          "multibox_loss_param: sample_size must be positive, got ", p.sample_size());
-  Require(!p.nms_param().soft_nms(),
-          "multibox_loss_param: soft_nms is for DetectionOutput: leave it out");
+          Error::Field{"multibox_loss_param"}, ": sample_size must be positive, got ",
+          p.sample_size());
+  Require(!p.nms_param().soft_nms(), Error::Field{"multibox_loss_param"},
+          ": soft_nms is for DetectionOutput", Error::Remedy{"leave it out"});
   LOG_IF(INFO, p.ignore_difficult_gt()) << "multibox_loss_param: ignore_difficult_gt is ignored";
 }
 
@@ -64,17 +103,8 @@ template <typename Dtype>
 void MultiBoxLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   LossLayer<Dtype>::Reshape(bottom, top);
-  Require(bottom[2]->num_axes() >= 3 && bottom[2]->shape(0) > 0 && bottom[2]->shape(1) == 2 &&
-              bottom[2]->count(2) % 4 == 0,
-          "MultiBoxLoss takes priors of shape (1, 2, priors * 4), not ", bottom[2]->shape_string());
-  num_priors_ = bottom[2]->count(2) / 4;
-  Require(int64_t(num_priors_) * num_loc_classes_ * 4 == bottom[0]->count(1), num_priors_,
-          " priors and ", num_loc_classes_, " classes of locations need ",
-          int64_t(num_priors_) * num_loc_classes_ * 4, " numbers an item, the locations have ",
-          bottom[0]->count(1));
-  Require(int64_t(num_priors_) * num_classes_ == bottom[1]->count(1), num_priors_,
-          " priors and num_classes ", num_classes_, " need ", int64_t(num_priors_) * num_classes_,
-          " scores an item, not ", bottom[1]->count(1));
+  num_priors_ = CountPriors("MultiBoxLoss", bottom);
+  CheckPredictions(bottom, num_priors_, num_loc_classes_, num_classes_);
   Require(bottom[3]->num_axes() == 4 && bottom[3]->shape(3) == 8,
           "MultiBoxLoss takes true boxes of shape (1, 1, N, 8), not ", bottom[3]->shape_string());
   Require(bottom.size() != 5,
@@ -92,9 +122,9 @@ bool MultiBoxLossLayer<Dtype>::Counts(int bottom) const {
 template <typename Dtype>
 Dtype MultiBoxLossLayer<Dtype>::Normalizer() const {
   size_t matched = 0;
-  for (const Assignment& item : assignments_) matched += item.positives.size();
+  for (const Assignment& item : *assignments_) matched += item.positives.size();
   return this->GetNormalizer(NormalizationOf(this->layer_param_.loss_param()),
-                             static_cast<int>(assignments_.size()), num_priors_,
+                             static_cast<int>(assignments_->size()), num_priors_,
                              static_cast<int>(matched));
 }
 
@@ -243,17 +273,18 @@ void MultiBoxLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
             ", but the batch has ", items);
     of[truth.item].truths.push_back(truth);
   }
-  assignments_.assign(items, Assignment());
+  vector<Assignment> assignments(items);
   vector<double> loc(items, 0), conf(items, 0);
   kernels::ParallelFor(items, 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      assignments_[i] = Assign(of[i]);
-      for (const Positive& p : assignments_[i].positives) loc[i] += LocationLossOf(of[i], p);
-      for (const Scored& s : assignments_[i].scored) {
+      assignments[i] = Assign(of[i]);
+      for (const Positive& p : assignments[i].positives) loc[i] += LocationLossOf(of[i], p);
+      for (const Scored& s : assignments[i].scored) {
         conf[i] += ConfidenceLossOf(of[i], s.prior, s.label);
       }
     }
   });
+  assignments_ = std::make_shared<const vector<Assignment>>(std::move(assignments));
   double loss = 0;
   for (int i = 0; i < items; ++i) {
     if (Counts(0)) loss += param().loc_weight() * loc[i];
@@ -267,9 +298,9 @@ void MultiBoxLossLayer<Dtype>::LocationGradient(Dtype weight,
                                                 const vector<Blob<Dtype>*>& bottom) const {
   Dtype* gradient = bottom[0]->mutable_cpu_diff();
   std::fill_n(gradient, bottom[0]->count(), Dtype(0));
-  for (size_t i = 0; i < assignments_.size(); ++i) {
+  for (size_t i = 0; i < assignments_->size(); ++i) {
     const Item item = ItemOf(bottom, static_cast<int>(i));
-    for (const Positive& positive : assignments_[i].positives) {
+    for (const Positive& positive : (*assignments_)[i].positives) {
       const Dtype* location = LocationOf(item, positive.prior, positive.loc_class);
       Dtype* to = gradient + (location - bottom[0]->cpu_data());
       for (int k = 0; k < 4; ++k) {
@@ -287,9 +318,9 @@ void MultiBoxLossLayer<Dtype>::ConfidenceGradient(Dtype weight,
   const bool softmax = param().conf_loss_type() == MultiBoxLossParameter_ConfLossType_SOFTMAX;
   Dtype* gradient = bottom[1]->mutable_cpu_diff();
   std::fill_n(gradient, bottom[1]->count(), Dtype(0));
-  for (size_t i = 0; i < assignments_.size(); ++i) {
+  for (size_t i = 0; i < assignments_->size(); ++i) {
     const Item item = ItemOf(bottom, static_cast<int>(i));
-    for (const Scored& scored : assignments_[i].scored) {
+    for (const Scored& scored : (*assignments_)[i].scored) {
       const Dtype* x = item.scores + size_t(scored.prior) * num_classes_;
       Dtype* to = gradient + (x - bottom[1]->cpu_data());
       for (int c = 0; c < num_classes_; ++c) {

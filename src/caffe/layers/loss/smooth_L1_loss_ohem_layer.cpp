@@ -1,6 +1,6 @@
 #include "caffe/layers/smooth_L1_loss_ohem_layer.hpp"
 
-#include "caffe/layers/smooth_l1.hpp"
+#include "caffe/layers/loss/smooth_l1.hpp"
 
 namespace caffe {
 namespace {

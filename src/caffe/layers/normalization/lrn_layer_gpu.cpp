@@ -1,6 +1,7 @@
 #include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/normalize.hpp"
+#include "caffe/kernels/lrn.hpp"
 #include "caffe/layers/lrn_layer.hpp"
 
 namespace caffe {

@@ -25,10 +25,10 @@ void NormalizeLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   has_scale_ = !this->layer_param_.has_normalize_param();
   if (!has_scale_) {
     const NormFaceNormalizeParameter& param = this->layer_param_.normalize_param();
-    Require(!this->layer_param_.has_norm_param(),
-            "Normalize: give norm_param (SSD) or normalize_param (NormFace), not both");
-    Require(param.normalize_type() == "L2", "normalize_param: normalize_type ",
-            param.normalize_type(), " is not available: use L2");
+    Require(!this->layer_param_.has_norm_param(), "Normalize",
+            Error::Remedy{"give norm_param (SSD) or normalize_param (NormFace), not both"});
+    Require(param.normalize_type() == "L2", Error::Field{"normalize_param"}, ": normalize_type ",
+            param.normalize_type(), " is not available", Error::Remedy{"use L2"});
     across_spatial_ = false;
     channel_shared_ = true;
     eps_ = 1e-6;
@@ -51,19 +51,20 @@ void NormalizeLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   Require(channel_shared_ || bottom[0]->shape(1) == this->blobs_[0]->count(), "Normalize has ",
           this->blobs_.empty() ? 0 : this->blobs_[0]->count(),
           " scales, one a channel; its bottom is ", bottom[0]->shape_string());
-  shape_.num = bottom[0]->shape(0);
-  shape_.channels = bottom[0]->shape(1);
-  shape_.spatial = bottom[0]->count(2);
-  shape_.across_spatial = across_spatial_;
-  shape_.eps = eps_;
+  shape_ = std::make_shared<kernels::NormShape>();
+  shape_->num = bottom[0]->shape(0);
+  shape_->channels = bottom[0]->shape(1);
+  shape_->spatial = bottom[0]->count(2);
+  shape_->across_spatial = across_spatial_;
+  shape_->eps = eps_;
 }
 
 template <typename Dtype>
 vector<double> NormalizeLayer<Dtype>::Scales() const {
-  if (!has_scale_) return vector<double>(shape_.channels, 1);
+  if (!has_scale_) return vector<double>(shape_->channels, 1);
   const Dtype* scale = this->blobs_[0]->cpu_data();
-  if (channel_shared_) return vector<double>(shape_.channels, scale[0]);
-  return vector<double>(scale, scale + shape_.channels);
+  if (channel_shared_) return vector<double>(shape_->channels, scale[0]);
+  return vector<double>(scale, scale + shape_->channels);
 }
 
 template <typename Dtype>
@@ -73,7 +74,7 @@ void NormalizeLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = bottom[0]->template cpu_data_as<T>();
-    kernels::Normalize(shape_, scales.data(), x, top[0]->template overwrite_cpu_data_as<T>());
+    kernels::Normalize(*shape_, scales.data(), x, top[0]->template overwrite_cpu_data_as<T>());
   });
 }
 
@@ -84,7 +85,7 @@ void NormalizeLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   const bool scale_wanted = has_scale_ && this->param_propagate_down_[0];
   if (!scale_wanted && !propagate_down[0]) return;
   const vector<double> scales = Scales();
-  vector<double> d_scales(shape_.channels);
+  vector<double> d_scales(shape_->channels);
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
@@ -92,11 +93,11 @@ void NormalizeLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     const T* x = bottom[0]->template cpu_data_as<T>();
     const D* dy = top[0]->template cpu_diff_as<D>();
     D* dx = propagate_down[0] ? bottom[0]->template overwrite_cpu_diff_as<D>() : nullptr;
-    kernels::NormalizeGradient(shape_, scales.data(), x, dy, dx,
+    kernels::NormalizeGradient(*shape_, scales.data(), x, dy, dx,
                                scale_wanted ? d_scales.data() : nullptr);
     if (!scale_wanted) return;
     G* d_scale = this->blobs_[0]->template mutable_cpu_diff_as<G>();
-    for (size_t c = 0; c < shape_.channels; ++c) {
+    for (size_t c = 0; c < shape_->channels; ++c) {
       d_scale[channel_shared_ ? 0 : c] += static_cast<G>(d_scales[c]);
     }
   });

@@ -14,7 +14,7 @@ void NormalizeLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
       scale = {this->blobs_[0]->template gpu_data_as<AccumulatorType<T>>(), channel_shared_};
     }
     const T* x = bottom[0]->template gpu_data_as<T>();
-    cuda::Normalize(cuda::CurrentStream(), shape_, scale, x,
+    cuda::Normalize(cuda::CurrentStream(), *shape_, scale, x,
                     top[0]->template overwrite_gpu_data_as<T>());
   });
 }
@@ -35,7 +35,7 @@ void NormalizeLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
     const D* dy = top[0]->template gpu_diff_as<D>();
     D* dx = propagate_down[0] ? bottom[0]->template overwrite_gpu_diff_as<D>() : nullptr;
     cuda::NormalizeGradient(
-        cuda::CurrentStream(), shape_, scale, x, dy, dx,
+        cuda::CurrentStream(), *shape_, scale, x, dy, dx,
         scale_wanted ? this->blobs_[0]->template mutable_gpu_diff_as<G>() : nullptr);
   });
 }

@@ -4,8 +4,9 @@
 
 #include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/pooling.hpp"
 #include "caffe/kernels/reference.hpp"
-#include "caffe/layers/float_pieces.hpp"
+#include "caffe/core/float_pieces.hpp"
 #include "caffe/onednn/for_shape.hpp"
 
 namespace caffe {
@@ -18,39 +19,42 @@ kernels::PoolingShape ReadShape(const PoolingParameter& param, int height, int w
   s.width = width;
   if (param.global_pooling()) {
     Require(!param.has_kernel_size() && !param.has_kernel_h() && !param.has_kernel_w(),
-            "pooling_param: global_pooling takes the whole image: do not give kernel_size");
+            Error::Field{"pooling_param"}, ": global_pooling takes the whole image",
+            Error::Remedy{"do not give kernel_size"});
     s.kernel_h = height;
     s.kernel_w = width;
   } else {
     Require(param.has_kernel_size() != (param.has_kernel_h() || param.has_kernel_w()),
-            "pooling_param: give kernel_size, or kernel_h and kernel_w");
+            Error::Field{"pooling_param"},
+            Error::Remedy{"give kernel_size, or kernel_h and kernel_w"});
     Require(param.has_kernel_size() || (param.has_kernel_h() && param.has_kernel_w()),
-            "pooling_param: give both kernel_h and kernel_w");
+            Error::Field{"pooling_param"}, Error::Remedy{"give both kernel_h and kernel_w"});
     s.kernel_h = param.has_kernel_size() ? param.kernel_size() : param.kernel_h();
     s.kernel_w = param.has_kernel_size() ? param.kernel_size() : param.kernel_w();
   }
   for (unsigned dilation : param.dilation()) {
-    Require(dilation == 1, "pooling_param: dilation ", dilation,
+    Require(dilation == 1, Error::Field{"pooling_param"}, ": dilation ", dilation,
             " is not available: windows have no gaps, leave it out");
   }
   Require(!param.has_stride() || !(param.has_stride_h() || param.has_stride_w()),
-          "pooling_param: give stride or stride_h and stride_w, not both");
+          Error::Field{"pooling_param"},
+          Error::Remedy{"give stride or stride_h and stride_w, not both"});
   Require(!param.has_pad() || !(param.has_pad_h() || param.has_pad_w()),
-          "pooling_param: give pad or pad_h and pad_w, not both");
+          Error::Field{"pooling_param"}, Error::Remedy{"give pad or pad_h and pad_w, not both"});
   s.stride_h = param.has_stride_h() ? param.stride_h() : param.stride();
   s.stride_w = param.has_stride_w() ? param.stride_w() : param.stride();
   s.pad_h = param.has_pad_h() ? param.pad_h() : param.pad();
   s.pad_w = param.has_pad_w() ? param.pad_w() : param.pad();
-  Require(s.kernel_h > 0 && s.kernel_w > 0,
-          "pooling_param: the kernel must be at least 1 x 1, got ", s.kernel_h, " x ", s.kernel_w);
-  Require(s.stride_h > 0 && s.stride_w > 0, "pooling_param: stride must be positive, got ",
-          s.stride_h, " x ", s.stride_w);
+  Require(s.kernel_h > 0 && s.kernel_w > 0, Error::Field{"pooling_param"},
+          ": the kernel must be at least 1 x 1, got ", s.kernel_h, " x ", s.kernel_w);
+  Require(s.stride_h > 0 && s.stride_w > 0, Error::Field{"pooling_param"},
+          ": stride must be positive, got ", s.stride_h, " x ", s.stride_w);
   Require(s.pad_h >= 0 && s.pad_w >= 0 && s.pad_h < s.kernel_h && s.pad_w < s.kernel_w,
-          "pooling_param: pad must be smaller than the kernel, got ", s.pad_h, " x ", s.pad_w,
-          " for ", s.kernel_h, " x ", s.kernel_w);
+          Error::Field{"pooling_param"}, ": pad must be smaller than the kernel, got ", s.pad_h,
+          " x ", s.pad_w, " for ", s.kernel_h, " x ", s.kernel_w);
   if (param.global_pooling()) {
     Require(s.pad_h == 0 && s.pad_w == 0 && s.stride_h == 1 && s.stride_w == 1,
-            "pooling_param: global_pooling has pad 0 and stride 1");
+            Error::Field{"pooling_param"}, ": global_pooling has pad 0 and stride 1");
   }
   return s;
 }
@@ -68,10 +72,10 @@ int PooledExtent(bool rounds_down, bool padded, int extent, int kernel, int stri
   const int64_t reach = int64_t(extent) + 2 * int64_t(pad);
   const double steps = double(reach - kernel) / stride;
   const double pooled = (rounds_down ? std::floor(steps) : std::ceil(steps)) + 1;
-  Require(pooled >= 1, "pooling_param: the kernel covers ", kernel,
+  Require(pooled >= 1, Error::Field{"pooling_param"}, ": the kernel covers ", kernel,
           " positions, the padded bottom has ", reach);
-  Require(pooled <= std::numeric_limits<int>::max(), "pooling_param: the output has ", pooled,
-          " positions: reduce pad");
+  Require(pooled <= std::numeric_limits<int>::max(), Error::Field{"pooling_param"},
+          ": the output has ", pooled, " positions", Error::Remedy{"reduce pad"});
   const int result = static_cast<int>(pooled);
   const bool behind = (int64_t(result) - 1) * stride >= int64_t(extent) + pad;
   return padded && behind ? result - 1 : result;
@@ -86,7 +90,7 @@ kernels::PoolingShape PooledShape(const PoolingParameter& param, const Shape& bo
   s.planes = size_t(bottom[0]) * bottom[1];
   const bool down = RoundsDown(param), padded = s.pad_h > 0 || s.pad_w > 0;
   Require(!padded || param.pool() != PoolingParameter_PoolMethod_STOCHASTIC,
-          "pooling_param: pool STOCHASTIC takes no pad");
+          Error::Field{"pooling_param"}, ": pool STOCHASTIC takes no pad");
   s.pooled_height = PooledExtent(down, padded, s.height, s.kernel_h, s.stride_h, s.pad_h);
   s.pooled_width = PooledExtent(down, padded, s.width, s.kernel_w, s.stride_w, s.pad_w);
   return s;
@@ -119,9 +123,10 @@ bool OneDnnIsFaster(bool maxima, const Layout& layout) {
 template <typename Dtype>
 void PoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
-  shape_ = PooledShape(this->layer_param_.pooling_param(), bottom[0]->shape());
-  const vector<int> pooled = {bottom[0]->num(), bottom[0]->channels(), shape_.pooled_height,
-                              shape_.pooled_width};
+  shape_ = std::make_shared<const kernels::PoolingShape>(
+      PooledShape(this->layer_param_.pooling_param(), bottom[0]->shape()));
+  const vector<int> pooled = {bottom[0]->num(), bottom[0]->channels(), shape_->pooled_height,
+                              shape_->pooled_width};
   for (Blob<Dtype>* blob : top) blob->Reshape(pooled);
 }
 
@@ -129,7 +134,7 @@ void PoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 template <typename Function>
 void PoolingLayer<Dtype>::WithMask(size_t count, Function&& f) {
-  if (kernels::ByteMask(shape_)) {
+  if (kernels::ByteMask(*shape_)) {
     byte_mask_.resize(count);
     f(byte_mask_.data());
   } else {
@@ -150,13 +155,13 @@ template <typename T>
 void PoolingLayer<Dtype>::PoolMaxima(const T* x, T* y, Blob<Dtype>* positions) {
   has_mask_ = this->phase_ == TRAIN;
   if (!has_mask_ && !positions) {
-    kernels::MaxPoolingForward<T, int>(shape_, x, y, nullptr);
+    kernels::MaxPoolingForward<T, int>(*shape_, x, y, nullptr);
     return;
   }
-  WithMask(shape_.planes * shape_.output_plane(), [&](auto* mask) {
-    kernels::MaxPoolingForward(shape_, x, y, mask);
+  WithMask(shape_->planes * shape_->output_plane(), [&](auto* mask) {
+    kernels::MaxPoolingForward(*shape_, x, y, mask);
     if (positions) {
-      kernels::MaskPositions(shape_, mask, positions->template overwrite_cpu_data_as<Dtype>());
+      kernels::MaskPositions(*shape_, mask, positions->template overwrite_cpu_data_as<Dtype>());
     }
   });
 }
@@ -165,18 +170,19 @@ void PoolingLayer<Dtype>::PoolMaxima(const T* x, T* y, Blob<Dtype>* positions) {
 template <typename Dtype>
 template <typename T>
 void PoolingLayer<Dtype>::PoolAtRandom(const T* x, T* y) {
-  const size_t count = shape_.planes * shape_.output_plane();
+  const size_t count = shape_->planes * shape_->output_plane();
   Workspace::Buffer<float> draws(Context::Current().workspace(), count);
   caffe_rng_uniform<float>(static_cast<int>(count), 0, 1, draws.get());
   has_mask_ = true;
-  WithMask(count,
-           [&](auto* mask) { kernels::StochasticPoolingForward(shape_, x, draws.get(), y, mask); });
+  WithMask(count, [&](auto* mask) {
+    kernels::StochasticPoolingForward(*shape_, x, draws.get(), y, mask);
+  });
 }
 
 /// `shape` with the blocks of channels of `layout` for planes.
 template <typename Dtype>
 kernels::PoolingShape PoolingLayer<Dtype>::BlockedShape(const Layout& layout) const {
-  kernels::PoolingShape blocked = shape_;
+  kernels::PoolingShape blocked = *shape_;
   blocked.planes = layout.num * ((layout.channels + layout.block - 1) / layout.block);
   return blocked;
 }
@@ -186,8 +192,8 @@ kernels::PoolingShape PoolingLayer<Dtype>::BlockedShape(const Layout& layout) co
 template <typename Dtype>
 int PoolingLayer<Dtype>::Pieces(int images) const {
   constexpr size_t kWideFloats = size_t(1) << 18;
-  const size_t planes = shape_.planes / std::max(1, images);
-  const size_t image = planes * (shape_.input_plane() + shape_.output_plane());
+  const size_t planes = shape_->planes / std::max(1, images);
+  const size_t image = planes * (shape_->input_plane() + shape_->output_plane());
   int pieces = std::min<size_t>(images, std::max<size_t>(1, image * images / kWideFloats));
   while (images % pieces != 0) ++pieces;
   return pieces;
@@ -211,7 +217,7 @@ bool PoolingLayer<Dtype>::ForwardBlocked(const Blob<Dtype>& bottom,
     return false;
   }
   Layout target =
-      Layout::ChannelsBlocked(source.block, source.num, source.channels, shape_.output_plane());
+      Layout::ChannelsBlocked(source.block, source.num, source.channels, shape_->output_plane());
   const bool means = method() == PoolingParameter_PoolMethod_AVE;
   if (type == ElementType::FLOAT16 && this->phase_ == TEST) {
     const kernels::PoolingShape shape = BlockedShape(source);
@@ -259,7 +265,7 @@ template <typename Dtype>
 void PoolingLayer<Dtype>::BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* bottom) {
   Layout target = pooled_layout_;
   Layout source =
-      Layout::ChannelsBlocked(target.block, target.num, target.channels, shape_.input_plane());
+      Layout::ChannelsBlocked(target.block, target.num, target.channels, shape_->input_plane());
   const ElementType type = this->backward_type();
   const size_t masked = target.extent(0);
   const int pieces = type == ElementType::FLOAT16 ? Pieces(source.num) : 1;
@@ -292,7 +298,7 @@ onednn::Pooling* PoolingLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom, size_t t
   }
   if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Pooling>>();
   return onednn_->Get(bottom.shape(), layout, [&] {
-    return onednn::Pooling::Make(shape_, bottom.num(), bottom.channels(),
+    return onednn::Pooling::Make(*shape_, bottom.num(), bottom.channels(),
                                  method() == PoolingParameter_PoolMethod_AVE, this->phase_ == TRAIN,
                                  layout);
   });
@@ -305,7 +311,7 @@ void PoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   active_ = OneDnn(*bottom[0], top.size());
   if (active_) {
     pooled_layout_ = onednn_->layout();
-    pooled_layout_.spatial = shape_.output_plane();
+    pooled_layout_.spatial = shape_->output_plane();
     const float* x = ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout());
     active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), pooled_layout_));
     return;
@@ -319,15 +325,15 @@ void PoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
       const auto pool = method() == PoolingParameter_PoolMethod_MAX
                             ? kernels::ReferenceMaxPooling<T>
                             : kernels::ReferenceAveragePooling<T>;
-      pool(shape_, x, y);
+      pool(*shape_, x, y);
     } else if (method() == PoolingParameter_PoolMethod_MAX) {
       PoolMaxima(x, y, top.size() > 1 ? top[1] : nullptr);
     } else if (method() == PoolingParameter_PoolMethod_AVE) {
-      kernels::AveragePoolingForward(shape_, x, y);
+      kernels::AveragePoolingForward(*shape_, x, y);
     } else if (this->phase_ == TRAIN) {
       PoolAtRandom(x, y);
     } else {
-      kernels::ExpectedPoolingForward(shape_, x, y);
+      kernels::ExpectedPoolingForward(*shape_, x, y);
     }
   });
 }
@@ -340,9 +346,9 @@ void PoolingLayer<Dtype>::BackwardReference(const Blob<Dtype>& top, Blob<Dtype>*
     const D* dy = top.template cpu_diff_as<D>();
     D* dx = bottom->template overwrite_cpu_diff_as<D>();
     if (method() == PoolingParameter_PoolMethod_MAX) {
-      kernels::ReferenceMaxPoolingBackward(shape_, bottom->template cpu_data_as<T>(), dy, dx);
+      kernels::ReferenceMaxPoolingBackward(*shape_, bottom->template cpu_data_as<T>(), dy, dx);
     } else {
-      kernels::ReferenceAveragePoolingBackward(shape_, dy, dx);
+      kernels::ReferenceAveragePoolingBackward(*shape_, dy, dx);
     }
   });
 }
@@ -351,14 +357,14 @@ void PoolingLayer<Dtype>::BackwardReference(const Blob<Dtype>& top, Blob<Dtype>*
 template <typename Dtype>
 void PoolingLayer<Dtype>::FindMask(const Blob<Dtype>& bottom) {
   if (has_mask_) return;
-  Require(method() == PoolingParameter_PoolMethod_MAX,
-          "pooling_param: pool STOCHASTIC has a gradient in the TRAIN phase only");
+  Require(method() == PoolingParameter_PoolMethod_MAX, Error::Field{"pooling_param"},
+          ": pool STOCHASTIC has a gradient in the TRAIN phase only");
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     Workspace::Buffer<T> pooled(Context::Current().workspace(),
-                                shape_.planes * shape_.output_plane());
-    WithMask(shape_.planes * shape_.output_plane(), [&](auto* mask) {
-      kernels::MaxPoolingForward(shape_, bottom.template cpu_data_as<T>(), pooled.get(), mask);
+                                shape_->planes * shape_->output_plane());
+    WithMask(shape_->planes * shape_->output_plane(), [&](auto* mask) {
+      kernels::MaxPoolingForward(*shape_, bottom.template cpu_data_as<T>(), pooled.get(), mask);
     });
   });
 }
@@ -383,10 +389,10 @@ void PoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     const D* dy = top[0]->template cpu_diff_as<D>();
     D* dx = bottom[0]->template overwrite_cpu_diff_as<D>();
     if (method() == PoolingParameter_PoolMethod_AVE) {
-      kernels::AveragePoolingBackward(shape_, dy, dx);
+      kernels::AveragePoolingBackward(*shape_, dy, dx);
     } else {
-      WithMask(shape_.planes * shape_.output_plane(),
-               [&](auto* mask) { kernels::MaskPoolingBackward(shape_, dy, mask, dx); });
+      WithMask(shape_->planes * shape_->output_plane(),
+               [&](auto* mask) { kernels::MaskPoolingBackward(*shape_, dy, mask, dx); });
     }
   });
 }

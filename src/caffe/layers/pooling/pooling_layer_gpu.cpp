@@ -2,13 +2,14 @@
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/pooling.hpp"
+#include "caffe/kernels/pooling.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 
 namespace caffe {
 
 template <typename Dtype>
 kernels::PoolingShape PoolingLayer<Dtype>::GpuShape() const {
-  kernels::PoolingShape shape = shape_;
+  kernels::PoolingShape shape = *shape_;
   shape.planes /= gpu_channels();
   return shape;
 }
@@ -17,8 +18,8 @@ kernels::PoolingShape PoolingLayer<Dtype>::GpuShape() const {
 template <typename Dtype>
 template <typename Function>
 void PoolingLayer<Dtype>::WithGpuMask(Function&& f) {
-  const bool bytes = kernels::ByteMask(shape_);
-  const size_t size = shape_.planes * shape_.output_plane() * (bytes ? 1 : sizeof(int));
+  const bool bytes = kernels::ByteMask(*shape_);
+  const size_t size = shape_->planes * shape_->output_plane() * (bytes ? 1 : sizeof(int));
   if (!gpu_mask_ || gpu_mask_->size() != size) gpu_mask_ = std::make_shared<SyncedMemory>(size);
   void* mask = gpu_mask_->overwrite_gpu_data();
   bytes ? f(static_cast<uint8_t*>(mask)) : f(static_cast<int*>(mask));
@@ -36,7 +37,7 @@ void PoolingLayer<Dtype>::PoolMaximaGpu(const T* x, T* y, Blob<Dtype>* positions
     cuda::MaxPoolingForward(stream, GpuShape(), x, y, mask, gpu_channels());
     if (positions) {
       using I = std::remove_pointer_t<decltype(mask)>;
-      cuda::MaskPositions<I, Dtype>(stream, shape_, mask,
+      cuda::MaskPositions<I, Dtype>(stream, *shape_, mask,
                                     positions->template overwrite_gpu_data_as<Dtype>());
     }
   });
@@ -46,13 +47,13 @@ void PoolingLayer<Dtype>::PoolMaximaGpu(const T* x, T* y, Blob<Dtype>* positions
 template <typename Dtype>
 template <typename T>
 void PoolingLayer<Dtype>::PoolAtRandomGpu(const T* x, T* y) {
-  const size_t count = shape_.planes * shape_.output_plane();
+  const size_t count = shape_->planes * shape_->output_plane();
   SyncedMemory draws(count * sizeof(float));
   caffe_rng_uniform<float>(static_cast<int>(count), 0, 1,
                            static_cast<float*>(draws.overwrite_cpu_data()));
   const float* on_device = static_cast<const float*>(draws.gpu_data());
   WithGpuMask([&](auto* mask) {
-    cuda::StochasticPoolingForward(cuda::CurrentStream(), shape_, x, on_device, y, mask);
+    cuda::StochasticPoolingForward(cuda::CurrentStream(), *shape_, x, on_device, y, mask);
   });
 }
 
@@ -77,7 +78,7 @@ void PoolingLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
     } else if (this->phase_ == TRAIN) {
       PoolAtRandomGpu(x, y);
     } else {
-      cuda::ExpectedPoolingForward(stream, shape_, x, y);
+      cuda::ExpectedPoolingForward(stream, *shape_, x, y);
     }
   });
 }
@@ -86,12 +87,12 @@ void PoolingLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void PoolingLayer<Dtype>::FindGpuMask(const Blob<Dtype>& bottom) {
   if (gpu_mask_) return;
-  Require(method() == PoolingParameter_PoolMethod_MAX,
-          "pooling_param: pool STOCHASTIC has a gradient in the TRAIN phase only");
+  Require(method() == PoolingParameter_PoolMethod_MAX, Error::Field{"pooling_param"},
+          ": pool STOCHASTIC has a gradient in the TRAIN phase only");
   Stream& stream = cuda::CurrentStream();
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const cuda::Buffer<T> pooled(stream, shape_.planes * shape_.output_plane());
+    const cuda::Buffer<T> pooled(stream, shape_->planes * shape_->output_plane());
     WithGpuMask([&](auto* mask) {
       cuda::MaxPoolingForward(stream, GpuShape(), cuda::ReadData<T>(bottom, gpu_layout_),
                               pooled.get(), mask, gpu_channels());

@@ -2,18 +2,20 @@
 
 #include <cmath>
 
+#include "caffe/layers/pooling/roi_bins.hpp"
+
 namespace caffe {
 namespace {
 
 kernels::RoiShape ReadShape(const LayerParameter& layer, const Shape& map, const Shape& rois) {
   const PSROIPoolingParameter& param = layer.psroi_pooling_param();
-  Require(param.output_dim() > 0,
-          "psroi_pooling_param: output_dim must be given and positive, got ", param.output_dim());
+  Require(param.output_dim() > 0, Error::Field{"psroi_pooling_param"},
+          ": output_dim must be given and positive, got ", param.output_dim());
   const kernels::RoiShape shape =
       ReadRoiShape(map, rois, "psroi_pooling_param: group_size", param.group_size(),
                    param.group_size(), param.spatial_scale());
-  Require(shape.channels == param.output_dim() * shape.bins(), "psroi_pooling_param: output_dim ",
-          param.output_dim(), " and group_size ", param.group_size(), " need ",
+  Require(shape.channels == param.output_dim() * shape.bins(), Error::Field{"psroi_pooling_param"},
+          ": output_dim ", param.output_dim(), " and group_size ", param.group_size(), " need ",
           param.output_dim() * shape.bins(), " channels, the feature map has ", shape.channels);
   return shape;
 }
@@ -47,15 +49,16 @@ template <typename Dtype>
 void PSROIPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   const PSROIPoolingParameter& param = this->layer_param_.psroi_pooling_param();
-  this->shape_ = ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape());
+  this->shape_ = std::make_shared<const kernels::RoiShape>(
+      ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
   this->scale_ = param.spatial_scale();
   this->position_sensitive_ = true;
-  top[0]->Reshape(RoiTopShape(this->shape_, bottom[1]->shape(), param.output_dim()));
+  top[0]->Reshape(RoiTopShape(*this->shape_, bottom[1]->shape(), param.output_dim()));
 }
 
 template <typename Dtype>
 kernels::RoiBins PSROIPoolingLayer<Dtype>::BinsOf(const Roi& roi) const {
-  const kernels::RoiShape& s = this->shape_;
+  const kernels::RoiShape& s = *this->shape_;
   return {0, Parts(roi.y1, roi.y2, this->scale_, s.pooled_height, s.height),
           Parts(roi.x1, roi.x2, this->scale_, s.pooled_width, s.width)};
 }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "caffe/layers/pooling/roi_bins.hpp"
+
 namespace caffe {
 namespace {
 
@@ -62,14 +64,15 @@ std::vector<kernels::Taps> Parts(float first, float last, int sampling_ratio, in
 template <typename Dtype>
 void ROIAlignLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                    const vector<Blob<Dtype>*>& top) {
-  this->shape_ = ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape());
+  this->shape_ = std::make_shared<const kernels::RoiShape>(
+      ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
   this->scale_ = this->layer_param_.roi_align_param().spatial_scale();
-  top[0]->Reshape(RoiTopShape(this->shape_, bottom[1]->shape(), this->shape_.channels));
+  top[0]->Reshape(RoiTopShape(*this->shape_, bottom[1]->shape(), this->shape_->channels));
 }
 
 template <typename Dtype>
 kernels::RoiBins ROIAlignLayer<Dtype>::BinsOf(const Roi& roi) const {
-  const kernels::RoiShape& s = this->shape_;
+  const kernels::RoiShape& s = *this->shape_;
   const int ratio = this->layer_param_.roi_align_param().sampling_ratio();
   const float scale = this->scale_;
   return {0, Parts(roi.y1 * scale, roi.y2 * scale, ratio, s.pooled_height, s.height),

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "caffe/layers/pooling/roi_bins.hpp"
+
 namespace caffe {
 
 template <typename Dtype>
@@ -9,8 +11,8 @@ vector<kernels::RoiBins> RoiLayer<Dtype>::Bins(const Blob<Dtype>& rois) const {
   const Dtype* row = rois.cpu_data();
   vector<kernels::RoiBins> bins;
   for (int i = 0; i < rois.shape(0); ++i, row += 5) {
-    Require(row[0] >= 0 && row[0] < Dtype(shape_.items), "region number ", i, " is of item ",
-            row[0], ", but the batch has ", shape_.items);
+    Require(row[0] >= 0 && row[0] < Dtype(shape_->items), "region number ", i, " is of item ",
+            row[0], ", but the batch has ", shape_->items);
     for (int k = 1; k < 5; ++k) {
       Require(std::fabs(row[k]) * std::max(1.f, scale_) < 1e8, "region number ", i,
               " has a corner at ", row[k]);
@@ -31,9 +33,10 @@ kernels::RoiShape ReadRoiShape(const Shape& map, const Shape& rois, const char* 
   for (size_t i = 1; i < rois.size(); ++i) numbers *= rois[i];
   Require(rois.size() >= 2 && numbers == 5, "regions have shape (R, 5), not ", ShapeString(rois));
   Require(pooled_height > 0 && pooled_width > 0 && pooled_height < 10000 && pooled_width < 10000,
-          param, ": the pooled height and width must be given and positive, got ", pooled_height,
-          " and ", pooled_width);
-  Require(spatial_scale > 0, param, ": spatial_scale must be positive, got ", spatial_scale);
+          Error::Field{param}, ": the pooled height and width must be given and positive, got ",
+          pooled_height, " and ", pooled_width);
+  Require(spatial_scale > 0, Error::Field{param}, ": spatial_scale must be positive, got ",
+          spatial_scale);
   kernels::RoiShape shape;
   shape.items = map[0];
   shape.channels = map[1];

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "caffe/layers/pooling/roi_bins.hpp"
+
 namespace caffe {
 namespace {
 
@@ -38,9 +40,10 @@ std::vector<kernels::Taps> Parts(int start, int size, int parts, int extent) {
 template <typename Dtype>
 void ROIPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                      const vector<Blob<Dtype>*>& top) {
-  this->shape_ = ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape());
+  this->shape_ = std::make_shared<const kernels::RoiShape>(
+      ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
   this->scale_ = this->layer_param_.roi_pooling_param().spatial_scale();
-  top[0]->Reshape(RoiTopShape(this->shape_, bottom[1]->shape(), this->shape_.channels));
+  top[0]->Reshape(RoiTopShape(*this->shape_, bottom[1]->shape(), this->shape_->channels));
 }
 
 template <typename Dtype>
@@ -49,7 +52,7 @@ kernels::RoiBins ROIPoolingLayer<Dtype>::BinsOf(const Roi& roi) const {
   const int x = position(roi.x1), y = position(roi.y1);
   const int width = std::max(position(roi.x2) - x + 1, 1);
   const int height = std::max(position(roi.y2) - y + 1, 1);
-  const kernels::RoiShape& s = this->shape_;
+  const kernels::RoiShape& s = *this->shape_;
   return {0, Parts(y, height, s.pooled_height, s.height), Parts(x, width, s.pooled_width, s.width)};
 }
 
@@ -60,7 +63,7 @@ void ROIPoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   index_.resize(top[0]->count());
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    kernels::RoiMaxForward(this->shape_, bins, bottom[0]->template cpu_data_as<T>(),
+    kernels::RoiMaxForward(*this->shape_, bins, bottom[0]->template cpu_data_as<T>(),
                            top[0]->template overwrite_cpu_data_as<T>(), index_.data());
   });
 }
@@ -73,7 +76,7 @@ void ROIPoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   const vector<kernels::RoiBins> bins = this->Bins(*bottom[1]);
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
-    kernels::RoiMaxBackward(this->shape_, bins, top[0]->template cpu_diff_as<D>(), index_.data(),
+    kernels::RoiMaxBackward(*this->shape_, bins, top[0]->template cpu_diff_as<D>(), index_.data(),
                             bottom[0]->template overwrite_cpu_diff_as<D>());
   });
 }

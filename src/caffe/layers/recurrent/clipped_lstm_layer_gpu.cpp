@@ -1,6 +1,6 @@
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/recurrent.hpp"
-#include "caffe/layers/clipped_lstm_layer.hpp"
+#include "caffe/layers/recurrent/clipped_lstm_layer.hpp"
 
 namespace caffe {
 

@@ -1,5 +1,6 @@
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/resize.hpp"
+#include "caffe/layers/resize/resizing.hpp"
 #include "caffe/layers/resize_layer.hpp"
 
 namespace caffe {
@@ -74,19 +75,19 @@ struct ResizeLayer<Dtype>::GpuTables {
 /// Those of resizing_, made again where it has changed.
 template <typename Dtype>
 const typename ResizeLayer<Dtype>::GpuTables& ResizeLayer<Dtype>::Tables() {
-  if (gpu_tables_ && Same(gpu_tables_->h.axis, resizing_.h) &&
-      Same(gpu_tables_->w.axis, resizing_.w)) {
+  if (gpu_tables_ && Same(gpu_tables_->h.axis, resizing_->h) &&
+      Same(gpu_tables_->w.axis, resizing_->w)) {
     return *gpu_tables_;
   }
   gpu_tables_ = std::make_shared<GpuTables>();
-  gpu_tables_->h.Set(resizing_.h);
-  gpu_tables_->w.Set(resizing_.w);
+  gpu_tables_->h.Set(resizing_->h);
+  gpu_tables_->w.Set(resizing_->w);
   return *gpu_tables_;
 }
 
 template <typename Dtype>
 int ResizeLayer<Dtype>::PlanesOf(const Blob<Dtype>& bottom) const {
-  return bottom.count() / (resizing_.h.input * resizing_.w.input);
+  return bottom.count() / (resizing_->h.input * resizing_->w.input);
 }
 
 template <typename Dtype>

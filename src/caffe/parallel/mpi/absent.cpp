@@ -7,8 +7,8 @@ namespace caffe {
 
 std::unique_ptr<Communicator> MpiCommunicator() {
   Require(LaunchedRanks() < 2, "this process was started as one of ", LaunchedRanks(),
-          " ranks, and this libcaffe was built without MPI: build with USE_MPI=ON (Debian: "
-          "libopenmpi-dev)");
+          " ranks, and this libcaffe was built without MPI",
+          Error::Remedy{"build with USE_MPI=ON (Debian: libopenmpi-dev)"});
   return nullptr;
 }
 

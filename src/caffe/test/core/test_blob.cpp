@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "caffe/util/blob_payload.hpp"
+#include "caffe/core/blob_payload.hpp"
 
 namespace caffe {
 namespace {

@@ -60,8 +60,8 @@ TEST(Float16, NansStayNansAndBecomeQuiet) {
   }
 }
 
-// A long integer or a double that lies just above a tie between two halves must not be rounded to
-// the tie first.
+// A long integer or a double that lies just above a tie between two FP16 values must not be rounded
+// to the tie first.
 TEST(Float16, EveryArithmeticTypeRoundsOnce) {
   EXPECT_EQ(Bits(float16(2049)), Bits(float16(2048))) << "a tie";
   EXPECT_EQ(Bits(float16(1. + std::ldexp(1., -11) + std::ldexp(1., -40))), 0x3c01);
@@ -138,15 +138,15 @@ TEST_P(AllFloats, RoundToNearestEvenInEveryImplementation) {
 #pragma omp parallel for schedule(dynamic, 64)
     for (size_t block = 0; block < kBlocks; ++block) {
       std::vector<float> values(kBlockSize);
-      std::vector<float16> halves(kBlockSize);
+      std::vector<float16> fp16(kBlockSize);
       for (uint32_t i = 0; i < kBlockSize; ++i) {
         const uint32_t bits = static_cast<uint32_t>(block) * kBlockSize + i;
         std::memcpy(&values[i], &bits, sizeof(bits));
       }
-      kernels::Convert(kBlockSize, values.data(), halves.data());
+      kernels::Convert(kBlockSize, values.data(), fp16.data());
       uint32_t wrong_here = 0;
       for (uint32_t i = 0; i < kBlockSize; ++i) {
-        wrong_here += halves[i].bits != float16(values[i]).bits;
+        wrong_here += fp16[i].bits != float16(values[i]).bits;
       }
       if (wrong_here) {
 #pragma omp atomic

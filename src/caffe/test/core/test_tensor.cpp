@@ -146,7 +146,7 @@ TEST(Tensor, IntegersStandForScaledValues) {
   EXPECT_EQ(Read<float>(tensor)[0], 5.f);
 }
 
-// Somebody keeps the value in a form of their own, here negated.
+// A user of the tensor keeps the value in its own form, here negated.
 TEST(TensorReplace, RestoresWhatIsRead) {
   Tensor tensor(3, ElementType::FLOAT);
   float* data = static_cast<float*>(tensor.overwrite_cpu_data(ElementType::FLOAT));

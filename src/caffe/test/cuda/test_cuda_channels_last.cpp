@@ -1,5 +1,5 @@
-// Kernels of GPU engines for channels-last arrays, beside the same thing written plainly, in every
-// mixture of types.
+// Kernels of GPU engines for channels-last arrays, against plain references, in every mixture of
+// types.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -246,7 +246,7 @@ TEST_P(ChannelsLast, SumsProductsAndMaximaOfAnyTypes) {
     SCOPED_TRACE(Where(round));
     const Combination combination = static_cast<Combination>(round % 3);
     const int pixels = AnyPixels(), channels = AnyChannels(), stride = channels + AnyGap();
-    const int count = Draw(1, pixels > 1000 ? 3 : static_cast<int>(cuda::kMostCombined));
+    const int count = Draw(1, pixels > 1000 ? 3 : static_cast<int>(cuda::kMaxCombined));
     std::vector<std::unique_ptr<StoredArray>> x;
     std::vector<Pixels> all;
     // Products of more than four numbers would not be exact.
@@ -284,7 +284,7 @@ TEST_P(ChannelsLast, NothingAndTooMuchCannotBeCombined) {
                         coefficients, {}, pixels);
   };
   EXPECT_THROW(combine(0, {}), Error);
-  EXPECT_THROW(combine(cuda::kMostCombined + 1, {}), Error);
+  EXPECT_THROW(combine(cuda::kMaxCombined + 1, {}), Error);
   EXPECT_THROW(combine(2, {1}), Error);
 }
 

@@ -244,7 +244,7 @@ TEST(CudaEngine, EnqueuesOnTheCallersStreamFromAndToItsMemoryWithoutWaiting) {
     const OnDevice data(net.input(), net.input_count()), first(nullptr, 15), second(nullptr, 15);
     const OnDevice* const outputs[] = {&first, &first, &first, &second, &second};
     for (const OnDevice* output : outputs) {
-      // Its copies to the host, and nothing else, make anybody wait.
+      // Only its copies to the host wait.
       const int waits = Waits(fake);
       context.Enqueue(*stream, {{"data", data.data}, {"prob", output->data}});
       EXPECT_EQ(Waits(fake), waits);
@@ -383,7 +383,7 @@ TEST(CudaEngine, ParametersOfLayersAreOnTheDeviceOnce) {
   EXPECT_LT(device->bytes_in_use(), 3 * kOnce / 2);
 }
 
-/// Channels last take forever.
+/// Channels last are made slow.
 class PlainTiming : public Timing {
  public:
   PlainTiming() : Timing(cuda::CudaTarget(), 0, nullptr, 0) {}
@@ -529,7 +529,7 @@ TEST(CudaEngine, LayersWithoutKernelsRunOnTheCpuInside) {
     context.Run();
     for (int i = 0; i < 96; ++i) EXPECT_EQ(context.Output("z")[i], std::max(0, i % 4 + run - 1));
   }
-  EXPECT_EQ(device->launches(), 0) << "somebody else's layer was recorded";
+  EXPECT_EQ(device->launches(), 0) << "a custom layer was recorded";
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::vector<IntegerGrid> Grids() {
   return grids;
 }
 
-/// Numbers on both sides of all grids' ends, halves between their steps, and special ones.
+/// Numbers on both sides of all grids' ends, ties between their steps, and special ones.
 template <typename T>
 std::vector<T> Numbers(size_t count, const IntegerGrid& grid) {
   std::mt19937 random(TestSeed());

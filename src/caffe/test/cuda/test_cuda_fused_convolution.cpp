@@ -1,4 +1,4 @@
-// Convolutions of GPU engines beside their definition: every way that a device has, in every
+// Convolutions of GPU engines against their definition: every implementation of a device, in every
 // mixture of types.
 #include <gtest/gtest.h>
 
@@ -290,7 +290,7 @@ TEST_P(FusedConvolutions, OfImagesMayReadSquaresOfPixelsAsOne) {
       problem.num = draw(1, 3);
       problem.used_channels = draw(1, 3);
       ConvolutionShape& s = problem.shape;
-      s.channels = cuda::FavouredChannels(type);
+      s.channels = cuda::ChannelAlignment(type);
       s.outputs = 8 * draw(1, 2);
       for (int a = 0; a < 2; ++a) {
         s.stride.push_back(draw(2, 4));

@@ -24,7 +24,7 @@ TEST_P(RandomNetsInIntegersOnAGpu, HaveTheBitsOfTheDefinitions) {
     net->Forward();
     const Graph integers = InIntegers(GraphOf(*net), RangesOfBlobs(*net), way.scheme, way.rounding);
     DefinitionsFirst definitions(cpu::CpuTarget());
-    // What integers cannot hold is rounded as each kernel for floats does, and then to a byte.
+    // Layers without an integer form are rounded as by the kernel for floats, then to a byte.
     const double exact = AllInIntegers(integers) ? 0 : 0.05;
     const NamedValues inputs = InputsOf(*net);
     const NamedValues defined = RunGraph(LoweredIntegers(integers, &definitions), inputs);

@@ -154,7 +154,7 @@ TEST_P(CudaKernels, ConversionsKeepInfinitiesNanAndSigns) {
   CheckConversionOfSpecialValues<float16, float16>(stream());
 }
 
-// The largest half is 65504, the spacing there 32, the least subnormal 2^-24.
+// The largest FP16 value is 65504, the spacing there 32, the least subnormal 2^-24.
 TEST_P(CudaKernels, FloatsAreRoundedToTheNearestHalfTiesToEven) {
   const float least = std::ldexp(1.f, -24);
   const std::vector<float> values = {65519.f,     65520.f,          -1e6f,           2049.f,
@@ -170,13 +170,13 @@ TEST_P(CudaKernels, FloatsAreRoundedToTheNearestHalfTiesToEven) {
 }
 
 TEST_P(CudaKernels, EveryHalfBecomesItsFloat) {
-  std::vector<float16> halves;
+  std::vector<float16> fp16;
   for (int bits = 0; bits < 65536; ++bits) {
-    halves.push_back(float16::FromBits(static_cast<uint16_t>(bits)));
+    fp16.push_back(float16::FromBits(static_cast<uint16_t>(bits)));
   }
-  const std::vector<float> got = Converted<float16, float>(stream(), halves);
+  const std::vector<float> got = Converted<float16, float>(stream(), fp16);
   for (int bits = 0; bits < 65536; ++bits) {
-    const float wanted = static_cast<float>(halves[bits]);
+    const float wanted = static_cast<float>(fp16[bits]);
     if (std::isnan(wanted)) {
       ASSERT_TRUE(std::isnan(got[bits])) << bits;
     } else {

@@ -1,4 +1,4 @@
-// What layers do on a GPU beside what their cases check; in builds with CUDA, on the tests' device.
+// What layers do on a GPU that their cases do not check; in builds with CUDA, on the tests' device.
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 

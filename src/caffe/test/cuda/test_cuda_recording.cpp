@@ -1,5 +1,5 @@
 // Recordings: what is in them, what is not, and how long the memory lives that they work on.
-#include "caffe/recording.hpp"
+#include "caffe/device/recording.hpp"
 
 #include <gtest/gtest.h>
 

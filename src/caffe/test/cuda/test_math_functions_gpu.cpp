@@ -1,4 +1,4 @@
-// Caffe's caffe_gpu_ functions, on the tests' device and on a GPU if there is one, beside the
+// Caffe's caffe_gpu_ functions, on the tests' device and on a GPU if there is one, against the
 // host's functions.
 #ifndef CPU_ONLY
 #include <gtest/gtest.h>

@@ -305,7 +305,7 @@ TYPED_TEST(DataTransformerTest, TakesMatsLikeRecords) {
     a.InitRand();
     b.InitRand();
     const Datum datum = CountingDatum(channels, 6, 5);
-    // A part of a larger picture: its rows do not follow one another.
+    // A part of a larger image: its rows do not follow one another.
     const cv::Mat image = CountingMat(channels, 8, 9)(cv::Rect(0, 0, 5, 6));
     Blob<TypeParam> from_datum(a.InferBlobShape(datum)), from_mat(b.InferBlobShape(image));
     EXPECT_EQ(from_datum.shape(), from_mat.shape());
@@ -317,18 +317,18 @@ TYPED_TEST(DataTransformerTest, TakesMatsLikeRecords) {
   }
 }
 
-TYPED_TEST(DataTransformerTest, CutsLabelsLikeTheirPicture) {
+TYPED_TEST(DataTransformerTest, CutsLabelsLikeTheirImage) {
   DataTransformer<TypeParam> transformer(
       Parameter("mirror: true crop_size: 3 mean_value: 9 scale: 2"), TRAIN);
   transformer.InitRand();
   const cv::Mat image = CountingMat(1, 6, 5);
   for (int i = 0; i < 10; ++i) {
     const PictureDraws draws = transformer.Draw();
-    Blob<TypeParam> picture(1, 1, 3, 3), labels(1, 1, 3, 3);
-    transformer.TransformTo(image, draws, picture.shape(), picture.mutable_cpu_data());
+    Blob<TypeParam> cut(1, 1, 3, 3), labels(1, 1, 3, 3);
+    transformer.TransformTo(image, draws, cut.shape(), cut.mutable_cpu_data());
     transformer.TransformLabelsTo(image, draws, labels.shape(), labels.mutable_cpu_data());
     for (int k = 0; k < 9; ++k) {
-      EXPECT_EQ(picture.cpu_data()[k], (labels.cpu_data()[k] - 9) * 2);
+      EXPECT_EQ(cut.cpu_data()[k], (labels.cpu_data()[k] - 9) * 2);
     }
   }
 }
@@ -342,7 +342,7 @@ TYPED_TEST(DataTransformerTest, DecodesRecords) {
             12u);
   Datum broken = EncodedDatum(image);
   broken.mutable_data()->resize(20);
-  ExpectContains(this->TransformError("", broken), "20 bytes are no picture");
+  ExpectContains(this->TransformError("", broken), "20 bytes are not an image");
   broken.clear_data();
   ExpectContains(this->TransformError("", broken), "0 bytes");
 }
@@ -354,7 +354,7 @@ TYPED_TEST(DataTransformerTest, RefusesMoreThanEightBits) {
   ExpectContains(ErrorOf([&] { transformer.Transform(image, &blob); }), "8 bits");
 }
 
-// A picture whose left half is 0 and right half 200 keeps its halves at any size.
+// An image whose left half is 0 and right half 200 keeps its halves at any size.
 TYPED_TEST(DataTransformerTest, ResizesAtRandom) {
   cv::Mat image(20, 40, CV_8UC1, cv::Scalar(0));
   image(cv::Rect(20, 0, 20, 20)) = 200;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "caffe/test/support/test_files.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/sampler.hpp"
 #include "google/protobuf/text_format.h"
 
@@ -22,7 +23,7 @@ NormalizedBBox MakeBBox(float xmin, float ymin, float xmax, float ymax) {
   return bbox;
 }
 
-TEST(Sampler, DrawsPatchesInsideOfThePicture) {
+TEST(Sampler, DrawsPatchesInsideOfTheImage) {
   Caffe::set_random_seed(3);
   const Sampler sampler =
       Parse<Sampler>("min_scale: 0.3 max_scale: 0.9 min_aspect_ratio: 0.5 max_aspect_ratio: 2");
@@ -41,7 +42,7 @@ TEST(Sampler, DrawsPatchesInsideOfThePicture) {
   EXPECT_NEAR(smallest, 0.09, 0.01);
 }
 
-TEST(Sampler, TakesTheWholePictureIfNothingIsAsked) {
+TEST(Sampler, TakesTheWholeImageIfNothingIsAsked) {
   NormalizedBBox patch;
   SampleBBox(Sampler(), &patch);
   EXPECT_EQ(patch.size(), 1);
@@ -112,7 +113,7 @@ TEST(Distortion, ChangesColours) {
   EXPECT_EQ(ValueOf(Distorted(Pixel(1, 2, 3), distortion)), cv::Vec3b(3, 1, 2));
 }
 
-TEST(Distortion, LeavesGreyPicturesGrey) {
+TEST(Distortion, LeavesGreyImagesGrey) {
   Distortion distortion;
   distortion.changes = {{Distortion::SATURATION, 0.f}, {Distortion::HUE, 60.f}};
   distortion.channels = {{2, 0, 1}};
@@ -247,7 +248,7 @@ TEST(NoiseEffects, RefuseBadInput) {
   ExpectContains(distortion("prob: 1 contrast: true contrast_lower: 2"), "contrast_lower 2");
 }
 
-TEST(Expansion, PutsThePictureIntoALargerOne) {
+TEST(Expansion, PutsTheImageIntoALargerOne) {
   const Expansion expansion = {3, 2, 1, 0};
   const cv::Mat image = Expanded(Pixel(1, 2, 3), expansion, {7, 8, 9});
   ASSERT_EQ(image.size(), cv::Size(2, 3));

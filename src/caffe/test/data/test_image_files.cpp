@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "caffe/data/image_files.hpp"
-#include "caffe/test/support/picture_files.hpp"
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 std::string FolderWithImages() {
   const fs::path folder = NewFileName() + "_images";
   fs::create_directories(folder / "below");
-  const std::string image = NewPicture(CountingPicture(3, 4, 4));
+  const std::string image = NewImage(CountingImage(3, 4, 4));
   for (const char* name : {"b.png", "a.JPG", "below/c.png"}) fs::copy_file(image, folder / name);
   std::ofstream(folder / "notes.txt") << "none of them\n";
   return folder.string();

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/test/support/source_layer.hpp"
 #include "caffe/util/db.hpp"
 #include "caffe/util/hdf5.hpp"
-#include "caffe/util/rank_settings.hpp"
 #ifdef USE_OPENCV
-#include "caffe/test/support/picture_files.hpp"
+#include "caffe/test/support/image_files.hpp"
 #endif
 
 namespace caffe {
@@ -161,7 +161,7 @@ TEST(RecordShare, GoesOnFromAStateOfAnotherRank) {
 TEST(RecordShare, OfImageDataLayersIsThatOfOneWithTheWholeBatch) {
   std::string lines;
   for (int i = 0; i < 8; ++i) {
-    lines += Join(NewPicture(CountingPicture(3, 4, 5, 10 * i)), " ", i, "\n");
+    lines += Join(NewImage(CountingImage(3, 4, 5, 10 * i)), " ", i, "\n");
   }
   const std::string list = NewFile(lines);
   for (const char* order : {"", "shuffle: true"}) {

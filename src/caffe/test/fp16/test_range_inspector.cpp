@@ -301,7 +301,7 @@ TEST(RangeReport, JsonHoldsWhatTheTableHolds) {
   ExpectContains(json, "\"to\": \"b\"");
 }
 
-TEST(RangeReport, ThePictureShowsEachBlobAndEscapesNames) {
+TEST(RangeReport, TheImageShowsEachBlobAndEscapesNames) {
   Inspected it(Power("a<b>&c", "data", 1e5), {1, 2, 3, 4});
   const std::string svg = RangesAsSvg(it.Run(), "net");
   ExpectContains(svg, "<svg xmlns");
@@ -310,7 +310,7 @@ TEST(RangeReport, ThePictureShowsEachBlobAndEscapesNames) {
   ExpectContains(svg, "</svg>");
 }
 
-TEST(RangeReport, ThePictureHasAnAxisOnBothEnds) {
+TEST(RangeReport, TheImageHasAnAxisOnBothEnds) {
   Inspected it(Power("a", "data", 2), {1, 2, 3, 4});
   const std::string svg = RangesAsSvg(it.Run(), "net");
   const size_t first = svg.find(">1e0</text>");

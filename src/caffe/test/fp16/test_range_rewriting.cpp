@@ -744,7 +744,7 @@ std::string RandomChain(Random* random, int layers) {
         net += Simple("Power", name, last, "power_param { scale: 0.5 shift: 0.25 }");
         break;
     }
-    // What a layer in place overwrites nobody else may read.
+    // No other layer may read what a layer in place overwrites.
     if (top != last) {
       blobs.push_back(top);
     } else {
@@ -776,7 +776,7 @@ TEST(RangeRewriting, RandomChainsStayTheSameAndFit) {
     for (const auto& blob : it.net().blobs()) {
       for (double value : Values(*blob)) largest = std::max(largest, std::abs(value));
     }
-    if (largest > 1e13) continue;  // weights beyond what half can be told apart in
+    if (largest > 1e13) continue;  // weights that FP16 cannot distinguish
     it.Rewrite();
     overflowed += it.OverflowedBefore();
     // Behind a Sigmoid of large values nothing but their signs is left: differences may be large.

@@ -1,4 +1,4 @@
-// Trained nets recognise as many pictures as they did in Caffe, to the picture.
+// Trained nets recognise as many images as they did in Caffe, to the image.
 #include <gtest/gtest.h>
 
 #include "caffe/test/support/slow_tests.hpp"
@@ -10,7 +10,7 @@ namespace {
 struct Precision {
   const char* name;
   bool half;
-  int may_differ;  ///< pictures, from rounding
+  int may_differ;  ///< images, from rounding
 };
 std::ostream& operator<<(std::ostream& stream, const Precision& precision) {
   return stream << precision.name;
@@ -32,20 +32,20 @@ class AccuracyOfModels : public ::testing::TestWithParam<Precision> {
 
 TEST_P(AccuracyOfModels, LeNetOnMnist) {
   const auto net = Load("lenet_v1format");
-  EXPECT_NEAR(CountRight(net.get(), MnistPictures::Test()), 9905, GetParam().may_differ);
+  EXPECT_NEAR(CountRight(net.get(), MnistImages::Test()), 9905, GetParam().may_differ);
 }
 
 #ifdef USE_OPENCV
 // OpenCV's dnn counts the same.
 TEST_P(AccuracyOfModels, CifarNets) {
   SLOW_TEST();
-  if (!CifarPictures::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
-  const CifarPictures pictures("test", 1000);
+  if (!CifarImages::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
+  const CifarImages images("test", 1000);
   const auto quick = Load("cifar10_quick_current");
-  EXPECT_NEAR(CountRight(quick.get(), pictures), 7387, GetParam().may_differ);
+  EXPECT_NEAR(CountRight(quick.get(), images), 7387, GetParam().may_differ);
   if (GetParam().half) return;
   const auto sigmoid = Load("cifar10_full_sigmoid_bn", "train_val.prototxt");
-  EXPECT_EQ(CountRight(sigmoid.get(), pictures), 5203);
+  EXPECT_EQ(CountRight(sigmoid.get(), images), 5203);
 }
 #endif
 

@@ -63,7 +63,7 @@ BuildReport Example() {
   report.title = "tiny";
   report.facts = {{"model", "tiny.prototxt"}};
   report.before = net.graph();
-  report.accuracy_of = "top-1 of 100 pictures";
+  report.accuracy_of = "top-1 of 100 images";
   const auto engine = ReferenceEngine();
   for (const char* name : {"fp32", "int8"}) {
     EngineResult result;
@@ -135,7 +135,7 @@ TEST(BuildReport, ShowsEnginesSideBySide) {
   EXPECT_TRUE(Contains(page, "2 ms"));
   EXPECT_TRUE(Contains(page, "0.5 ms")) << "int8";
   EXPECT_TRUE(Contains(page, "0.25 x")) << "latency and size, as a share of the first one's";
-  EXPECT_TRUE(Contains(page, "top-1 of 100 pictures"));
+  EXPECT_TRUE(Contains(page, "top-1 of 100 images"));
   EXPECT_TRUE(Contains(page, "99.00 %"));
   EXPECT_TRUE(Contains(page, "98.75 %"));
   EXPECT_TRUE(Contains(page, "-0.25 points"));
@@ -301,7 +301,7 @@ bool Overlap(const Box& a, const Box& b) {
          std::abs(a.y - b.y) < (a.height + b.height) / 2 - 0.5;
 }
 
-/// Boxes lie within the picture, apart from each other, below what they follow; arrows begin and
+/// Boxes lie within the image, apart from each other, below what they follow; arrows begin and
 /// end at their boxes.
 void ExpectGoodPlaces(const Drawing& drawing) {
   constexpr double kPixel = 1;

@@ -10,8 +10,10 @@
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/evaluation/error_measure.hpp"
 #include "caffe/inference/network_definition.hpp"
+#include "caffe/inference/quantize/calibration_data.hpp"
 #include "caffe/inference/quantize/calibration_report.hpp"
 #include "caffe/inference/quantize/simulated_int8.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -719,7 +721,7 @@ TEST(CalibrationReport, IsSilentWhereNoBlobIsNoisy) {
   EXPECT_EQ(NoiseReport(MakeCalibrationTable(data, calibrator), data.statistics), "");
 }
 
-TEST(CalibrationReport, ThePictureShowsEachHistogramWithItsThreshold) {
+TEST(CalibrationReport, TheImageShowsEachHistogramWithItsThreshold) {
   const auto net = MakeNet(kInput + Scale("a<b", "data", -2));
   HalfCalibrator calibrator({{0, 1, 1.5, 4}});
   const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
 #include "caffe/test/support/npy.hpp"
 #include "caffe/test/support/trained_detectors.hpp"
@@ -14,9 +15,9 @@ namespace caffe {
 namespace {
 
 /// What `net` finds in a file of images/.
-std::vector<Object> Detect(const std::string& picture, const std::string& transform, Order order,
+std::vector<Object> Detect(const std::string& image, const std::string& transform, Order order,
                            const std::string& output, double least, Net<float>* net) {
-  ReadPicture(picture, transform, order, net->input_blobs()[0]);
+  ReadImage(image, transform, order, net->input_blobs()[0]);
   net->Forward();
   const Blob<float>& found = *net->blob_by_name(output);
   return Objects(found.cpu_data(), found.height(), least);
@@ -54,7 +55,7 @@ class DetectionModel : public testing::TestWithParam<Detector> {
     const std::vector<Object> wanted =
         Objects(reference.values.data(), reference.values.size() / 7, d.least);
     EXPECT_FALSE(wanted.empty());
-    ExpectFound(wanted, Detect(d.picture, d.transform, Order::kBlueFirst, d.output, d.least, &net),
+    ExpectFound(wanted, Detect(d.image, d.transform, Order::kBlueFirst, d.output, d.least, &net),
                 overlap, score_tolerance);
   }
 };
@@ -85,14 +86,14 @@ std::unique_ptr<Net<float>> MakeYolo() {
 
 constexpr int kBird = 3, kCar = 7, kDog = 12, kHorse = 13, kPerson = 15;
 
-// The true boxes are those that people drew in these pictures of Darknet's, to a few pixels; a box
+// The true boxes are those that people drew in these images of Darknet's, to a few pixels; a box
 // that overlaps one by half counts as found, as in PASCAL VOC.
 TEST(YoloModel, FindsDogCarPersonHorseAndBird) {
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   const auto pixels = [](int width, int height, float x1, float y1, float x2, float y2) {
     return Box{x1 / width, y1 / height, x2 / width, y2 / height};
   };
-  const std::pair<const char*, std::vector<Object>> pictures[] = {
+  const std::pair<const char*, std::vector<Object>> images[] = {
       {"dog.jpg",
        {{kDog, 0.8, pixels(768, 576, 128, 223, 313, 541)},
         {kCar, 0.8, pixels(768, 576, 468, 75, 689, 172)}}},
@@ -103,10 +104,10 @@ TEST(YoloModel, FindsDogCarPersonHorseAndBird) {
       {"eagle.jpg", {{kBird, 0.8, pixels(773, 512, 111, 91, 643, 452)}}},
   };
   const auto net = MakeYolo();
-  for (const auto& [picture, objects] : pictures) {
-    SCOPED_TRACE(picture);
+  for (const auto& [image, objects] : images) {
+    SCOPED_TRACE(image);
     ExpectFound(objects,
-                Detect(std::string("voc_like/") + picture, "scale: 0.00392156862745098",
+                Detect(std::string("voc_like/") + image, "scale: 0.00392156862745098",
                        Order::kRedFirst, "found", 0.7, net.get()),
                 0.5, 0.2);
   }

@@ -1,4 +1,4 @@
-// Trained nets as engines of each precision: classifiers recognise as many pictures as in FP32, but
+// Trained nets as engines of each precision: classifiers recognise as many images as in FP32, but
 // for a few, and detectors find the same boxes. benchmarks/inference/accuracy.py makes a table of
 // the numbers that are recorded here.
 #ifdef USE_OPENCV
@@ -7,7 +7,7 @@
 
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/results.hpp"
-#include "caffe/test/support/first_pictures.hpp"
+#include "caffe/test/support/first_images.hpp"
 #include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/trained_detectors.hpp"
 #include "caffe/util/text/text_table.hpp"
@@ -43,46 +43,47 @@ struct Classifier {
   const char* model;
   const char* file;
   const char* weights;
-  bool colours;  ///< CIFAR-10, else MNIST
+  enum { MNIST, CIFAR10 } images;
+  bool colours() const { return images == CIFAR10; }
 };
 
 const Classifier kClassifiers[] = {
-    {"lenet_v1format", "deploy.prototxt", "weights.caffemodel", false},
-    {"cifar10_quick_current", "deploy.prototxt", "weights.caffemodel", true},
-    {"cifar10_quick_hdf5", "deploy.prototxt", "weights.caffemodel.h5", true},
-    {"cifar10_full_sigmoid_bn", "train_val.prototxt", "weights.caffemodel", true},
-    {"resnet20_cifar10", "train_val.prototxt", "weights.caffemodel", true},
+    {"lenet_v1format", "deploy.prototxt", "weights.caffemodel", Classifier::MNIST},
+    {"cifar10_quick_current", "deploy.prototxt", "weights.caffemodel", Classifier::CIFAR10},
+    {"cifar10_quick_hdf5", "deploy.prototxt", "weights.caffemodel.h5", Classifier::CIFAR10},
+    {"cifar10_full_sigmoid_bn", "train_val.prototxt", "weights.caffemodel", Classifier::CIFAR10},
+    {"resnet20_cifar10", "train_val.prototxt", "weights.caffemodel", Classifier::CIFAR10},
 };
 
 std::ostream& operator<<(std::ostream& stream, const Classifier& classifier) {
   return stream << classifier.model;
 }
 
-/// The classes' pictures, read once for all nets.
-const LabelledPictures& PicturesOf(bool colours, bool training) {
+/// The classes' images, read once for all nets.
+const LabelledImages& ImagesOf(bool colours, bool training) {
   constexpr int kTrainingOfAClass = 100, kTestOfAClass = 1000;
   if (!colours) {
-    static const MnistPictures digits = MnistPictures::Test();
-    static const MnistPictures digits_to_train = MnistPictures::Training();
+    static const MnistImages digits = MnistImages::Test();
+    static const MnistImages digits_to_train = MnistImages::Training();
     return training ? digits_to_train : digits;
   }
-  static const CifarPictures test("test", kTestOfAClass), train("train", kTrainingOfAClass);
+  static const CifarImages test("test", kTestOfAClass), train("train", kTrainingOfAClass);
   return training ? train : test;
 }
 
-int CountRight(const std::shared_ptr<const Engine>& engine, const LabelledPictures& pictures) {
+int CountRight(const std::shared_ptr<const Engine>& engine, const LabelledImages& images) {
   ExecutionContext context(engine);
   const std::string input = engine->inputs().at(0), output = engine->outputs().at(0);
-  const size_t pixels = CountOf(context.InputShape(input)) / kPicturesAtOnce;
+  const size_t pixels = CountOf(context.InputShape(input)) / kImagesAtOnce;
   int right = 0;
-  for (int first = 0; first < pictures.count(); first += kPicturesAtOnce) {
+  for (int first = 0; first < images.count(); first += kImagesAtOnce) {
     std::vector<int> labels;
-    for (int i = 0; i < kPicturesAtOnce; ++i) {
-      labels.push_back(pictures.Read(first + i, context.Input(input) + i * pixels));
+    for (int i = 0; i < kImagesAtOnce; ++i) {
+      labels.push_back(images.Read(first + i, context.Input(input) + i * pixels));
     }
     context.Run();
-    const size_t classes = CountOf(context.OutputShape(output)) / kPicturesAtOnce;
-    for (int i = 0; i < kPicturesAtOnce; ++i) {
+    const size_t classes = CountOf(context.OutputShape(output)) / kImagesAtOnce;
+    for (int i = 0; i < kImagesAtOnce; ++i) {
       const float* scores = context.Output(output) + i * classes;
       right += std::max_element(scores, scores + classes) - scores == labels[i];
     }
@@ -94,10 +95,10 @@ class ClassifierAccuracy : public ::testing::TestWithParam<Classifier> {
  protected:
   void SetUp() override {
     if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-    if (GetParam().colours && !CifarPictures::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
+    if (GetParam().colours() && !CifarImages::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
   }
 
-  /// Of 10000 pictures.
+  /// Of 10000 images.
   static int MayLose(Precision precision) { return precision == Precision::FP16 ? 5 : 30; }
 };
 
@@ -109,18 +110,18 @@ TEST_P(ClassifierAccuracy, IsThatOfFp32) {
   const auto net = NetworkDefinition::FromCaffe(param, {folder + classifier.weights});
   Net<float> calibrated(param);
   calibrated.CopyTrainedLayersFrom(folder + classifier.weights);
-  SetBatch(kPicturesAtOnce, &calibrated);
-  FirstPictures training(PicturesOf(classifier.colours, true), 1000);
+  SetBatch(kImagesAtOnce, &calibrated);
+  FirstImages training(ImagesOf(classifier.colours(), true), 1000);
   const auto table = std::make_shared<const CalibrationTable>(Calibrate(&calibrated, &training));
 
-  const LabelledPictures& test = PicturesOf(classifier.colours, false);
-  RecordProperty("pictures", test.count());
-  const int expected = CountRight(BuildAs(Precision::FP32, net, kPicturesAtOnce, table), test);
+  const LabelledImages& test = ImagesOf(classifier.colours(), false);
+  RecordProperty("images", test.count());
+  const int expected = CountRight(BuildAs(Precision::FP32, net, kImagesAtOnce, table), test);
   RecordProperty("fp32", expected);
   EXPECT_GT(expected, test.count() / 2) << "the net is not fed as it was trained";
   for (const Precision precision : kNarrow) {
     SCOPED_TRACE(Name(precision));
-    const auto engine = BuildAs(precision, net, kPicturesAtOnce, table);
+    const auto engine = BuildAs(precision, net, kImagesAtOnce, table);
     EXPECT_GT(LayersIn(precision, *engine), 0);
     const int right = CountRight(engine, test);
     RecordProperty(Name(precision), right);
@@ -133,8 +134,8 @@ INSTANTIATE_TEST_SUITE_P(Models, ClassifierAccuracy, ::testing::ValuesIn(kClassi
 
 // Detectors.
 
-std::string FolderOf(const std::string& picture) {
-  return std::filesystem::path(picture).parent_path().string();
+std::string FolderOf(const std::string& image) {
+  return std::filesystem::path(image).parent_path().string();
 }
 
 /// The photographs of a folder of images/, "" for all, relative to images/.
@@ -148,13 +149,13 @@ std::vector<std::string> Photographs(const std::string& folder) {
 
 /// Photographs as a detector takes them, one after the other.
 template <typename Thresholds>
-class FolderOfPictures : public Thresholds {
+class FolderOfImages : public Thresholds {
  public:
-  FolderOfPictures(const Detector& detector, const std::string& folder)
+  FolderOfImages(const Detector& detector, const std::string& folder)
       : detector_(detector), files_(Photographs(folder)) {}
   int64_t GetBatch(Net<float>* net) override {
     if (next_ == files_.size()) return 0;
-    ReadPicture(files_[next_++], detector_.transform, Order::kBlueFirst, net->input_blobs()[0]);
+    ReadImage(files_[next_++], detector_.transform, Order::kBlueFirst, net->input_blobs()[0]);
     return 1;
   }
 
@@ -165,18 +166,18 @@ class FolderOfPictures : public Thresholds {
 };
 
 CalibrationPointer CalibrateOnFolder(const Detector& detector, Net<float>* net) {
-  FolderOfPictures<MinMaxCalibrator> pictures(detector, FolderOf(detector.picture));
+  FolderOfImages<MinMaxCalibrator> images(detector, FolderOf(detector.image));
   CalibrationOptions options;
   options.minimum_images = 1;
-  return std::make_shared<const CalibrationTable>(Calibrate(net, &pictures, options));
+  return std::make_shared<const CalibrationTable>(Calibrate(net, &images, options));
 }
 
 NamedTensor OutputOf(const std::shared_ptr<const Engine>& engine, const Detector& detector,
-                     const std::string& picture) {
+                     const std::string& image) {
   ExecutionContext context(engine);
   const std::string name = engine->inputs().at(0);
   Blob<float> input(context.InputShape(name));
-  ReadPicture(picture, detector.transform, Order::kBlueFirst, &input);
+  ReadImage(image, detector.transform, Order::kBlueFirst, &input);
   std::copy_n(input.cpu_data(), input.count(), context.Input(name));
   context.Run();
   return Outputs(&context).at(detector.output);
@@ -184,7 +185,7 @@ NamedTensor OutputOf(const std::shared_ptr<const Engine>& engine, const Detector
 
 std::vector<Object> Detect(const std::shared_ptr<const Engine>& engine, const Detector& detector,
                            double least) {
-  const NamedTensor rows = OutputOf(engine, detector, detector.picture);
+  const NamedTensor rows = OutputOf(engine, detector, detector.image);
   return Objects(rows.values.data(), rows.values.size() / 7, least);
 }
 
@@ -213,9 +214,9 @@ class DetectorAccuracy : public ::testing::TestWithParam<Detector> {
   /// on the input makes, with one scale for three channels.
   static double MayDiffer(Precision precision) {
     if (precision == Precision::BF16) return 0.04;
-    const std::string picture = GetParam().reference;
-    if (precision == Precision::INT8 && picture == "4_barcodes") return 0.03;
-    if (precision == Precision::INT8 && picture == "linzaer_1") return 0.05;
+    const std::string image = GetParam().reference;
+    if (precision == Precision::INT8 && image == "4_barcodes") return 0.03;
+    if (precision == Precision::INT8 && image == "linzaer_1") return 0.05;
     return 0.02;
   }
 
@@ -256,7 +257,7 @@ TEST_P(DetectorAccuracy, BoxesAreThoseOfFp32) {
   const CalibrationPointer table = CalibrateOnFolder(detector, &calibrated);
 
   const auto expected = Detect(BuildAs(Precision::FP32, net, 1, table), detector, detector.least);
-  RecordProperty("picture", detector.picture);
+  RecordProperty("image", detector.image);
   RecordProperty("boxes", static_cast<int>(expected.size()));
   EXPECT_FALSE(expected.empty());
   for (const Precision precision : kNarrow) {
@@ -282,17 +283,17 @@ TEST(DefaultCalibration, KeepsTheBoxesOfADetectorOfPlates) {
   const std::string model = folder + "deploy.prototxt", weights = folder + "weights.caffemodel";
   Net<float> calibrated(model, TEST);
   calibrated.CopyTrainedLayersFrom(weights);
-  FolderOfPictures<AutoCalibrator> pictures(detector, "");
-  const auto table = std::make_shared<const CalibrationTable>(Calibrate(&calibrated, &pictures));
+  FolderOfImages<AutoCalibrator> images(detector, "");
+  const auto table = std::make_shared<const CalibrationTable>(Calibrate(&calibrated, &images));
   EXPECT_NE(table->At(table->blobs()[0]).method, "entropy");
 
   const auto net = NetworkDefinition::FromCaffe(model, {weights});
   const auto in_float = BuildAs(Precision::FP32, net, 1, nullptr);
   const auto in_int8 = BuildAs(Precision::INT8, net, 1, table);
   double boxes = 0, others = 0;
-  for (const std::string& picture : Photographs("plates")) {
-    const NamedTensor expected = OutputOf(in_float, detector, picture);
-    const NamedTensor actual = OutputOf(in_int8, detector, picture);
+  for (const std::string& image : Photographs("plates")) {
+    const NamedTensor expected = OutputOf(in_float, detector, image);
+    const NamedTensor actual = OutputOf(in_int8, detector, image);
     const auto count = static_cast<double>(DetectionsOf(expected, 0.3f).size() +
                                            DetectionsOf(actual, 0.3f).size());
     boxes += count;

@@ -293,7 +293,7 @@ class WatchedBlobs : public ::testing::TestWithParam<Backend> {};
 INSTANTIATE_TEST_SUITE_P(Backends, WatchedBlobs,
                          ::testing::Values(Backend::REFERENCE, Backend::CPU));
 
-// A backend may put layers of its own in between, whose blobs have other names.
+// A backend may insert layers, whose blobs have other names.
 TEST_P(WatchedBlobs, AreWhatEachLayerHasMade) {
   ExecutionContext context(Built(Watched(), GetParam()));
   context.SetBatch(1);
@@ -331,7 +331,7 @@ TEST(Observers, EndARunWithWhatTheyThrow) {
   EXPECT_NO_THROW(context.Run());
 }
 
-// In a random net every blob that is left has the value that the net gives it.
+// In a random net every remaining blob has the value that it has in the net.
 TEST(Observers, SeeTheBlobsOfTheNet) {
   const unsigned seed = TestSeed();
   RandomNet random(seed);

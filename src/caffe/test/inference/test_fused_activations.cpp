@@ -30,7 +30,7 @@ const Layer kLayers[] = {
     {"Dense", 10, "type: 'Convolution' convolution_param { num_output: 19 kernel_size: 3 pad: 1 }"},
     {"Strided", 24,
      "type: 'Convolution' convolution_param { num_output: 34 kernel_size: 2 stride: 2 }"},
-    {"OfAPicture", 3,
+    {"OfAnImage", 3,
      "type: 'Convolution' convolution_param { num_output: 19 kernel_size: 3 stride: 2 }"},
     {"Depthwise", 19,
      "type: 'Convolution' convolution_param { num_output: 19 group: 19 kernel_size: 3 pad: 1 }"},

@@ -8,8 +8,8 @@
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/results.hpp"
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/inference_test.hpp"
-#include "caffe/test/support/picture_files.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/input_batches.hpp"
 #include "caffe/util/io.hpp"
@@ -300,8 +300,8 @@ ImageSource SourceOf(const cv::Mat& image) {
   return {"values", image.data, image.rows, image.cols, image.channels()};
 }
 
-/// Channel c of the counting picture of 2 x 2: (50 c, 50 c + 1, 50 c + 10, 50 c + 11).
-const cv::Mat kImage = CountingPicture(3, 2, 2);
+/// Channel c of the counting image of 2 x 2: (50 c, 50 c + 1, 50 c + 10, 50 c + 11).
+const cv::Mat kImage = CountingImage(3, 2, 2);
 
 TEST(SetImages, SubtractsMultipliesAndOrdersChannels) {
   ImagePreprocessing preprocessing;
@@ -350,7 +350,7 @@ TEST(SetImages, TakesFilesAndGreyImages) {
   preprocessing.constants["info"] = {5, 6, 7};
   ExecutionContext context(Built(preprocessing));
   const cv::Mat grey(3, 3, CV_8UC1, cv::Scalar(9));
-  SetImages({{NewPicture(kImage)}, SourceOf(grey)}, &context);
+  SetImages({{NewImage(kImage)}, SourceOf(grey)}, &context);
   const float* x = context.Input("x");
   EXPECT_EQ(Floats(x, x + 24), (Floats{0, 1, 10, 11, 50, 51, 60, 61, 100, 101, 110, 111,
                                        9, 9, 9,  9,  9,  9,  9,  9,  9,   9,   9,   9}));
@@ -382,7 +382,7 @@ TEST(SetImages, WritesNoMoreImagesThanTheInputTakes) {
 // What `caffe` feeds its nets with.
 TEST(SetImages, DoesWhatInputBatchesDo) {
   ImagePreprocessing preprocessing = Everything();
-  const std::string file = NewPicture(CountingPicture(3, 6, 5));
+  const std::string file = NewImage(CountingImage(3, 6, 5));
   const auto engine = Built(preprocessing);
   const auto net = InputNetOf(*engine, 1);
   ASSERT_TRUE(InputBatches::FromPictures({file}, preprocessing)->Feed(0, net.get()));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "caffe/inference/graph/regions.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/test_files.hpp"
 
@@ -259,7 +260,7 @@ TEST(NetworkDefinition, NormalizesAnInput) {
   ExpectContains(ErrorOf([&] { net.NormalizeInput("x", {}, 0); }), "scale not 0");
 }
 
-TEST(NetworkDefinition, NormalizesItsInputByAMeanPicture) {
+TEST(NetworkDefinition, NormalizesItsInputByAMeanImage) {
   NetworkDefinition net("code");
   net.AddInput("x", {2, 1, 1, 3});
   net.AddLayer(
@@ -316,7 +317,7 @@ TEST(ToNetParameter, WritesLayersBlobsAndInputs) {
   EXPECT_EQ(RunAsNet(net.graph(), {{"data", {5, 1}}}), (NamedValues{{"x", {7, 0}}}));
 }
 
-// y = relu(x + 1 + constant), as one node; z is no output and nobody reads it; nor the input w.
+// y = relu(x + 1 + constant), as one node; neither z, which is not an output, nor w is read.
 TEST(ToNetParameter, TakesNodesApart) {
   Graph graph;
   graph.name = "fused";

@@ -12,6 +12,7 @@
 #include "caffe/inference/backends/operand_places.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/passes/memory_plan.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/test/support/corpus_nets.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/random_nets.hpp"

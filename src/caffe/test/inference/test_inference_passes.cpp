@@ -1,4 +1,4 @@
-// Each pass alone: what it changes, what it must leave, and that the outputs stay the same.
+// Each pass by itself: what it changes, what it must leave, and that the outputs stay the same.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -6,6 +6,7 @@
 
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/passes/memory_plan.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/test_files.hpp"

@@ -55,7 +55,7 @@ TEST(UnmatchedShare, ComparesBoxes) {
   EXPECT_EQ(share({0, 3, 0.9f, 0, 0, 10, 8}), 1) << "another box";
   EXPECT_EQ(share({0, 3, 0.8f, 0, 0, 10, 10}), 1) << "another score";
   EXPECT_EQ(share({0, 2, 0.9f, 0, 0, 10, 10}), 1) << "another class";
-  EXPECT_EQ(share({1, 3, 0.9f, 0, 0, 10, 10}), 1) << "another picture";
+  EXPECT_EQ(share({1, 3, 0.9f, 0, 0, 10, 10}), 1) << "another image";
   EXPECT_EQ(share({0, -1, -1, -1, -1, -1, -1}), 1) << "nothing there";
   EXPECT_DOUBLE_EQ(share({0, 3, 0.9f, 0, 0, 10, 10, 0, 3, 0.9f, 0, 0, 10, 10}), 1.0 / 3)
       << "a partner of one box is none of another";

@@ -10,7 +10,7 @@
 #include "caffe/inference/evaluation/output_digest.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/each_device.hpp"
-#include "caffe/test/support/first_pictures.hpp"
+#include "caffe/test/support/first_images.hpp"
 #include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe::inference {
@@ -64,11 +64,11 @@ class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
   void SetUp() override {
     const Known& known = GetParam();
     if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-    if (known.colours && !CifarPictures::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
+    if (known.colours && !CifarImages::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
     if (known.colours) {
-      pictures_ = std::make_unique<CifarPictures>("test", kPicturesAtOnce / 10);
+      images_ = std::make_unique<CifarImages>("test", kImagesAtOnce / 10);
     } else {
-      pictures_ = std::make_unique<MnistPictures>(MnistPictures::Test());
+      images_ = std::make_unique<MnistImages>(MnistImages::Test());
     }
     folder_ = SharedData(std::string("models/") + known.model) + "/";
     param_ = Deployed(folder_ + known.file);
@@ -77,8 +77,8 @@ class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
   std::shared_ptr<const CalibrationTable> Table() const {
     Net<float> net(param_);
     net.CopyTrainedLayersFrom(folder_ + "weights.caffemodel");
-    SetBatch(kPicturesAtOnce, &net);
-    pictures_->Feed(0, &net);
+    SetBatch(kImagesAtOnce, &net);
+    images_->Feed(0, &net);
     net.Forward();
     return RangesOf(net);
   }
@@ -88,7 +88,7 @@ class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
     BuilderConfig config;
     config.backend = backend;
     config.precision = Precision::INT8;
-    config.max_batch = kPicturesAtOnce;
+    config.max_batch = kImagesAtOnce;
     config.timing_iterations = 0;
     config.calibration = table;
     config.quantization.scheme = QuantizationScheme::AFFINE;
@@ -97,9 +97,9 @@ class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
         NetworkDefinition::FromCaffe(param_, {folder_ + "weights.caffemodel"}));
     ExecutionContext context(engine);
     const std::string input = engine->inputs().at(0);
-    const size_t pixels = CountOf(context.InputShape(input)) / kPicturesAtOnce;
-    for (int i = 0; i < kPicturesAtOnce; ++i) {
-      pictures_->Read(i, context.Input(input) + i * pixels);
+    const size_t pixels = CountOf(context.InputShape(input)) / kImagesAtOnce;
+    for (int i = 0; i < kImagesAtOnce; ++i) {
+      images_->Read(i, context.Input(input) + i * pixels);
     }
     context.Run();
     OutputDigest digest(*engine);
@@ -108,7 +108,7 @@ class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
   }
 
  private:
-  std::unique_ptr<LabelledPictures> pictures_;
+  std::unique_ptr<LabelledImages> images_;
   std::string folder_;
   NetParameter param_;
 };

@@ -1,5 +1,5 @@
 // Engines of integers alone: the same bits whatever computes them, near what floats compute, and
-// plain words about what integers cannot hold.
+// clear messages about layers without an integer form.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ TEST_P(RandomNetsInIntegers, HaveTheSameBitsWhateverComputesThemAndAreNearFloats
     SCOPED_TRACE(ToText(integers));
     DefinitionsFirst definitions(cpu::CpuTarget());
     RandomTiming whatever(cpu::CpuTarget(), seed);
-    // What integers cannot hold is rounded as each kernel for floats does, and then to a byte.
+    // Layers without an integer form are rounded as by the kernel for floats, then to a byte.
     const double exact = AllInIntegers(integers) ? 0 : 0.05;
     const NamedValues defined = RunGraph(LoweredIntegers(integers, &definitions), InputsOf(*net));
     const Graph fused = FuseIntegerResiduals(integers);

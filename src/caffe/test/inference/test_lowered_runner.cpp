@@ -1,4 +1,4 @@
-// What LoweredRunner hands to steps, on a target of the test's own whose only kernel adds 1.
+// What LoweredRunner hands to steps, on a target of the test whose only kernel adds 1.
 #include "caffe/inference/backends/lowered_runner.hpp"
 
 #include <gtest/gtest.h>
@@ -161,7 +161,7 @@ int UnalignedPlaces(size_t alignment) {
 
 TEST(LoweredRunner, OperandsLieWhereTheTargetsKernelsCanBegin) {
   EXPECT_EQ(UnalignedPlaces(16), 0);
-  EXPECT_EQ(UnalignedPlaces(1), 1) << "the second part, which is copied by nobody";
+  EXPECT_EQ(UnalignedPlaces(1), 1) << "the second part, which no step copies";
 }
 
 /// y = x + 1 of 16 numbers.

@@ -40,7 +40,7 @@ TEST(LoweredNets, UseEveryImplementationAtSomeTime) {
   EXPECT_EQ(NeverUsed(cpu::CpuTarget(), names), std::set<std::string>());
 }
 
-/// Every way takes as long as every other, but writing 8-bit integers this much.
+/// All candidates take the same time, but writing 8-bit integers takes this much.
 class EvenTiming : public Timing {
  public:
   explicit EvenTiming(double integers)
@@ -113,7 +113,7 @@ TEST(Lowering, TimesOfNarrowTypesAreWeightedByTheirBytes) {
   EXPECT_DOUBLE_EQ(WeightedTime(100, 0, 0), 100);
 }
 
-/// The CPU with times of the test's.
+/// The CPU with times that a test sets.
 class CpuWithTimes : public Target {
  public:
   const char* name() const override { return cpu_.name(); }
@@ -170,7 +170,7 @@ TEST(Lowering, WhatIsNearTheFastestIsTimedAgain) {
   EXPECT_EQ(used, std::set<std::string>{"onednn"});
 }
 
-/// On which measuring one implementation does something else.
+/// The CPU with another result of measuring one implementation.
 class InterruptedTarget : public CpuWithTimes {
  public:
   InterruptedTarget(std::string implementation, std::function<void()> interrupt)
@@ -229,7 +229,7 @@ TEST(Lowering, WhatAKernelDeclaresImpossibleIsLeftOutWithTheReason) {
   }
 }
 
-// Random numbers may be none that a layer takes, as those of Embed.
+// A layer may refuse random numbers, as Embed does.
 TEST(Lowering, ALayerThatRefusesWhatItIsTimedWithRunsAllTheSame) {
   Net<float> net(ParseNet(R"(
       name: 'refusing' state { phase: TEST }
@@ -288,7 +288,7 @@ TEST(Lowering, ToldIsWhatCouldComputeALayerAndWhyTheRestCouldNot) {
   }
 }
 
-// What steps say that they need, bound to nothing, is what they need where they run.
+// The scratch memory of steps that are bound to no memory is that of their runs.
 TEST(Lowering, ScratchMemoryIsKnownWithoutARunner) {
   Net<float> net(ParseNet(kFire));
   BuilderConfig config;
@@ -309,8 +309,8 @@ TEST(Lowering, ScratchMemoryIsKnownWithoutARunner) {
   EXPECT_EQ(engine->activation_bytes(), bytes + others);
 }
 
-// A way that is the only one is not timed: it must not count as taking no time where it is one of
-// several.
+// A single candidate is not timed: its time must
+// not count as 0 where it is one of several.
 TEST(Lowering, WhatIsNotTimedIsNotKeptAsATime) {
   Net<float> net(ParseNet(R"(
       name: 'maxima' state { phase: TEST }

@@ -8,7 +8,7 @@
 
 #include "caffe/test/support/npy.hpp"
 #include "caffe/test/support/test_data.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "examples/mtcnn/mtcnn.hpp"
 
 namespace caffe {
@@ -24,10 +24,10 @@ mtcnn::Detector MakeDetector(const mtcnn::Options& options = mtcnn::Options()) {
                          NetFiles("mtcnn_v1_det3"), options);
 }
 
-cv::Mat Picture(const std::string& file) {
-  const cv::Mat picture = ReadImageToCVMat(SharedData("images/" + file));
-  Require(!picture.empty(), file, ": cannot be read");
-  return picture;
+cv::Mat Image(const std::string& file) {
+  const cv::Mat image = ReadImageToCVMat(SharedData("images/" + file));
+  Require(!image.empty(), file, ": cannot be read");
+  return image;
 }
 
 Box BoxOf(const mtcnn::Face& face) { return {face.left, face.top, face.right, face.bottom}; }
@@ -40,9 +40,9 @@ const mtcnn::Face& Nearest(const std::vector<mtcnn::Face>& faces, const Box& box
 }
 
 /// Each box that another detector gave at least `score` (rows of item, label, score and corners in
-/// fractions of the picture) is a face here.
+/// fractions of the image) is a face here.
 void ExpectFoundToo(const std::string& model, const std::string& reference, double score,
-                    const cv::Mat& picture, const std::vector<mtcnn::Face>& faces) {
+                    const cv::Mat& image, const std::vector<mtcnn::Face>& faces) {
   const NpyArray rows = ReadNpy(
       SharedData("models/" + model + "/opencv_ref/" + reference + "/out_detection_out.npy"));
   ASSERT_FALSE(faces.empty());
@@ -51,8 +51,8 @@ void ExpectFoundToo(const std::string& model, const std::string& reference, doub
     const double* row = &rows.values[i];
     if (row[2] < score) continue;
     ++compared;
-    const Box box = {float(row[3] * picture.cols), float(row[4] * picture.rows),
-                     float(row[5] * picture.cols), float(row[6] * picture.rows)};
+    const Box box = {float(row[3] * image.cols), float(row[4] * image.rows),
+                     float(row[5] * image.cols), float(row[6] * image.rows)};
     EXPECT_GT(Overlap(BoxOf(Nearest(faces, box)), box), 0.5) << "row " << i / 7;
   }
   EXPECT_GT(compared, 0);
@@ -69,7 +69,7 @@ class Mtcnn : public ::testing::Test {
 // take red.
 TEST_F(Mtcnn, FindsOneFaceAndItsPoints) {
   cv::Mat swapped;
-  cv::cvtColor(Picture("mtcnn_faces/ivan.jpg"), swapped, cv::COLOR_BGR2RGB);
+  cv::cvtColor(Image("mtcnn_faces/ivan.jpg"), swapped, cv::COLOR_BGR2RGB);
   const auto faces = MakeDetector().Detect(swapped);
   ASSERT_EQ(faces.size(), 1u);
   EXPECT_GT(Overlap(BoxOf(faces[0]), {277, 90, 277 + 48, 90 + 63}), 0.95);
@@ -82,21 +82,21 @@ TEST_F(Mtcnn, FindsOneFaceAndItsPoints) {
 }
 
 TEST_F(Mtcnn, FindsNoFaceWhereThereIsNone) {
-  EXPECT_TRUE(MakeDetector().Detect(Picture("mtcnn_faces/no-faces.jpg")).empty());
+  EXPECT_TRUE(MakeDetector().Detect(Image("mtcnn_faces/no-faces.jpg")).empty());
 }
 
 TEST_F(Mtcnn, FindsTwoFacesThatYuFaceDetectFinds) {
-  const cv::Mat picture = Picture("mtcnn_faces/test1.jpg");
-  const auto faces = MakeDetector().Detect(picture);
+  const cv::Mat image = Image("mtcnn_faces/test1.jpg");
+  const auto faces = MakeDetector().Detect(image);
   EXPECT_EQ(faces.size(), 2u);
-  ExpectFoundToo("yufacedetectnet_v2", "test1", 0.9, picture, faces);
+  ExpectFoundToo("yufacedetectnet_v2", "test1", 0.9, image, faces);
 }
 
-// A group of people; each has eyes above the nose above the mouth.
+// A group of people; in each face the eyes are above the nose, and the nose above the mouth.
 TEST_F(Mtcnn, FindsTheGroupThatSsdFinds) {
-  const cv::Mat picture = Picture("faces_misc/linzaer_1.jpg");
-  const auto faces = MakeDetector().Detect(picture);
-  ExpectFoundToo("intel_face_detection_retail_0044", "linzaer_1", 0.9, picture, faces);
+  const cv::Mat image = Image("faces_misc/linzaer_1.jpg");
+  const auto faces = MakeDetector().Detect(image);
+  ExpectFoundToo("intel_face_detection_retail_0044", "linzaer_1", 0.9, image, faces);
   for (const mtcnn::Face& face : faces) {
     if (face.score < 0.99) continue;
     EXPECT_LT(face.points[0].x, face.points[1].x);
@@ -109,7 +109,7 @@ TEST_F(Mtcnn, FindsTheGroupThatSsdFinds) {
 TEST_F(Mtcnn, LooksForNoSmallerFacesThanAsked) {
   mtcnn::Options options;
   options.min_size = 250;
-  EXPECT_TRUE(MakeDetector(options).Detect(Picture("mtcnn_faces/ivan.jpg")).empty());
+  EXPECT_TRUE(MakeDetector(options).Detect(Image("mtcnn_faces/ivan.jpg")).empty());
 }
 
 TEST_F(Mtcnn, RefusesOptionsOutOfRange) {

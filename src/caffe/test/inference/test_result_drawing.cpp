@@ -10,7 +10,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
-#include "caffe/test/support/picture_files.hpp"
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe::inference {
@@ -328,7 +328,7 @@ TEST(ImageWriter, WritesOneImageIntoAFile) {
 }
 
 TEST(ImageWriter, NeverReplacesTheImagesThemselves) {
-  const std::string image = NewPicture(Grey());
+  const std::string image = NewImage(Grey());
   const std::string folder = std::filesystem::path(image).parent_path().string();
   ExpectContains(ErrorOf([&] { ImageWriter(folder).Write(image, Grey()); }), "lies in this folder");
   ExpectContains(ErrorOf([&] { ImageWriter(image).Write(image, Grey()); }), "the image itself");

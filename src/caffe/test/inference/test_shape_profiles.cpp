@@ -8,6 +8,7 @@
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/shape_profiles.hpp"
+#include "caffe/test/support/damaged_plans.hpp"
 #include "caffe/test/support/lowered_nets.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/slow_tests.hpp"
@@ -21,7 +22,7 @@ ShapeProfile Range(const Shape& least, const Shape& best, const Shape& most) {
   return {{{"data", least}}, {{"data", best}}, {{"data", most}}};
 }
 
-/// A convolution of pictures, and a second one of twice the stride.
+/// A convolution of images, and a second one of twice the stride.
 NetworkDefinition SmallNet() {
   return NetworkDefinition::FromCaffe(
       ParseNet("name: 'small' input: 'data' input_shape { dim: 1 dim: 3 dim: 16 dim: 16 } "
@@ -50,8 +51,8 @@ void FillWithNoise(std::mt19937* random, Blob<float>* blob) {
   for (int i = 0; i < blob->count(); ++i) blob->mutable_cpu_data()[i] = noise(*random);
 }
 
-/// Blobs that a detector's last layer reads instead of what it makes, whose boxes are in an order
-/// that hangs on the last bit.
+/// Blobs that a detector's last layer reads instead of its output, whose order of boxes depends on
+/// the last bit.
 std::set<std::string> ComparedBlobs(const Net<float>& net) {
   std::set<std::string> names;
   for (size_t i = 0; i < net.layers().size(); ++i) {
@@ -140,7 +141,7 @@ TEST(ShapeProfiles, RefusesRangesThatAreNone) {
     const char* error;
   };
   ShapeProfile other = Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 8, 8}), least;
-  other.opt["picture"] = {1, 3, 8, 8};
+  other.opt["image"] = {1, 3, 8, 8};
   least.min["data"] = {1, 3, 8, 8};
   const Case cases[] = {
       {Range({1, 3, 9, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}),
@@ -148,7 +149,7 @@ TEST(ShapeProfiles, RefusesRangesThatAreNone) {
       {Range({1, 3, 8, 8}, {1, 3, 8, 17}, {1, 3, 16, 16}), "opt 1x3x8x17 and max 1x3x16x16"},
       {Range({1, 3, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}), "has 4 axes (1x3x16x16), and 1x3x8 has 3"},
       {Range({0, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}), "an extent that is not positive"},
-      {other, "opt: the net has no input 'picture'; it has 'data'"},
+      {other, "opt: the net has no input 'image'; it has 'data'"},
       {least, "has a min shape only"},
       {Range({1, 3, 2, 2}, {1, 3, 8, 8}, {1, 3, 16, 16}),
        "its min shapes (data 1x3x2x2) cannot be run: layer 'out' (Convolution)"},
@@ -283,7 +284,7 @@ TEST(ShapeProfiles, AreInThePlanWithCommonWeightsOnce) {
   EXPECT_EQ(ReadFile(again), ReadFile(file));
 }
 
-// Every other byte of what a plan says may be anything.
+// Any byte of a plan's description may be damaged.
 TEST(ShapeProfiles, SurviveDamagedPlans) {
   const auto built = Build(SmallNet(), {Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 12, 12}),
                                         Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16})});
@@ -298,9 +299,9 @@ TEST(ShapeProfiles, SurviveDamagedPlans) {
     for (int changes = 1 + random() % 3; changes > 0; --changes) {
       damaged[24 + random() % (damaged.size() - 24)] = static_cast<char>(random());
     }
-    ErrorOf([&] {
-      ExecutionContext context(Engine::Load(NewFile(Signed(damaged))));
-      context.SetInputShape(context.engine().inputs().at(0), {1, 3, 8, 8});
+    ExpectErrorOrEngine(NewFile(Signed(damaged)), [](const std::shared_ptr<const Engine>& engine) {
+      ExecutionContext context(engine);
+      context.SetInputShape(engine->inputs().at(0), {1, 3, 8, 8});
       context.Run();
     });
   }
@@ -423,7 +424,7 @@ TEST_P(ShapesInPrecision, DetectorsHaveThePriorsOfEachSize) {
   ExpectTheSameInRange(profile, GetParam().bound, 4, seed, &net, &context);
 }
 
-// Where no size changes priors are constants as ever.
+// Where no size changes priors are constants.
 TEST(ShapeProfiles, FoldsWhatDoesNotDependOnTheRange) {
   const NetworkDefinition definition = NetworkDefinition::FromCaffe(ParseNet(DetectorText()), {});
   const auto has_priors = [&](const ShapeProfile& profile) {
@@ -438,7 +439,7 @@ TEST(ShapeProfiles, FoldsWhatDoesNotDependOnTheRange) {
   };
   EXPECT_FALSE(has_priors(Range({1, 3, 32, 32}, {1, 3, 32, 32}, {4, 3, 32, 32})));
   EXPECT_TRUE(has_priors(Range({1, 3, 31, 32}, {1, 3, 32, 32}, {1, 3, 32, 32})))
-      << "the blobs keep their sizes, the picture does not";
+      << "the blobs keep their sizes, the image does not";
 }
 
 TEST(ShapeProfiles, ReferenceBackendFollowsTheRange) {
@@ -450,7 +451,7 @@ TEST(ShapeProfiles, ReferenceBackendFollowsTheRange) {
   ExpectTheSameInRange(profile, 3e-5, 4, seed, &net, &context);
 }
 
-/// Random nets in random ranges of the sizes of their pictures, lowered in whatever way.
+/// Random nets in random ranges of the sizes of their images, lowered in whatever way.
 TEST(ShapeProfiles, RandomNetsComputeTheSameInEachShape) {
   int nets = 0;
   for (const unsigned seed : Seeds(15)) {

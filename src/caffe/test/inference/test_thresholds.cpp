@@ -1,6 +1,6 @@
 // How thresholds are chosen; of entropy calibration every decision that the publication leaves
 // open.
-#include "caffe/inference/thresholds.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -282,7 +282,7 @@ TEST(LMDBTest, NamesAKeyThatIsTooLong) {
   ExpectContains(ErrorOf([&] { Write("lmdb", path, {{key, "1"}}); }), key);
 }
 
-// A folder in which this process, as somebody without rights, can write nothing.
+// A folder in which this process, without its privileges, cannot write.
 TEST(LMDBTest, IsReadWhereNothingCanBeWritten) {
   const string path = NewFileName();
   Write("lmdb", path, {{"a", "1"}});

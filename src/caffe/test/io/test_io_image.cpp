@@ -27,7 +27,7 @@ TEST(ImageTest, ReadsAFileIntoARecord) {
 #ifdef USE_OPENCV
 
 /// Two rows of three pixels; channels are blue, green, red.
-cv::Mat SmallPicture() {
+cv::Mat SmallImage() {
   cv::Mat image(2, 3, CV_8UC3);
   for (int i = 0; i < 6; ++i) {
     image.at<cv::Vec3b>(i / 3, i % 3) = cv::Vec3b(10 * i, 10 * i + 1, 10 * i + 2);
@@ -35,7 +35,7 @@ cv::Mat SmallPicture() {
   return image;
 }
 
-string PictureFile(const cv::Mat& image, const string& extension = ".png") {
+string ImageFile(const cv::Mat& image, const string& extension = ".png") {
   const string name = NewFileName() + extension;
   cv::imwrite(name, image);
   return name;
@@ -46,7 +46,7 @@ const string kPlanes = {0, 10, 20, 30, 40, 50, 1, 11, 21, 31, 41, 51, 2, 12, 22,
 TEST(ImageTest, LaysChannelsOutermost) {
   Datum datum;
   datum.add_float_data(1);
-  CVMatToDatum(SmallPicture(), &datum);
+  CVMatToDatum(SmallImage(), &datum);
   EXPECT_EQ(datum.channels(), 3);
   EXPECT_EQ(datum.height(), 2);
   EXPECT_EQ(datum.width(), 3);
@@ -60,8 +60,8 @@ TEST(ImageTest, RefusesMoreThanEightBits) {
   ExpectContains(ErrorOf([&] { CVMatToDatum(cv::Mat(2, 2, CV_32FC1), &datum); }), "8 bits");
 }
 
-TEST(ImageTest, ReadsPictures) {
-  const string file = PictureFile(SmallPicture());
+TEST(ImageTest, ReadsImages) {
+  const string file = ImageFile(SmallImage());
   Datum datum;
   ASSERT_TRUE(ReadImageToDatum(file, 5, &datum));
   EXPECT_EQ(datum.data(), kPlanes);
@@ -78,9 +78,9 @@ TEST(ImageTest, ReadsPictures) {
   EXPECT_EQ(ReadImageToCVMat(file, false).channels(), 1);
 }
 
-TEST(ImageTest, SaysWhenAFileIsNoPicture) {
+TEST(ImageTest, SaysWhenAFileIsNoImage) {
   Datum datum;
-  for (const string& file : {NewFileName(), NewFile("no picture"), NewFile("")}) {
+  for (const string& file : {NewFileName(), NewFile("not an image"), NewFile("")}) {
     EXPECT_FALSE(ReadImageToDatum(file, 0, &datum));
     EXPECT_FALSE(ReadImageToDatum(file, 0, string("png"), &datum));
     EXPECT_TRUE(ReadImageToCVMat(file).empty());
@@ -88,7 +88,7 @@ TEST(ImageTest, SaysWhenAFileIsNoPicture) {
 }
 
 TEST(ImageTest, KeepsAFileThatIsEncodedAsWanted) {
-  const string file = PictureFile(SmallPicture(), ".PNG");
+  const string file = ImageFile(SmallImage(), ".PNG");
   Datum datum;
   ASSERT_TRUE(ReadImageToDatum(file, 1, string("png"), &datum));
   EXPECT_TRUE(datum.encoded());
@@ -97,7 +97,7 @@ TEST(ImageTest, KeepsAFileThatIsEncodedAsWanted) {
 }
 
 TEST(ImageTest, EncodesAnewWhatIsNot) {
-  const string file = PictureFile(SmallPicture());
+  const string file = ImageFile(SmallImage());
   Datum datum;
   ASSERT_TRUE(ReadImageToDatum(file, 1, string("jpg"), &datum));
   EXPECT_EQ(datum.data().substr(0, 2), "\xff\xd8");
@@ -111,7 +111,7 @@ TEST(ImageTest, EncodesAnewWhatIsNot) {
 
 TEST(ImageTest, DecodesRecords) {
   Datum encoded;
-  ASSERT_TRUE(ReadFileToDatum(PictureFile(SmallPicture()), 2, &encoded));
+  ASSERT_TRUE(ReadFileToDatum(ImageFile(SmallImage()), 2, &encoded));
   Datum datum = encoded;
   EXPECT_TRUE(DecodeDatumNative(&datum));
   EXPECT_EQ(datum.data(), kPlanes);
@@ -124,7 +124,7 @@ TEST(ImageTest, DecodesRecords) {
   EXPECT_EQ(datum.channels(), 1);
   EXPECT_EQ(DecodeDatumToCVMat(encoded, true).channels(), 3);
   datum.set_encoded(true);
-  ExpectContains(ErrorOf([&] { DecodeDatumNative(&datum); }), "no picture");
+  ExpectContains(ErrorOf([&] { DecodeDatumNative(&datum); }), "not an image");
 }
 
 #endif  // USE_OPENCV

@@ -83,21 +83,21 @@ TEST(ConvertCounting, TellsSubnormalFromZero) {
                          -1e-9f,
                          0,
                          -0.f};
-  const Converted halves = Convert(values, ElementType::FLOAT16);
-  EXPECT_EQ((vector<uint16_t>{0x0400, 0x0200, 1, 0, 0x8000, 0, 0x8000}), halves.As<uint16_t>());
-  EXPECT_EQ(2, halves.counts.subnormal);
-  EXPECT_EQ(2, halves.counts.zeroed);
-  EXPECT_EQ(7, halves.counts.values);
+  const Converted fp16 = Convert(values, ElementType::FLOAT16);
+  EXPECT_EQ((vector<uint16_t>{0x0400, 0x0200, 1, 0, 0x8000, 0, 0x8000}), fp16.As<uint16_t>());
+  EXPECT_EQ(2, fp16.counts.subnormal);
+  EXPECT_EQ(2, fp16.counts.zeroed);
+  EXPECT_EQ(7, fp16.counts.values);
 }
 
 TEST(ConvertCounting, CountsWhatWasNoNumberBefore) {
   const float infinity = std::numeric_limits<float>::infinity();
   const Floats values = {NAN, infinity, -infinity, 1};
-  const Converted halves = Convert(values, ElementType::FLOAT16, /*clamp=*/true);
-  EXPECT_EQ(1, halves.counts.nans);
-  EXPECT_EQ(2, halves.counts.infinities);
-  EXPECT_EQ(0, halves.counts.overflowed);
-  const vector<uint16_t> bits = halves.As<uint16_t>();
+  const Converted fp16 = Convert(values, ElementType::FLOAT16, /*clamp=*/true);
+  EXPECT_EQ(1, fp16.counts.nans);
+  EXPECT_EQ(2, fp16.counts.infinities);
+  EXPECT_EQ(0, fp16.counts.overflowed);
+  const vector<uint16_t> bits = fp16.As<uint16_t>();
   EXPECT_EQ(0x7e00, bits[0] & 0x7e00);
   EXPECT_EQ(0x7c00, bits[1]);
   EXPECT_EQ(0xfc00, bits[2]);
@@ -113,9 +113,9 @@ TEST(ConvertCounting, MeasuresTheLargestRelativeErrorOfWhatStaysANumber) {
 }
 
 TEST(ConvertCounting, WidensHalvesExactly) {
-  const vector<float16> halves = {float16(0.1f), float16::FromBits(1), float16::FromBits(0xfbff)};
-  const Converted floats = Convert(halves, ElementType::FLOAT);
-  EXPECT_EQ((Floats{float(halves[0]), std::ldexp(1.f, -24), -65504}), floats.As<float>());
+  const vector<float16> fp16 = {float16(0.1f), float16::FromBits(1), float16::FromBits(0xfbff)};
+  const Converted floats = Convert(fp16, ElementType::FLOAT);
+  EXPECT_EQ((Floats{float(fp16[0]), std::ldexp(1.f, -24), -65504}), floats.As<float>());
   EXPECT_EQ(0, floats.counts.largest_error);
 }
 
@@ -414,7 +414,7 @@ TEST_F(PrecisionMigrationTest, ReadsElementsOfEveryKindInOneFile) {
         for (const float value : blob.data()) blob.add_double_data(value);
         blob.clear_data();
       }
-    } else if (layer.name() == "fc") {  // raw halves
+    } else if (layer.name() == "fc") {  // raw FP16 values
       for (BlobProto& blob : *layer.mutable_blobs()) {
         for (const float value : blob.data()) {
           const float16 half(value);

@@ -8,6 +8,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/io/proto_text.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -139,7 +140,7 @@ TEST(ProtoText, BoundsTheDepthOfUnknownBlocks) {
   set_ignore_unknown_fields(false);
 }
 
-TEST(ProtoText, DamagedTextNeverCrashes) {
+TEST(ProtoText, DamagedTextIsAnErrorOrReadsBackTheSame) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(caffe::Join("seed ", seed));
   std::mt19937 random(seed);
@@ -152,7 +153,14 @@ TEST(ProtoText, DamagedTextNeverCrashes) {
     for (int changes = 1 + random() % 4; changes > 0; --changes) {
       damaged[random() % damaged.size()] = characters[random() % characters.size()];
     }
-    ErrorOfText(damaged);
+    NetParameter read, again;
+    const std::string error = ErrorOf([&] { ParseProtoText(damaged, "net.prototxt", &read); });
+    if (!error.empty()) {
+      ExpectContains(error, "net.prototxt");
+      continue;
+    }
+    ParseProtoText(read.DebugString(), "again", &again);
+    EXPECT_EQ(again.SerializeAsString(), read.SerializeAsString()) << damaged;
   }
 }
 

@@ -1,5 +1,5 @@
-// AMX's tiles in software by hand; the products of matrices in them, and numbers split for them,
-// beside their definitions. On a machine with AMX the processor's tiles beside the emulated ones.
+// AMX's emulated tiles, the products of matrices in them, and numbers split for them, against their
+// definitions. On a machine with AMX the processor's tiles against the emulated ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,8 +40,8 @@ float FloatOf(uint32_t bits) {
   std::memcpy(&value, &bits, sizeof(value));
   return value;
 }
-uint16_t Brain(float value) { return static_cast<uint16_t>(BitsOf(value) >> 16); }
-float FromBrain(uint16_t bits) { return FloatOf(uint32_t(bits) << 16); }
+uint16_t BFloat16(float value) { return static_cast<uint16_t>(BitsOf(value) >> 16); }
+float FromBFloat16(uint16_t bits) { return FloatOf(uint32_t(bits) << 16); }
 
 /// Sums of one row and one column in tile 0, rows in tile 4, weights in tile 6.
 TileConfig OneSum(int bytes) {
@@ -81,35 +81,36 @@ TEST(EmulatedAmx, AddsProductsOfBytes) {
       << "wraps around";
 }
 
-float BrainDot(const std::vector<float>& x, const std::vector<float>& w, float start) {
+float BFloat16Dot(const std::vector<float>& x, const std::vector<float>& w, float start) {
   std::vector<uint16_t> short_x, short_w;
-  for (const float value : x) short_x.push_back(Brain(value));
-  for (const float value : w) short_w.push_back(Brain(value));
-  return DotOf<float, uint16_t, uint16_t>(short_x, short_w, start,
-                                          [](EmulatedTiles* tiles) { tiles->DotBrain(0, 4, 6); });
+  for (const float value : x) short_x.push_back(BFloat16(value));
+  for (const float value : w) short_w.push_back(BFloat16(value));
+  return DotOf<float, uint16_t, uint16_t>(
+      short_x, short_w, start, [](EmulatedTiles* tiles) { tiles->DotBFloat16(0, 4, 6); });
 }
 
 // Even and odd products have sums of their own: 2^24 + 1 is 2^24, but 1 + 1 is 2.
-TEST(EmulatedAmx, AddsEvenAndOddProductsOfBrainFloatsApart) {
-  EXPECT_EQ(BrainDot({1, 2, 3, 4}, {5, 6, -7, 8}, 0.5f), 28.5f);
-  EXPECT_EQ(BrainDot({Power(24), 1, 1, 1}, {1, 1, 1, 1}, 0), Power(24) + 2);
-  EXPECT_EQ(BrainDot({1, 1}, {1, 1}, Power(25)), Power(25)) << "what is added before comes last";
+TEST(EmulatedAmx, AddsEvenAndOddProductsOfBFloat16sApart) {
+  EXPECT_EQ(BFloat16Dot({1, 2, 3, 4}, {5, 6, -7, 8}, 0.5f), 28.5f);
+  EXPECT_EQ(BFloat16Dot({Power(24), 1, 1, 1}, {1, 1, 1, 1}, 0), Power(24) + 2);
+  EXPECT_EQ(BFloat16Dot({1, 1}, {1, 1}, Power(25)), Power(25)) << "what is added before comes last";
 }
 
 TEST(EmulatedAmx, TakesSubnormalNumbersForZeroAndMakesNone) {
   const float subnormal = Power(-130);
-  EXPECT_EQ(BrainDot({subnormal, 0}, {Power(120), 0}, 0), 0) << "in x";
-  EXPECT_EQ(BrainDot({Power(120), 0}, {subnormal, 0}, 0), 0) << "in the weights";
-  EXPECT_EQ(BrainDot({0, 0}, {0, 0}, Power(-127)), 0) << "in the sum before";
-  EXPECT_EQ(BrainDot({Power(-64), 0}, {Power(-63), 0}, 0), 0) << "a product";
-  EXPECT_EQ(BrainDot({Power(-63), 0}, {Power(-63), 0}, 0), Power(-126)) << "the least normal one";
-  EXPECT_EQ(BrainDot({1.5f * Power(-126), 0}, {1, 0}, -Power(-126)), 0) << "a difference";
+  EXPECT_EQ(BFloat16Dot({subnormal, 0}, {Power(120), 0}, 0), 0) << "in x";
+  EXPECT_EQ(BFloat16Dot({Power(120), 0}, {subnormal, 0}, 0), 0) << "in the weights";
+  EXPECT_EQ(BFloat16Dot({0, 0}, {0, 0}, Power(-127)), 0) << "in the sum before";
+  EXPECT_EQ(BFloat16Dot({Power(-64), 0}, {Power(-63), 0}, 0), 0) << "a product";
+  EXPECT_EQ(BFloat16Dot({Power(-63), 0}, {Power(-63), 0}, 0), Power(-126))
+      << "the least normal one";
+  EXPECT_EQ(BFloat16Dot({1.5f * Power(-126), 0}, {1, 0}, -Power(-126)), 0) << "a difference";
 }
 
 TEST(EmulatedAmx, PassesInfinitiesAndNaNsOn) {
-  EXPECT_EQ(BrainDot({kInfinity, 1}, {2, 1}, 0), kInfinity);
-  EXPECT_TRUE(std::isnan(BrainDot({kInfinity, 1}, {0, 1}, 0)));
-  EXPECT_TRUE(std::isnan(BrainDot({1, 1}, {1, 1}, kNan)));
+  EXPECT_EQ(BFloat16Dot({kInfinity, 1}, {2, 1}, 0), kInfinity);
+  EXPECT_TRUE(std::isnan(BFloat16Dot({kInfinity, 1}, {0, 1}, 0)));
+  EXPECT_TRUE(std::isnan(BFloat16Dot({1, 1}, {1, 1}, kNan)));
 }
 
 TEST(EmulatedAmx, AnswersWhatTheProcessorRefusesWithAnError) {
@@ -138,7 +139,7 @@ TEST(AmxParts, OfEachFloat16AreTwo) {
     const bool splits = EmulatedAmxTiles().split(1, 2, &x, parts, 1);
     ASSERT_EQ(splits, std::isfinite(x)) << bits;
     if (!splits) continue;
-    const float high = FromBrain(parts[0]), low = FromBrain(parts[1]);
+    const float high = FromBFloat16(parts[0]), low = FromBFloat16(parts[1]);
     ASSERT_EQ(double(high) + low, x) << bits;
     for (const float part : {high, low}) {
       ASSERT_TRUE(part == 0 || std::isnormal(part)) << bits;
@@ -165,7 +166,7 @@ TEST(AmxParts, OfFloatsAreThree) {
     if (!splits) continue;
     double sum = 0;
     for (const uint16_t part : parts) {
-      const float value = FromBrain(part);
+      const float value = FromBFloat16(part);
       sum += value;
       ASSERT_TRUE(value == 0 || std::isnormal(value)) << BitsOf(x);
     }
@@ -173,11 +174,11 @@ TEST(AmxParts, OfFloatsAreThree) {
   }
 }
 
-TEST(AmxParts, OneIsABrainFloatAsItIs) {
+TEST(AmxParts, OneIsABFloat16AsItIs) {
   for (const float x : {0.f, -1.5f, 3.f, 255.f, Power(-126), FloatOf(0x7f7f0000)}) {
     uint16_t part;
     EXPECT_TRUE(EmulatedAmxTiles().split(1, 1, &x, &part, 1));
-    EXPECT_EQ(FromBrain(part), x);
+    EXPECT_EQ(FromBFloat16(part), x);
   }
   for (const float x : {kInfinity, kNan}) {
     uint16_t part;
@@ -192,10 +193,10 @@ TEST(AmxParts, OfWeightsLieInPairs) {
   std::vector<uint16_t> y(4 * 8, 99);
   EXPECT_TRUE(EmulatedAmxTiles().split_weights(3, 4, 8, 9, 1, weights.data(), y.data(), 0));
   for (int o = 0; o < 8; ++o) {
-    EXPECT_EQ(FromBrain(y[2 * o]), o);
-    EXPECT_EQ(FromBrain(y[2 * o + 1]), 9 + o);
-    EXPECT_EQ(FromBrain(y[16 + 2 * o]), 18 + o);
-    EXPECT_EQ(FromBrain(y[16 + 2 * o + 1]), 0);
+    EXPECT_EQ(FromBFloat16(y[2 * o]), o);
+    EXPECT_EQ(FromBFloat16(y[2 * o + 1]), 9 + o);
+    EXPECT_EQ(FromBFloat16(y[16 + 2 * o]), 18 + o);
+    EXPECT_EQ(FromBFloat16(y[16 + 2 * o + 1]), 0);
   }
   weights[10] = kNan;
   EXPECT_FALSE(EmulatedAmxTiles().split_weights(3, 4, 8, 9, 2, weights.data(), y.data(), 0));
@@ -214,8 +215,8 @@ TEST(AmxParts, TheSmallestProductsComeFirstAndWhatIsBelowTheBoundIsLeftOut) {
   EXPECT_EQ(names(STORED_HALF, STORED_HALF, rounded), "01 10 00 ");
   EXPECT_EQ(names(STORED_FLOAT, STORED_FLOAT, exact), "02 11 20 01 10 00 ");
   EXPECT_EQ(names(STORED_FLOAT, STORED_HALF, rounded), "11 20 01 10 00 ");
-  EXPECT_EQ(names(STORED_BRAIN, STORED_BRAIN, exact), "00 ");
-  EXPECT_EQ(names(STORED_BRAIN, STORED_FLOAT, exact), "02 01 00 ");
+  EXPECT_EQ(names(STORED_BFLOAT16, STORED_BFLOAT16, exact), "00 ");
+  EXPECT_EQ(names(STORED_BFLOAT16, STORED_FLOAT, exact), "02 01 00 ");
 }
 
 /// A product of matrices of a random shape: with gaps between rows, parts and panels.
@@ -301,7 +302,7 @@ void ExpectExact(AmxTiles::Function* multiply, std::mt19937* random) {
 float BrainIn(const std::vector<uint8_t>& bytes, size_t index) {
   uint16_t bits;
   std::memcpy(&bits, &bytes[2 * index], sizeof(bits));
-  return FromBrain(bits);
+  return FromBFloat16(bits);
 }
 
 void ExpectBrainProducts(AmxTiles::Function* multiply, std::mt19937* random) {
@@ -335,7 +336,7 @@ TEST(AmxProducts, AreTheSumsOfTheDefinition) {
     for (int i = 0; i < 30; ++i) {
       ExpectExact<int8_t>(tiles.multiply_signed, &random);
       ExpectExact<uint8_t>(tiles.multiply_unsigned, &random);
-      ExpectBrainProducts(tiles.multiply_brain, &random);
+      ExpectBrainProducts(tiles.multiply_bfloat16, &random);
     }
   });
 }
@@ -347,8 +348,8 @@ TEST(AmxProducts, OfTheProcessorAreThoseOfTheEmulation) {
     std::mt19937 random(seed);
     for (int i = 0; i < 30; ++i) {
       Product product(&random, 2);
-      EXPECT_EQ(product.Run<float>(own->multiply_brain, 1),
-                product.Run<float>(EmulatedAmxTiles().multiply_brain, 1));
+      EXPECT_EQ(product.Run<float>(own->multiply_bfloat16, 1),
+                product.Run<float>(EmulatedAmxTiles().multiply_bfloat16, 1));
     }
     return;
   }
@@ -425,7 +426,7 @@ TEST_P(AmxConvolutions, KeepTheirBoundsForNumbersOfAllMagnitudes) {
     const int channels = 1 + random() % 100, outputs = 1 + random() % 40;
     const size_t count = size_t(channels) * outputs;
     SCOPED_TRACE(::testing::Message() << channels << " to " << outputs);
-    // Subnormal halves are below 2^-14.
+    // Subnormal FP16 values are below 2^-14.
     const int most = -24 + i % 40;
     const auto x = OfAllMagnitudes<float16>(channels, -24, most, &random);
     const auto w = OfAllMagnitudes<float16>(count, -24, most, &random);

@@ -1,4 +1,4 @@
-// Pooling of 16 and 8 bits in blocks of channels beside the definition, on every instruction set
+// Pooling of 16 and 8 bits in blocks of channels against the definition, on every instruction set
 // that this machine runs.
 #include <gtest/gtest.h>
 

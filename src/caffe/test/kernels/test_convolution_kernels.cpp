@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Each image value is the sum of as many column values as windows reach it: in half precision the
 // sum of 2049 ones would stay 2048.
-// A net may be set up with a blob of no channels: there is nothing to compute, and no harm.
+// A net may be set up with a blob of no channels: there is nothing to compute.
 TEST(EmptyConvolutions, AreLeftAlone) {
   for (const bool no_channels : {true, false}) {
     ConvolutionShape s = Square(no_channels ? 0 : 2, 3, 1, 5, 3, 1, 0);

@@ -1,4 +1,4 @@
-// Inner products beside their definition, on every instruction set that this machine runs.
+// Inner products against their definition, on every instruction set that this machine runs.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Convolution of 8-bit integers beside its definition, to the bit, on every instruction set that
+// Convolution of 8-bit integers against its definition, to the bit, on every instruction set that
 // this machine runs.
 #include <gtest/gtest.h>
 
@@ -121,7 +121,7 @@ TEST_P(Int8Convolutions, AreExactForDepthwiseKernelsOfThreeAndFive) {
 }
 
 // Pairs are neighbouring positions here: of an odd and an even kernel, with gaps, of one position.
-TEST_P(Int8Convolutions, AreExactForPicturesInCaffesOrder) {
+TEST_P(Int8Convolutions, AreExactForImagesInCaffesOrder) {
   ExpectExactForAll(Shape(3, 32, 1, {{23, 7, 2, 3}, {23, 7, 2, 3}}), 2, /*plain=*/true);
   ExpectExactForAll(Shape(1, 20, 1, {{12, 4, 1, 1}, {13, 4, 3, 2}}), 1, true);
   ExpectExactForAll(Shape(3, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1, true);

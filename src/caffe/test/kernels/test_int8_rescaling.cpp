@@ -246,7 +246,7 @@ TEST_P(Int8Rescaling, IsExactForKernelsOfAllKinds) {
   ExpectExactForAll(Shape(512, 64, 1, {{5, 3, 1, 1}, {5, 3, 1, 1}}), 1, {}, &random);
 }
 
-TEST_P(Int8Rescaling, IsExactForPicturesInCaffesOrder) {
+TEST_P(Int8Rescaling, IsExactForImagesInCaffesOrder) {
   SEEDED(random);
   Way way;
   way.plain = true;

@@ -130,7 +130,7 @@ class NormalizationInBlocks : public OnInstructionSet {
     s.channels = Number(1, 60);
     s.height = Number(1, 9);
     s.width = Number(1, 12);
-    s.size = Number(0, 3) ? 2 * Number(0, 3) + 1 : Number(1, kMostWindowInBlocks);
+    s.size = Number(0, 3) ? 2 * Number(0, 3) + 1 : Number(1, kMaxWindowInBlocks);
     s.within_channel = false;
     // From quotients of nearly 2^30 to those of less than 2^23.
     const double alpha = std::exp2(Number(-30, 4)), beta = 0.25 * Number(1, 4);

@@ -1,4 +1,4 @@
-// Convolution of channels in blocks beside the definition, on every instruction set that this
+// Convolution of channels in blocks against the definition, on every instruction set that this
 // machine runs.
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ double Activated(const Activation& f, double x) {
   return x;
 }
 
-/// What a test gives to the kernel beside images and weights.
+/// A test's operands in addition to images and weights.
 template <typename Y>
 struct Extras {
   const std::vector<float>* bias = nullptr;
@@ -97,11 +97,15 @@ double RelativeBound(const ConvolutionShape& s) {
          (in_tiles && splits_floats ? std::ldexp(1, -22) : 0);
 }
 
+/// The order of the input: blocks of channels, or Caffe's.
+constexpr bool kBlocks = false, kPlain = true;
+constexpr bool kAddsNothing = false, kAddsResidual = true;
+
 /// Compares with the definition in double: an error of k roundings of float in a sum of magnitudes,
 /// and one rounding of the result.
 template <typename X, typename W, typename Y>
 void Check(const ConvolutionShape& s, int num, bool plain_input, const Activation& activation = {},
-           bool with_residual = false, size_t gap = 0) {
+           bool with_residual = kAddsNothing, size_t gap = 0) {
   SCOPED_TRACE(::testing::Message() << s.channels << " to " << s.outputs << " in " << s.group
                                     << ", images " << num << ", plain " << plain_input);
   const auto convolution = PackedConvolution::Make(s, plain_input);
@@ -153,84 +157,92 @@ void Check(const ConvolutionShape& s, int num, bool plain_input, const Activatio
 }
 
 TEST_P(PackedConvolutions, AgreeWithTheDefinition) {
-  const struct {
+  struct Case {
     const char* name;
     ConvolutionShape shape;
     int num;
-    bool plain;
-  } cases[] = {
-      {"one pixel", Square(8, 8, 1, {1, 1}), 1, false},
-      {"padding only around one pixel", Square(16, 16, 1, {1, 3, 1, 1}), 2, false},
-      {"all pixels of a small image", Square(48, 40, 1, {7, 3, 1, 1}), 3, false},
-      {"several images in a band", Square(32, 24, 1, {5, 3, 1, 1}), 9, false},
-      {"several bands of rows", Square(16, 56, 1, {37, 3, 1, 1}), 2, false},
-      {"rows longer than a band", Shape(16, 32, 1, {{5, 3, 1, 1}, {300, 3, 1, 1}}), 1, false},
-      {"parts of the channels", Square(160, 48, 1, {14, 3, 1, 1}), 1, false},
-      {"many parts and slices", Square(80, 304, 1, {9, 3, 1, 1}), 1, false},
-      {"1x1", Square(40, 24, 1, {31, 1}), 2, false},
-      {"1x1 with parts", Square(640, 48, 1, {9, 1}), 1, false},
-      {"1x1 on one pixel", Square(72, 120, 1, {1, 1}), 1, false},
-      {"1x1 on few pixels", Square(136, 13, 1, {1, 1}), 3, false},
-      {"1x1 on few pixels of an image", Shape(21, 40, 1, {{1, 1}, {2, 1}}), 1, false},
-      {"1x1 with many parts", Square(2400, 40, 1, {5, 1}), 5, false},
-      {"5x5 on a small image", Square(32, 48, 1, {8, 5, 1, 2}), 2, false},
-      {"5x5 mostly in the padding", Square(32, 48, 1, {2, 5, 1, 4}), 1, false},
-      {"1x1 with a stride", Square(40, 24, 1, {31, 1, 2}), 1, false},
-      {"1x1 with padding", Square(24, 16, 1, {6, 1, 1, 2}), 1, false},
-      {"1x1 with both", Square(24, 16, 1, {7, 1, 3, 1}), 2, false},
-      {"a stride", Square(24, 40, 1, {23, 3, 2, 1}), 2, false},
-      {"a stride beyond the kernel", Square(16, 16, 1, {23, 2, 3, 0}), 1, false},
-      {"dilation", Square(16, 24, 1, {19, 3, 1, 6, 6}), 1, false},
-      {"different axes", Shape(16, 16, 1, {{12, 1, 2, 1, 1}, {17, 5, 1, 3, 2}}), 2, false},
-      {"one axis", Shape(24, 16, 1, {{60, 5, 2, 2}}), 3, false},
-      {"channels that fill no block", Square(21, 13, 1, {11, 3, 1, 1}), 2, false},
-      {"fewer channels than a block", Square(3, 5, 1, {9, 3, 1, 1}), 2, false},
-      {"groups", Square(64, 96, 2, {13, 3, 1, 1}), 2, false},
-      {"groups with parts", Square(320, 64, 2, {7, 5, 1, 2}), 1, false},
-      {"many groups", Square(256, 256, 16, {6, 3, 1, 1}), 1, false},
-      {"depthwise", Square(48, 48, 48, {21, 3, 1, 1}), 2, false},
-      {"depthwise with a stride", Square(32, 32, 32, {40, 3, 2, 1}), 1, false},
-      {"depthwise in bands", Square(16, 16, 16, {90, 5, 1, 2}), 1, false},
-      {"depthwise that fills no block", Square(13, 13, 13, {9, 3, 1, 1}), 2, false},
-      {"a picture", Square(3, 64, 1, {35, 7, 2, 3}), 2, true},
-      {"a picture, large kernel", Square(3, 24, 1, {67, 11, 4, 0}), 1, true},
-      {"a grey picture", Square(1, 20, 1, {28, 5}), 3, true},
-      {"a picture, 1x1", Square(3, 8, 1, {13, 1}), 2, true},
-      {"a picture, 1x1 with a stride", Square(3, 8, 1, {13, 1, 2}), 2, true},
-      {"no image", Square(16, 16, 1, {5, 3}), 0, false},
   };
-  for (const auto& c : cases) {
-    SCOPED_TRACE(c.name);
-    Check<float16, float16, float16>(c.shape, c.num, c.plain);
-  }
+  const std::vector<Case> in_blocks = {
+      {"one pixel", Square(8, 8, 1, {1, 1}), 1},
+      {"padding only around one pixel", Square(16, 16, 1, {1, 3, 1, 1}), 2},
+      {"all pixels of a small image", Square(48, 40, 1, {7, 3, 1, 1}), 3},
+      {"several images in a band", Square(32, 24, 1, {5, 3, 1, 1}), 9},
+      {"several bands of rows", Square(16, 56, 1, {37, 3, 1, 1}), 2},
+      {"rows longer than a band", Shape(16, 32, 1, {{5, 3, 1, 1}, {300, 3, 1, 1}}), 1},
+      {"parts of the channels", Square(160, 48, 1, {14, 3, 1, 1}), 1},
+      {"many parts and slices", Square(80, 304, 1, {9, 3, 1, 1}), 1},
+      {"1x1", Square(40, 24, 1, {31, 1}), 2},
+      {"1x1 with parts", Square(640, 48, 1, {9, 1}), 1},
+      {"1x1 on one pixel", Square(72, 120, 1, {1, 1}), 1},
+      {"1x1 on few pixels", Square(136, 13, 1, {1, 1}), 3},
+      {"1x1 on few pixels of an image", Shape(21, 40, 1, {{1, 1}, {2, 1}}), 1},
+      {"1x1 with many parts", Square(2400, 40, 1, {5, 1}), 5},
+      {"5x5 on a small image", Square(32, 48, 1, {8, 5, 1, 2}), 2},
+      {"5x5 mostly in the padding", Square(32, 48, 1, {2, 5, 1, 4}), 1},
+      {"1x1 with a stride", Square(40, 24, 1, {31, 1, 2}), 1},
+      {"1x1 with padding", Square(24, 16, 1, {6, 1, 1, 2}), 1},
+      {"1x1 with both", Square(24, 16, 1, {7, 1, 3, 1}), 2},
+      {"a stride", Square(24, 40, 1, {23, 3, 2, 1}), 2},
+      {"a stride beyond the kernel", Square(16, 16, 1, {23, 2, 3, 0}), 1},
+      {"dilation", Square(16, 24, 1, {19, 3, 1, 6, 6}), 1},
+      {"different axes", Shape(16, 16, 1, {{12, 1, 2, 1, 1}, {17, 5, 1, 3, 2}}), 2},
+      {"one axis", Shape(24, 16, 1, {{60, 5, 2, 2}}), 3},
+      {"channels that fill no block", Square(21, 13, 1, {11, 3, 1, 1}), 2},
+      {"fewer channels than a block", Square(3, 5, 1, {9, 3, 1, 1}), 2},
+      {"groups", Square(64, 96, 2, {13, 3, 1, 1}), 2},
+      {"groups with parts", Square(320, 64, 2, {7, 5, 1, 2}), 1},
+      {"many groups", Square(256, 256, 16, {6, 3, 1, 1}), 1},
+      {"depthwise", Square(48, 48, 48, {21, 3, 1, 1}), 2},
+      {"depthwise with a stride", Square(32, 32, 32, {40, 3, 2, 1}), 1},
+      {"depthwise in bands", Square(16, 16, 16, {90, 5, 1, 2}), 1},
+      {"depthwise that fills no block", Square(13, 13, 13, {9, 3, 1, 1}), 2},
+      {"no image", Square(16, 16, 1, {5, 3}), 0},
+  };
+  const std::vector<Case> in_caffes_order = {
+      {"an image", Square(3, 64, 1, {35, 7, 2, 3}), 2},
+      {"an image, large kernel", Square(3, 24, 1, {67, 11, 4, 0}), 1},
+      {"a grey image", Square(1, 20, 1, {28, 5}), 3},
+      {"an image, 1x1", Square(3, 8, 1, {13, 1}), 2},
+      {"an image, 1x1 with a stride", Square(3, 8, 1, {13, 1, 2}), 2},
+  };
+  const auto check = [](const std::vector<Case>& cases, bool plain_input) {
+    for (const Case& c : cases) {
+      SCOPED_TRACE(c.name);
+      Check<float16, float16, float16>(c.shape, c.num, plain_input);
+    }
+  };
+  check(in_blocks, kBlocks);
+  check(in_caffes_order, kPlain);
 }
 
 TEST_P(PackedConvolutions, TakeAndGiveFloatsToo) {
   const ConvolutionShape shape = Square(40, 28, 1, {17, 3, 1, 1});
-  Check<float, float, float>(shape, 2, false);
-  Check<float, float16, float16>(shape, 2, false);
-  Check<float16, float, float>(shape, 2, false);
-  Check<float16, float16, float>(Square(40, 40, 40, {17, 3, 1, 1}), 2, false);
-  Check<float, float, float16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, false);
-  Check<float, float16, float>(Square(3, 16, 1, {17, 3, 2, 1}), 2, true);
-  Check<float, float, float>(Square(24, 16, 1, {17, 1, 2}), 2, false);
+  Check<float, float, float>(shape, 2, kBlocks);
+  Check<float, float16, float16>(shape, 2, kBlocks);
+  Check<float16, float, float>(shape, 2, kBlocks);
+  Check<float16, float16, float>(Square(40, 40, 40, {17, 3, 1, 1}), 2, kBlocks);
+  Check<float, float, float16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, kBlocks);
+  Check<float, float16, float>(Square(3, 16, 1, {17, 3, 2, 1}), 2, kPlain);
+  Check<float, float, float>(Square(24, 16, 1, {17, 1, 2}), 2, kBlocks);
 }
 
-TEST_P(PackedConvolutions, TakeAndGiveBrainFloats) {
+TEST_P(PackedConvolutions, TakeAndGiveBFloat16s) {
   const ConvolutionShape shape = Square(40, 28, 1, {17, 3, 1, 1});
   const Activation relu{Activation::RELU, 0., 0.};
-  Check<bfloat16, bfloat16, bfloat16>(shape, 2, false);
-  Check<bfloat16, bfloat16, bfloat16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, false, relu, true);
-  Check<bfloat16, bfloat16, bfloat16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, false, relu, true);
-  Check<bfloat16, bfloat16, bfloat16>(Square(3, 16, 1, {17, 1, 2, 1}), 2, true);
-  Check<bfloat16, float, float>(shape, 2, false);
-  Check<float, bfloat16, float16>(shape, 2, false);
-  Check<float16, float16, bfloat16>(Square(24, 16, 1, {17, 1, 2}), 2, false);
+  Check<bfloat16, bfloat16, bfloat16>(shape, 2, kBlocks);
+  Check<bfloat16, bfloat16, bfloat16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, kBlocks, relu,
+                                      kAddsResidual);
+  Check<bfloat16, bfloat16, bfloat16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, kBlocks, relu,
+                                      kAddsResidual);
+  Check<bfloat16, bfloat16, bfloat16>(Square(3, 16, 1, {17, 1, 2, 1}), 2, kPlain);
+  Check<bfloat16, float, float>(shape, 2, kBlocks);
+  Check<float, bfloat16, float16>(shape, 2, kBlocks);
+  Check<float16, float16, bfloat16>(Square(24, 16, 1, {17, 1, 2}), 2, kBlocks);
 }
 
-// 256 + 1 lies between two brain floats, the even one is 256; 256 + 3 becomes 260. A NaN with its
+// 256 + 1 lies between two BF16 values, the even one is 256; 256 + 3 becomes 260. A NaN with its
 // highest bits zero stays one, and what is too large is an infinity.
-TEST_P(PackedConvolutions, RoundBrainFloatsToNearestEvenOnce) {
+TEST_P(PackedConvolutions, RoundBFloat16sToNearestEvenOnce) {
   const float infinity = std::numeric_limits<float>::infinity();
   const auto add = [](float x, float bias) {
     const ConvolutionShape s = Square(1, 1, 1, {1, 1});
@@ -256,8 +268,8 @@ TEST_P(PackedConvolutions, ActivateWhileTheyWrite) {
                                     {Activation::CLIP, 0., 6.},
                                     {Activation::CLIP, 0.5, 2.}};
   for (const Activation& activation : activations) {
-    Check<float16, float16, float16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, false, activation);
-    Check<float16, float16, float16>(Square(20, 20, 20, {14, 3, 1, 1}), 1, false, activation);
+    Check<float16, float16, float16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, kBlocks, activation);
+    Check<float16, float16, float16>(Square(20, 20, 20, {14, 3, 1, 1}), 1, kBlocks, activation);
   }
 }
 
@@ -265,10 +277,10 @@ TEST_P(PackedConvolutions, AddAResidual) {
   const Activation relu{Activation::RELU, 0., 0.};
   for (const int group : {1, 20}) {
     const ConvolutionShape s = Square(20, 20, group, {14, 3, 1, 1});
-    Check<float16, float16, float16>(s, 2, false, relu, true);
-    Check<float, float16, float>(s, 2, false, relu, true);
+    Check<float16, float16, float16>(s, 2, kBlocks, relu, kAddsResidual);
+    Check<float, float16, float>(s, 2, kBlocks, relu, kAddsResidual);
   }
-  Check<float, float, float>(Square(160, 20, 1, {14, 3, 1, 1}), 1, false, {}, true);
+  Check<float, float, float>(Square(160, 20, 1, {14, 3, 1, 1}), 1, kBlocks, {}, kAddsResidual);
 }
 
 TEST_P(PackedConvolutions, ResidualMayBeTheOutput) {
@@ -289,11 +301,11 @@ TEST_P(PackedConvolutions, ResidualMayBeTheOutput) {
 
 TEST_P(PackedConvolutions, ReadAndWritePartsOfLargerImages) {
   const Extents small = {5, 3, 1, 1};
-  Check<float16, float16, float16>(Square(16, 24, 1, small), 7, false, {}, true, 40);
-  Check<float, float16, float>(Square(21, 19, 1, small), 3, false, {}, true, 8);
-  Check<float16, float16, float>(Square(19, 19, 19, small), 3, false, {}, true, 16);
-  Check<float, float, float>(Square(3, 16, 1, small), 2, true, {}, true, 25);
-  Check<float, float, float16>(Square(16, 20, 1, {6, 1}), 5, false, {}, false, 3);
+  Check<float16, float16, float16>(Square(16, 24, 1, small), 7, kBlocks, {}, kAddsResidual, 40);
+  Check<float, float16, float>(Square(21, 19, 1, small), 3, kBlocks, {}, kAddsResidual, 8);
+  Check<float16, float16, float>(Square(19, 19, 19, small), 3, kBlocks, {}, kAddsResidual, 16);
+  Check<float, float, float>(Square(3, 16, 1, small), 2, kPlain, {}, kAddsResidual, 25);
+  Check<float, float, float16>(Square(16, 20, 1, {6, 1}), 5, kBlocks, {}, kAddsNothing, 3);
   const auto convolution = PackedConvolution::Make(Square(16, 16, 1, small), false);
   std::vector<float> x(16 * 25), packed(convolution->packed_size()), y(16 * 25),
       scratch(convolution->scratch_size(1));
@@ -331,13 +343,15 @@ TEST_P(PackedConvolutions, AgreeOnDepthwiseKernelsOfThreeAndFive) {
       for (const int extent : {5, 7, 14, 23}) {
         for (const int pad : {0, 1, 2}) {
           const Extents rows = {9, kernel, stride, pad}, columns = {extent, kernel, stride, pad};
-          Check<float, float, float>(Shape(19, 19, 19, {rows, columns}), 2, false, {}, true, 8);
-          Check<float16, float16, float16>(Shape(8, 8, 8, {rows, columns}), 1, false);
+          Check<float, float, float>(Shape(19, 19, 19, {rows, columns}), 2, kBlocks, {},
+                                     kAddsResidual, 8);
+          Check<float16, float16, float16>(Shape(8, 8, 8, {rows, columns}), 1, kBlocks);
         }
       }
     }
   }
-  Check<bfloat16, bfloat16, bfloat16>(Shape(8, 8, 8, {{40, 3, 1, 1}}), 3, false, {}, true);
+  Check<bfloat16, bfloat16, bfloat16>(Shape(8, 8, 8, {{40, 3, 1, 1}}), 3, kBlocks, {},
+                                      kAddsResidual);
 }
 
 TEST_P(PackedConvolutions, GiveTheWeightsBack) {
@@ -363,7 +377,7 @@ TEST_P(PackedConvolutions, ScaleTheWeightsOfEachOutput) {
   EXPECT_EQ(As<float>(back), (std::vector<float>{1, 2, 30, 40, 2.5, 3}));
 }
 
-// Products of subnormal halves are normal floats; what they sum up to may be subnormal again.
+// Products of subnormal FP16 values are normal floats; their sum may be subnormal again.
 TEST_P(PackedConvolutions, KeepSubnormalHalves) {
   const ConvolutionShape s = Square(16, 16, 1, {6, 1});
   const auto convolution = PackedConvolution::Make(s, false);
@@ -376,7 +390,7 @@ TEST_P(PackedConvolutions, KeepSubnormalHalves) {
 }
 
 TEST_P(PackedConvolutions, RoundOnceToNearestEven) {
-  // 2048 + 1 lies between two halves, the even one is 2048; 2048 + 3 becomes 2052.
+  // 2048 + 1 lies between two FP16 values, the even one is 2048; 2048 + 3 becomes 2052.
   for (const auto& [term, expected] : {std::pair<float, float>{1, 2048}, {3, 2052}}) {
     const ConvolutionShape s = Square(2, 1, 1, {1, 1});
     const auto convolution = PackedConvolution::Make(s, false);

@@ -1,4 +1,4 @@
-// Softmax and the logarithm of the sum of exponentials beside the plain reference in double.
+// Softmax and the logarithm of the sum of exponentials against the plain reference in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ class SoftmaxKernels : public ::testing::TestWithParam<SoftmaxShape> {
     std::mt19937 random(seed_);
     std::normal_distribution<double> normal(0, 20);
     logits_.resize(s.outer * s.channels * s.inner);
-    // Numbers that halves have, too.
+    // Numbers that are also FP16 values.
     for (double& x : logits_) x = static_cast<double>(float16(static_cast<float>(normal(random))));
     wanted_.resize(logits_.size());
     kernels::ReferenceSoftmax(s.outer, s.channels, s.inner, logits_.data(), wanted_.data());

@@ -33,7 +33,7 @@ void OnEveryInstructionSet(Function&& f) {
   SetCpuInstructionSet(chosen);
 }
 
-/// Memory for vectors, filled with NaN: whoever reads what he has not written is found out.
+/// Memory for vectors, filled with NaN, which exposes reads of what was not written.
 class Memory {
  public:
   explicit Memory(size_t bytes)
@@ -168,7 +168,7 @@ double Activate(const Activation& activation, double value) {
   }
 }
 
-/// What a test gives to the kernel beside the images.
+/// A test's operands in addition to the images.
 struct Extras {
   bool bias = false, residual = false;
   Activation activation;
@@ -497,7 +497,7 @@ TEST(Winograd, SaysWhereSomethingIsNotFinite) {
   });
 }
 
-// What is not finite in a half comes from its rounding alone.
+// Non-finite FP16 values come from rounding alone.
 TEST(Winograd, OverflowOfAHalfIsAnInfinity) {
   WinogradShape s;
   s.num = s.channels = s.outputs = s.height = s.width = 1;

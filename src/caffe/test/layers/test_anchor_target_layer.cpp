@@ -7,30 +7,25 @@
 namespace caffe {
 namespace {
 
-const Bottom kPicture = {{1, 3}, Fill::GAUSSIAN, false, 0, {48, 64, 1}};
+const Bottom kImage = {{1, 3}, Fill::GAUSSIAN, false, 0, {48, 64, 1}};
 const Bottom kTruths = {{2, 5}, Fill::GAUSSIAN, false, 0, {3, 5, 20, 30, 1, 30, 0, 60, 40, 2}};
 const char kMany[] =
     "type: 'AnchorTarget' python_param { param_str: \"{'feat_stride': 8, 'base_size': 8, "
     "'ratios': [0.5, 1], 'scales': [1, 3], 'rpn_batchsize': 9}\" }";
 
 const std::vector<LayerCase> kCases = {
-    {"ThreeBottoms", kMany, {{{1, 8, 6, 8}}, kTruths, kPicture}, 4, false, false},
-    {"WithThePicture",
-     kMany,
-     {{{1, 8, 6, 8}}, kTruths, kPicture, {{1, 3, 48, 64}}},
-     4,
-     false,
-     false},
+    {"ThreeBottoms", kMany, {{{1, 8, 6, 8}}, kTruths, kImage}, 4, false, false},
+    {"WithTheImage", kMany, {{{1, 8, 6, 8}}, kTruths, kImage, {{1, 3, 48, 64}}}, 4, false, false},
 };
 INSTANTIATE_TEST_SUITE_P(AnchorTarget, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
                  std::vector<int> scores = {1, 2, 3, 4}, std::vector<int> truths = {1, 5},
-                 std::vector<int> picture = {1, 3}) {
+                 std::vector<int> image = {1, 3}) {
   return {name,
           "type: 'AnchorTarget' python_param { param_str: \"'ratios': 1, 'scales': 1, " + param +
               "\" }",
-          {{scores}, {truths}, {picture}},
+          {{scores}, {truths}, {image}},
           wanted,
           4};
 }
@@ -46,9 +41,9 @@ const std::vector<BadLayerCase> kBadCases = {
     Bad("Inside", "'rpn_bbox_inside_weights': 1", "rpn_bbox_inside_weights are 4 numbers, not 1"),
     Bad("Unknown", "'feat_strid': 16",
         "there is no setting 'feat_strid'; there are allowed_border"),
-    Bad("Items", "", "scores of one picture", {2, 2, 3, 4}),
+    Bad("Items", "", "scores of one image", {2, 2, 3, 4}),
     Bad("Truths", "", "rows of corners and class, not 1 4", {1, 2, 3, 4}, {1, 4}),
-    Bad("Picture", "", "height and width", {1, 2, 3, 4}, {1, 5}, {1, 1}),
+    Bad("Image", "", "height and width", {1, 2, 3, 4}, {1, 5}, {1, 1}),
 };
 INSTANTIATE_TEST_SUITE_P(AnchorTarget, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
@@ -113,7 +108,7 @@ TEST_F(AnchorTargetValues, AnAnchorTakesTheBoxThatItOverlapsMost) {
   EXPECT_FLOAT_EQ(example.Forward(kTargets)[2], std::log(12.f / 16));
 }
 
-TEST_F(AnchorTargetValues, AnchorsOutsideOfThePictureDoNotCount) {
+TEST_F(AnchorTargetValues, AnchorsOutsideOfTheImageDoNotCount) {
   const Floats truth = {0, 0, 15, 15, 1};
   EXPECT_EQ(Make(3, truth, "", 47).Forward(kLabels), (Floats{1, 0, -1}));
   EXPECT_EQ(Make(3, truth, "'allowed_border': 1", 47).Forward(kLabels), (Floats{1, 0, 0}));

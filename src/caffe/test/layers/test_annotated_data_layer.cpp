@@ -45,7 +45,7 @@ void AddBox(int label, float xmin, float ymin, float xmax, float ymax, Annotated
   bbox->set_difficult(label == 2);
 }
 
-/// A black picture with a white, annotated rectangle in it.
+/// A black image with a white, annotated rectangle in it.
 AnnotatedDatum Rectangle(int height, int width, const cv::Rect& white, bool encoded = false) {
   cv::Mat image(height, width, CV_8UC3, cv::Scalar::all(0));
   image(white).setTo(cv::Scalar::all(255));
@@ -70,7 +70,7 @@ LayerParameter Parameter(const string& source, const string& data, const string&
                      phase);
 }
 
-TEST(AnnotatedData, GivesPicturesAndBoxes) {
+TEST(AnnotatedData, GivesImagesAndBoxes) {
   AnnotatedDatum two = Rectangle(4, 8, {2, 1, 4, 2}), none = Rectangle(4, 8, {0, 0, 1, 1});
   AddBox(2, 0, 0.25, 0.5, 1, &two);
   none.clear_annotation_group();
@@ -100,12 +100,12 @@ TEST(AnnotatedData, GivesPlainLabelsWhereThereAreNoBoxes) {
   unlabelled.Forward();
 }
 
-/// A way of changing pictures, after which the rectangle must still be where its box is.
+/// A way of changing images, after which the rectangle must still be where its box is.
 struct Change {
   const char* name;
   string transform, annotated;
   bool encoded = false;
-  double least = 0.5;  ///< the part of the pictures in which it stays
+  double least = 0.5;  ///< the part of the images in which it stays
 };
 std::ostream& operator<<(std::ostream& stream, const Change& change) {
   return stream << change.name;
@@ -113,8 +113,8 @@ std::ostream& operator<<(std::ostream& stream, const Change& change) {
 
 class AnnotatedDataChanges : public ::testing::TestWithParam<Change> {};
 
-// Some pixels at the border are mixed when a picture is resized.
-TEST_P(AnnotatedDataChanges, MoveBoxesWithThePicture) {
+// Some pixels at the border are mixed when an image is resized.
+TEST_P(AnnotatedDataChanges, MoveBoxesWithTheImage) {
   const Change& change = GetParam();
   const string path = NewDatabase({Rectangle(120, 160, {40, 50, 60, 30}, change.encoded),
                                    Rectangle(120, 160, {96, 20, 40, 80}, change.encoded)});
@@ -261,7 +261,7 @@ TEST(AnnotatedData, SaysWhatIsWrong) {
   AnnotatedDatum broken = Rectangle(4, 4, {1, 1, 2, 2});
   broken.mutable_datum()->set_width(5);
   ExpectContains(SetUpError<float>(Parameter(NewDatabase({broken}), "batch_size: 1")),
-                 "record 'key0': the record has 48 bytes for a picture of 3 x 4 x 5");
+                 "record 'key0': the record has 48 bytes for an image of 3 x 4 x 5");
   broken.clear_datum();
   ExpectContains(SetUpError<float>(Parameter(NewDatabase({broken}), "batch_size: 1")),
                  "is no AnnotatedDatum message");

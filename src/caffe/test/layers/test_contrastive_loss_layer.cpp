@@ -6,7 +6,7 @@ namespace {
 
 const Bottom kSimilar = {{kOddN}, Fill::LABELS, false, 2};
 
-// The 1e-4 that Caffe adds to the distance must be small beside it: distances are about 50.
+// The 1e-4 that Caffe adds to the distance must be small compared with it: distances are about 50.
 const std::vector<LayerCase> kCases = {
     {"Plain",
      "type: 'ContrastiveLoss' contrastive_loss_param { margin: 60 }",

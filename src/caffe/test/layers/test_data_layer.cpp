@@ -22,7 +22,7 @@ constexpr char kBackend[] = "LMDB";
 constexpr char kBackend[] = "LEVELDB";
 #endif
 
-/// A picture of `size` x `size`, all of one value, labelled.
+/// An image of `size` x `size`, all of one value, labelled.
 Datum PlainDatum(int value, int label, int size = 2) {
   Datum datum;
   datum.set_channels(1);
@@ -150,7 +150,7 @@ TYPED_TEST(DataLayerTest, DoesNotShuffleWithoutCache) {
   EXPECT_EQ(source.Labels(1), (vector<int>{0, 1, 2, 3}));
 }
 
-/// A database of pictures in which every pixel differs.
+/// A database of images in which every pixel differs.
 string TexturedDatabase(bool encoded) {
   vector<string> records;
   for (int i = 0; i < 7; ++i) {
@@ -224,7 +224,7 @@ TYPED_TEST(DataLayerTest, GoesOnNearbyWhenTheDatabaseHasChanged) {
 }
 
 #ifdef USE_OPENCV
-TYPED_TEST(DataLayerTest, ResizesPicturesOfManySizesToOne) {
+TYPED_TEST(DataLayerTest, ResizesImagesOfManySizesToOne) {
   const string path = NewDatabase(
       {PlainDatum(10, 0, 2).SerializeAsString(), PlainDatum(20, 1, 5).SerializeAsString()});
   Source<TypeParam> source(
@@ -286,7 +286,7 @@ TYPED_TEST(DataLayerTest, NamesABadRecord) {
   ExpectContains(RecordError<TypeParam>(datum.SerializeAsString()), "1 x 2 x 2");
   datum.set_encoded(true);
 #ifdef USE_OPENCV
-  ExpectContains(RecordError<TypeParam>(datum.SerializeAsString()), "no picture");
+  ExpectContains(RecordError<TypeParam>(datum.SerializeAsString()), "not an image");
 #else
   ExpectContains(RecordError<TypeParam>(datum.SerializeAsString()), "USE_OPENCV");
 #endif

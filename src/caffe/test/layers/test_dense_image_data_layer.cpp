@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "caffe/test/support/picture_files.hpp"
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/source_layer.hpp"
 
 namespace caffe {
@@ -30,8 +30,8 @@ TYPED_TEST_SUITE(DenseImageDataLayerTest, RealTypes);
 
 TYPED_TEST(DenseImageDataLayerTest, ReadsPairs) {
   const string list =
-      NewFile(NewPictureAndLabels(CountingPicture(3, 2, 3), CountingPicture(1, 2, 3, 7)) +
-              NewPictureAndLabels(CountingPicture(3, 2, 3, 1), CountingPicture(1, 2, 3, 8)));
+      NewFile(NewImageAndLabels(CountingImage(3, 2, 3), CountingImage(1, 2, 3, 7)) +
+              NewImageAndLabels(CountingImage(3, 2, 3, 1), CountingImage(1, 2, 3, 8)));
   Source<TypeParam> source(Parameter(list, "batch_size: 2", "mean_value: 1 scale: 2"));
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 3, 2, 3}));
   EXPECT_EQ(source.label().shape(), (vector<int>{2, 1, 2, 3}));
@@ -44,7 +44,7 @@ TYPED_TEST(DenseImageDataLayerTest, ReadsPairs) {
 TYPED_TEST(DenseImageDataLayerTest, ResizesLabelsWithoutInterpolation) {
   cv::Mat labels(4, 4, CV_8U, cv::Scalar(0));
   labels(cv::Rect(2, 0, 2, 4)).setTo(200);
-  const string list = NewFile(NewPictureAndLabels(CountingPicture(3, 8, 8), labels));
+  const string list = NewFile(NewImageAndLabels(CountingImage(3, 8, 8), labels));
   Source<TypeParam> source(Parameter(list, "new_height: 6 new_width: 6"));
   for (TypeParam label : source.Values(1, 1)) EXPECT_TRUE(label == 0 || label == 200) << label;
   Source<TypeParam> smaller(Parameter(list, "new_height: 6 new_width: 6 label_divide_factor: 3"));
@@ -111,9 +111,9 @@ TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
   ExpectContains(SetUpError<TypeParam>(Parameter("", "")), "source is missing");
   const string three = NewFile("a.png b.png c.png\n");
   ExpectContains(SetUpError<TypeParam>(Parameter(three, "")), three + ", line 1");
-  const string unlike = NewPictureAndLabels(CountingPicture(3, 4, 4), CountingPicture(1, 4, 5));
+  const string unlike = NewImageAndLabels(CountingImage(3, 4, 4), CountingImage(1, 4, 5));
   ExpectContains(SetUpError<TypeParam>(Parameter(NewFile(unlike), "")), "4 x 5");
-  const string missing = NewPicture(CountingPicture(3, 4, 4)) + " /nowhere.png";
+  const string missing = NewImage(CountingImage(3, 4, 4)) + " /nowhere.png";
   ExpectContains(SetUpError<TypeParam>(Parameter(NewFile(missing), "")), "/nowhere.png");
 }
 

@@ -8,7 +8,7 @@
 namespace caffe {
 namespace {
 
-// Two pictures: in the first two cats (label 1), one of them difficult, and a dog (2).
+// Two images: in the first two cats (label 1), one of them difficult, and a dog (2).
 const Floats kTruths = {0, 1, 0, .1f, .1f, .3f, .3f, 0,  //
                         0, 1, 1, .6f, .6f, .8f, .8f, 1,  //
                         0, 2, 0, .4f, .1f, .6f, .3f, 0,  //

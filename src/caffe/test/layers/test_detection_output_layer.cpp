@@ -170,7 +170,7 @@ TEST_F(DetectionOutputValues, SaysSoWhereThereIsNothing) {
             (Floats{0, -1, -1, -1, -1, -1, -1, 1, -1, -1, -1, -1, -1, -1}));
 }
 
-/// A folder with a label map and the sizes of two pictures.
+/// A folder with a label map and the sizes of two images.
 class DetectionFiles : public DetectionOutputValues {
  protected:
   void SetUp() override {
@@ -234,7 +234,7 @@ TEST_F(DetectionFiles, AreRefusedInPlainWords) {
     }
     return "";
   };
-  EXPECT_NE(message("num_test_image: 3").find("at most the 2 pictures"), std::string::npos);
+  EXPECT_NE(message("num_test_image: 3").find("at most the 2 images"), std::string::npos);
   Write("sizes", "first 100 200\nsecond 10\n");
   EXPECT_NE(message("").find("line 2: 'second 10' is not a name, a height and a width"),
             std::string::npos);

@@ -25,7 +25,7 @@ Floats Objects(const std::vector<Floats>& objects, int room) {
   return values;
 }
 
-/// A picture of 8 x 16, whose value (c, h, w) is 16 h + w, with the objects; grid of 4 pixels.
+/// An image of 8 x 16, whose value (c, h, w) is 16 h + w, with the objects; grid of 4 pixels.
 class DetectNetExample : public Example {
  public:
   DetectNetExample(const std::string& ground_truth, const std::string& rest,
@@ -34,11 +34,11 @@ class DetectNetExample : public Example {
                     " detectnet_groundtruth_param { stride: 4 image_size_x: 16 image_size_y: 8 " +
                     ground_truth + " } " + rest,
                 2) {
-    Floats picture;
+    Floats image;
     for (int c = 0; c < 3; ++c) {
-      for (int i = 0; i < 128; ++i) picture.push_back(i);
+      for (int i = 0; i < 128; ++i) image.push_back(i);
     }
-    Bottom({1, 3, 8, 16}, picture);
+    Bottom({1, 3, 8, 16}, image);
     Bottom({1, 1, 4, 16}, Objects(objects, 3));
     SetUp();
   }
@@ -91,7 +91,7 @@ TEST(DetectNetTransformationLayer, KnowsClasses) {
   EXPECT_EQ(Channel(grid, 9), Floats(8, 0));
 }
 
-TEST(DetectNetTransformationLayer, CutsBoxesAtThePicture) {
+TEST(DetectNetTransformationLayer, CutsBoxesAtTheImage) {
   const std::vector<Floats> objects = {{-4, 0, 8, 4, 1}, {100, 0, 8, 4, 1}};
   DetectNetExample cut("crop_bboxes: true scale_cvg: 1", "", objects);
   EXPECT_EQ(Channel(cut.Forward(1), 1), Floats(8, 0));
@@ -133,7 +133,7 @@ std::string Augmentation(const std::string& fields) {
   return text + " }";
 }
 
-TEST(DetectNetTransformationLayer, MirrorsPicturesAndObjects) {
+TEST(DetectNetTransformationLayer, MirrorsImagesAndObjects) {
   DetectNetExample example("scale_cvg: 1", Augmentation("flip_prob: 1"), {{1, 0, 4, 4, 1}},
                            "TRAIN");
   const Floats values = example.Forward();
@@ -170,7 +170,7 @@ TEST(DetectNetTransformationLayer, ShiftsAtRandomAndFillsWithZeros) {
   }
 }
 
-TEST(DetectNetTransformationLayer, TurnsPicturesAndObjects) {
+TEST(DetectNetTransformationLayer, TurnsImagesAndObjects) {
   // Turning by so little changes hardly anything, but goes through all of it.
   DetectNetExample example("scale_cvg: 1",
                            Augmentation("rotation_prob: 1 max_rotate_degree: 0.001"),
@@ -225,7 +225,7 @@ TEST(DetectNetTransformationLayer, RefusesBoxesThatAreNone) {
 
 const std::vector<BadLayerCase> kBadCases = {
     {"Channels", kGrid, {{{1, 1, 8, 16}}, {{1, 1, 2, 16}}}, "shape \\(N, 3, height, width\\)", 2},
-    {"Items", kGrid, {{{2, 3, 8, 16}}, {{1, 1, 2, 16}}}, "2 pictures and objects of shape 1", 2},
+    {"Items", kGrid, {{{2, 3, 8, 16}}, {{1, 1, 2, 16}}}, "2 images and objects of shape 1", 2},
     {"Stride",
      "type: 'DetectNetTransformation' detectnet_groundtruth_param { stride: 0 }",
      {{{1, 3, 8, 16}}, {{1, 1, 2, 16}}},

@@ -1,9 +1,9 @@
-#include "caffe/layers/fake_quantization_layer.hpp"
+#include "caffe/layers/elementwise/fake_quantization_layer.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "caffe/integer_grids.hpp"
+#include "caffe/net/integer_grids.hpp"
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/test_files.hpp"

@@ -56,7 +56,7 @@ TYPED_TEST(HDF5OutputLayerTest, AddsTheRowsOfEveryPass) {
   EXPECT_EQ(this->Dataset(path, "label", {6, 1, 1, 1}),
             (vector<TypeParam>{-10, -11, -20, -21, -30, -31}));
   {
-    typename TestFixture::Output output(path);  // begins anew
+    typename TestFixture::Output output(path);  // starts again
     output.Write(40);
   }
   EXPECT_EQ(this->Dataset(path, "label", {2, 1, 1, 1}), (vector<TypeParam>{-40, -41}));

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "caffe/test/support/picture_files.hpp"
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/source_layer.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -21,11 +21,11 @@ LayerParameter Parameter(const string& list, const string& data, const string& t
                      phase);
 }
 
-/// Pictures of 4 x 5, the first pixel of number i being 10 i, labelled i.
+/// Images of 4 x 5, the first pixel of number i being 10 i, labelled i.
 string CountingList(int count) {
   string lines;
   for (int i = 0; i < count; ++i) {
-    lines += Join(NewPicture(CountingPicture(3, 4, 5, 10 * i)), " ", i, "\n");
+    lines += Join(NewImage(CountingImage(3, 4, 5, 10 * i)), " ", i, "\n");
   }
   return NewFile(lines);
 }
@@ -35,7 +35,7 @@ class ImageDataLayerTest : public ::testing::Test {};
 using RealTypes = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(ImageDataLayerTest, RealTypes);
 
-TYPED_TEST(ImageDataLayerTest, ReadsThePicturesOfAListAgainAndAgain) {
+TYPED_TEST(ImageDataLayerTest, ReadsTheImagesOfAListAgainAndAgain) {
   Source<TypeParam> source(Parameter(CountingList(5), "batch_size: 3", "scale: 0.5"));
   EXPECT_EQ(source.data().shape(), (vector<int>{3, 3, 4, 5}));
   EXPECT_EQ(source.label().shape(), (vector<int>{3}));
@@ -46,7 +46,7 @@ TYPED_TEST(ImageDataLayerTest, ReadsThePicturesOfAListAgainAndAgain) {
 }
 
 TYPED_TEST(ImageDataLayerTest, ReadsGreyAndResized) {
-  const string list = NewFile(NewPicture(cv::Mat(6, 9, CV_8UC3, cv::Scalar(9, 9, 9))) + " 1");
+  const string list = NewFile(NewImage(cv::Mat(6, 9, CV_8UC3, cv::Scalar(9, 9, 9))) + " 1");
   Source<TypeParam> grey(Parameter(list, "is_color: false"));
   EXPECT_EQ(grey.data().shape(), (vector<int>{1, 1, 6, 9}));
   Source<TypeParam> resized(Parameter(list, "new_height: 3 new_width: 2"));
@@ -59,8 +59,8 @@ TYPED_TEST(ImageDataLayerTest, ReadsGreyAndResized) {
 }
 
 TYPED_TEST(ImageDataLayerTest, TakesAnotherSizeFromBatchToBatch) {
-  Source<TypeParam> source(Parameter(NewFile(NewPicture(CountingPicture(3, 2, 3)) + " 0\n" +
-                                             NewPicture(CountingPicture(3, 4, 2)) + " 1\n"),
+  Source<TypeParam> source(Parameter(NewFile(NewImage(CountingImage(3, 2, 3)) + " 0\n" +
+                                             NewImage(CountingImage(3, 4, 2)) + " 1\n"),
                                      "batch_size: 1"));
   source.Forward();
   EXPECT_EQ(source.data().shape(), (vector<int>{1, 3, 2, 3}));
@@ -69,11 +69,11 @@ TYPED_TEST(ImageDataLayerTest, TakesAnotherSizeFromBatchToBatch) {
 }
 
 TYPED_TEST(ImageDataLayerTest, ReadsListsAsPeopleWriteThem) {
-  const string path = NewPicture(CountingPicture(3, 2, 2));
+  const string path = NewImage(CountingImage(3, 2, 2));
   const size_t slash = path.rfind('/');
   const string folder = path.substr(0, slash + 1), name = path.substr(slash + 1);
-  const string spaced = "a picture of 2.png";
-  cv::imwrite(folder + spaced, CountingPicture(3, 2, 2));
+  const string spaced = "an image of 2.png";
+  cv::imwrite(folder + spaced, CountingImage(3, 2, 2));
   Source<TypeParam> source(
       Parameter(NewFile(name + " 7\r\n\n" + spaced + " 8  \n" + name + "\t -9\n" + name + "\n"),
                 "batch_size: 4 root_folder: '" + folder + "'"));
@@ -163,9 +163,9 @@ TYPED_TEST(ImageDataLayerTest, RefusesBadParameters) {
   ExpectContains(SetUpError<TypeParam>(Parameter(NewFile("b.png 99999999999"), "")), "line 1");
 }
 
-TYPED_TEST(ImageDataLayerTest, NamesABadPicture) {
-  const string good = NewPicture(CountingPicture(3, 2, 2));
-  const string other = NewPicture(CountingPicture(3, 2, 3));
+TYPED_TEST(ImageDataLayerTest, NamesABadImage) {
+  const string good = NewImage(CountingImage(3, 2, 2));
+  const string other = NewImage(CountingImage(3, 2, 3));
   string bytes = ReadFile(good);
   const string damaged = NewFile(bytes.substr(0, bytes.size() / 4));
   for (const string& bad : {good + "x", damaged, other}) {

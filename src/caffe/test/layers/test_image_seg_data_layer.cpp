@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "caffe/test/support/picture_files.hpp"
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/source_layer.hpp"
 
 namespace caffe {
@@ -28,8 +28,8 @@ TYPED_TEST_SUITE(ImageSegDataLayerTest, RealTypes);
 
 TYPED_TEST(ImageSegDataLayerTest, ReadsALabelForEachPixel) {
   const string list =
-      NewFile(NewPictureAndLabels(CountingPicture(3, 2, 3), CountingPicture(1, 2, 3, 7)) +
-              NewPictureAndLabels(CountingPicture(3, 2, 3, 1), CountingPicture(1, 2, 3, 8)));
+      NewFile(NewImageAndLabels(CountingImage(3, 2, 3), CountingImage(1, 2, 3, 7)) +
+              NewImageAndLabels(CountingImage(3, 2, 3, 1), CountingImage(1, 2, 3, 8)));
   Source<TypeParam> source(
       Parameter(list, "batch_size: 2 label_type: PIXEL", "mean_value: 1 scale: 2"), 3);
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 3, 2, 3}));
@@ -42,7 +42,7 @@ TYPED_TEST(ImageSegDataLayerTest, ReadsALabelForEachPixel) {
 }
 
 TYPED_TEST(ImageSegDataLayerTest, ReadsALabelForEachImageOrNone) {
-  const string image = NewPicture(CountingPicture(3, 1, 2));
+  const string image = NewImage(CountingImage(3, 1, 2));
   Source<TypeParam> one(Parameter(NewFile(image + " 7\n" + image + " 255\n"), "batch_size: 2"));
   EXPECT_EQ(one.Values(1, 1), (vector<TypeParam>{7, 7, 255, 255}));
   Source<TypeParam> none(Parameter(NewFile(image + "\n"), "label_type: NONE ignore_label: 21"));
@@ -52,8 +52,8 @@ TYPED_TEST(ImageSegDataLayerTest, ReadsALabelForEachImageOrNone) {
 // To the right and below, the image with the mean and the labels with ignore_label.
 TYPED_TEST(ImageSegDataLayerTest, FillsUpToTheCrop) {
   const string list =
-      NewFile(NewPictureAndLabels(CountingPicture(1, 2, 2, 1), CountingPicture(1, 2, 2, 1)) +
-              NewPictureAndLabels(CountingPicture(1, 4, 3, 1), CountingPicture(1, 4, 3, 1)));
+      NewFile(NewImageAndLabels(CountingImage(1, 2, 2, 1), CountingImage(1, 2, 2, 1)) +
+              NewImageAndLabels(CountingImage(1, 4, 3, 1), CountingImage(1, 4, 3, 1)));
   Source<TypeParam> source(
       Parameter(list, "batch_size: 2 is_color: false label_type: PIXEL ignore_label: 200",
                 "crop_size: 3 mean_value: 10", TEST),
@@ -69,7 +69,7 @@ TYPED_TEST(ImageSegDataLayerTest, FillsUpToTheCrop) {
 }
 
 TYPED_TEST(ImageSegDataLayerTest, FillsUpEachChannelWithItsMean) {
-  const string image = NewPicture(CountingPicture(3, 1, 1));
+  const string image = NewImage(CountingImage(3, 1, 1));
   const string means = "mean_value: 4 mean_value: 5 mean_value: 6 ";
   for (const string order : {"", "bgr2rgb: true"}) {
     Source<TypeParam> source(
@@ -95,7 +95,7 @@ TYPED_TEST(ImageSegDataLayerTest, CutsAndMirrorsBothAlike) {
 TYPED_TEST(ImageSegDataLayerTest, ResizesLabelsWithoutInterpolation) {
   cv::Mat labels(4, 4, CV_8U, cv::Scalar(0));
   labels(cv::Rect(2, 0, 2, 4)).setTo(200);
-  const string list = NewFile(NewPictureAndLabels(CountingPicture(3, 8, 8), labels));
+  const string list = NewFile(NewImageAndLabels(CountingImage(3, 8, 8), labels));
   Source<TypeParam> source(Parameter(list, "new_height: 2 new_width: 2 label_type: PIXEL"));
   EXPECT_EQ(source.Values(1, 1), (vector<TypeParam>{0, 200, 0, 200}));
 }
@@ -132,7 +132,7 @@ TYPED_TEST(ImageSegDataLayerTest, RefusesBadInput) {
   const string lone = NewFile("a.png\n");
   ExpectContains(SetUpError<TypeParam>(Parameter(lone, "label_type: PIXEL")), "label_type PIXEL");
   ExpectContains(SetUpError<TypeParam>(Parameter(lone, "")), lone + ", line 1");
-  const string unlike = NewPictureAndLabels(CountingPicture(3, 4, 4), CountingPicture(1, 4, 5));
+  const string unlike = NewImageAndLabels(CountingImage(3, 4, 4), CountingImage(1, 4, 5));
   ExpectContains(SetUpError<TypeParam>(Parameter(NewFile(unlike), "label_type: PIXEL")), "4 x 5");
 }
 

@@ -66,7 +66,7 @@ TEST(PoolingValues, SizesRoundUpUnlessToldOtherwise) {
             (std::vector<int>{1, 1, 3, 3}));
   EXPECT_EQ(Example(param + "round_mode: FLOOR }").Bottom({1, 1, 5, 5}, zeros).SetUp().TopShape(),
             (std::vector<int>{1, 1, 2, 2}));
-  // The last window would begin behind the picture: left out.
+  // The last window would begin behind the image: left out.
   EXPECT_EQ(Example(param + "pad: 1 }").Bottom({1, 1, 5, 5}, zeros).SetUp().TopShape(),
             (std::vector<int>{1, 1, 3, 3}));
 }

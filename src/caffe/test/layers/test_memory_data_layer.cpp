@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/net_fixture.hpp"
-#include "caffe/test/support/picture_files.hpp"
 #include "caffe/test/support/source_layer.hpp"
 
 namespace caffe {
@@ -112,16 +112,15 @@ TYPED_TEST(MemoryDataLayerTest, RefusesBadItems) {
 }
 
 #ifdef USE_OPENCV
-TYPED_TEST(MemoryDataLayerTest, TransformsPictures) {
+TYPED_TEST(MemoryDataLayerTest, TransformsImages) {
   Source<TypeParam> source(
       "type: 'MemoryData' memory_data_param { batch_size: 1 channels: 3 height: 1 width: 2 }");
   auto& layer = this->LayerOf(&source);
-  layer.AddMatVector({CountingPicture(3, 1, 2), CountingPicture(3, 1, 2, 5)}, {4, 5});
+  layer.AddMatVector({CountingImage(3, 1, 2), CountingImage(3, 1, 2, 5)}, {4, 5});
   EXPECT_EQ(source.Values(1), (vector<TypeParam>{0, 1, 50, 51, 100, 101}));
   EXPECT_EQ(source.Labels(1), (vector<int>{5}));
-  ExpectContains(ErrorOf([&] { layer.AddMatVector({CountingPicture(3, 1, 2)}, {}); }), "labels");
-  ExpectContains(ErrorOf([&] { layer.AddMatVector({CountingPicture(3, 2, 2)}, {1}); }),
-                 "3 x 2 x 2");
+  ExpectContains(ErrorOf([&] { layer.AddMatVector({CountingImage(3, 1, 2)}, {}); }), "labels");
+  ExpectContains(ErrorOf([&] { layer.AddMatVector({CountingImage(3, 2, 2)}, {1}); }), "3 x 2 x 2");
 }
 #endif
 

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <random>
 
+#include "caffe/io/proto_text.hpp"
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/seeds.hpp"
@@ -18,7 +19,7 @@ std::vector<double> Priors() {
   return priors;
 }
 
-/// Item 0 has a box beside the first two priors and one on the last, item 1 a difficult one.
+/// Item 0 has a box next to the first two priors and one on the last, item 1 a difficult one.
 std::vector<double> Truths() {
   return {0, 1, 0, .1, .1, .3, .35, 0, 0, 2, 0, .8, .1, .95, .4, 0, 1, 2, 0, .5, .5, .7, .7, 1};
 }
@@ -217,7 +218,7 @@ TEST_F(MultiBoxLossValues, GradientsOfScoresAreProbabilities) {
   for (int i = 0; i < 6; ++i) EXPECT_NEAR(gradient[i], wanted[i], 1e-6) << i;
 }
 
-TEST_F(MultiBoxLossValues, APictureWithoutBoxesHasNoNegatives) {
+TEST_F(MultiBoxLossValues, AnImageWithoutBoxesHasNoNegatives) {
   EXPECT_EQ(Loss("", none_).loss(), 0);
   EXPECT_NEAR(Loss("mining_type: NONE", none_).loss(), two_ + e_ + (e2_ - 2), 1e-6);
 }

@@ -112,7 +112,7 @@ const std::vector<BadLayerCase> kBadCases = {
 INSTANTIATE_TEST_SUITE_P(Pooling, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
 TEST(PoolingValues, PaddingOnOneAxisLeavesOutWindowsOnBoth) {
-  // Along W a window would begin at 3, behind the picture: left out, because H has padding.
+  // Along W a window would begin at 3, behind the image: left out, because H has padding.
   Example example("type: 'Pooling' pooling_param { kernel_size: 1 stride: 3 pad_h: 0 pad_w: 0 }");
   EXPECT_EQ(example.Bottom({1, 1, 3, 3}, Floats(9, 0)).SetUp().TopShape(),
             (std::vector<int>{1, 1, 2, 2}));

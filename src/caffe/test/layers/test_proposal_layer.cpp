@@ -32,10 +32,10 @@ INSTANTIATE_TEST_SUITE_P(Proposal, LayerCases, ::testing::ValuesIn(kCases), Case
 
 BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
                  std::vector<int> scores = {1, 2, 3, 4}, std::vector<int> codes = {1, 4, 3, 4},
-                 std::vector<int> pictures = {1, 3}) {
+                 std::vector<int> images = {1, 3}) {
   return {name,
           "type: 'Proposal' proposal_param { " + param + " }",
-          {{scores}, {codes}, {pictures}},
+          {{scores}, {codes}, {images}},
           wanted};
 }
 const std::vector<BadLayerCase> kBadCases = {
@@ -50,7 +50,7 @@ const std::vector<BadLayerCase> kBadCases = {
         "1 times ratio and 2 times scale need 4 channels of scores and 8 of boxes, got 2 and 4"),
     Bad("Axes", "ratio: 1 scale: 1", "Proposal takes maps of 4 axes", {1, 2, 3}),
     Bad("Maps", "ratio: 1 scale: 1", "the maps differ", {1, 2, 3, 4}, {1, 4, 3, 5}),
-    Bad("Pictures", "ratio: 1 scale: 1", "height, width and scales", {1, 2, 3, 4}, {1, 4, 3, 4},
+    Bad("Images", "ratio: 1 scale: 1", "height, width and scales", {1, 2, 3, 4}, {1, 4, 3, 4},
         {1, 2}),
 };
 INSTANTIATE_TEST_SUITE_P(Proposal, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
@@ -103,7 +103,7 @@ TEST(ProposalAnchors, AreThoseOfFasterRcnn) {
   Example example(
       "type: 'Proposal' proposal_param { ratio: 0.5 ratio: 1 ratio: 2 scale: 8 post_nms_topn: 3 "
       "nms_thresh: 1 min_size: 0 }");
-  Floats codes(12, 0);  // moved into the picture by whole boxes
+  Floats codes(12, 0);  // moved into the image by whole boxes
   codes[0] = codes[1] = codes[4] = codes[5] = codes[8] = codes[9] = 1;
   example.Bottom({1, 6, 1, 1}, {0, 0, 0, .3f, .2f, .1f}).Bottom({1, 12, 1, 1}, codes);
   example.Bottom({1, 3}, {1000, 1000, 1}).SetUp();

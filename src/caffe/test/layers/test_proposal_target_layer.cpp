@@ -161,7 +161,7 @@ TEST_F(ProposalTargetValues, AClassThatThereIsNot) {
   }
 }
 
-TEST_F(ProposalTargetValues, ProposalsOfAnotherPicture) {
+TEST_F(ProposalTargetValues, ProposalsOfAnotherImage) {
   Example example = Make({1, 0, 0, 15, 15}, truth_);
   EXPECT_THROW(example.Forward(), Error);
 }

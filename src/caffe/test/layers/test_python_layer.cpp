@@ -20,7 +20,7 @@ string SetUpError() {
   });
 }
 
-/// A build with Python has a plugin beside its library.
+/// A build with Python has a plugin next to its library.
 class PythonLayerWithoutPlugin : public ::testing::Test {
  protected:
   void SetUp() override { setenv("CAFFE_PYTHON_PLUGIN", "/no/plugin.so", 1); }

@@ -20,7 +20,7 @@ Bottom Cont(const std::vector<int>& shape, const std::vector<double>& values) {
   return {shape, Fill::LABELS, false, 2, values};
 }
 
-// Three steps of two sequences; the second one begins anew at step 1, and the state from before
+// Three steps of two sequences; the second one starts again at step 1, and the state from before
 // the batch is used by the first one only where `first` is 1.
 LayerCase Sequences(const std::string& name, const std::string& type, const std::string& fields,
                     double first, const std::vector<Bottom>& more, int tops,
@@ -241,7 +241,7 @@ TEST(RnnValues, IsTwoTanhs) {
   EXPECT_FLOAT_EQ(o[1], std::tanh(0.5 * std::tanh(3 * h + 2 * 0.25 + 0.125) - 1));
 }
 
-// Rows of the input are steps of all sequences in turn; every batch begins anew.
+// Rows of the input are steps of all sequences in turn; every batch starts again.
 TEST(LstmValues, TheForkTakesStepsAndSequencesOnOneAxis) {
   Example example("type: 'Lstm' lstm_param { num_output: 1 batch_size: 2 }");
   example.Bottom({4, 1}, {0.5, 2, 0.25, -1}).SetUp();

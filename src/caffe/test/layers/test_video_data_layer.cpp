@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "caffe/test/support/picture_files.hpp"
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/source_layer.hpp"
 
 namespace caffe {

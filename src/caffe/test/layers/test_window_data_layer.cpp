@@ -6,7 +6,7 @@
 #include <opencv2/imgproc.hpp>
 #endif
 
-#include "caffe/test/support/picture_files.hpp"
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/source_layer.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -22,9 +22,9 @@ LayerParameter Parameter(const string& windows, const string& data,
                           "' ", data, " } transform_param { ", transform, " }"));
 }
 
-/// The entry of a picture of 8 x 8 in which value (h, w) of channel c is 50 c + 10 h + w.
-string Picture(int number, const vector<string>& windows) {
-  string text = Join("# ", number, "\n", NewPicture(CountingPicture(3, 8, 8)), "\n3\n8\n8\n",
+/// The entry of an image of 8 x 8 in which value (h, w) of channel c is 50 c + 10 h + w.
+string Image(int number, const vector<string>& windows) {
+  string text = Join("# ", number, "\n", NewImage(CountingImage(3, 8, 8)), "\n3\n8\n8\n",
                      windows.size(), "\n");
   for (const string& window : windows) text += window + "\n";
   return text;
@@ -35,7 +35,7 @@ class WindowDataLayerTest : public ::testing::Test {
  protected:
   /// The first channel of a batch of one foreground window.
   vector<Dtype> Window(const string& window, const string& data, const string& transform) {
-    Source<Dtype> source(Parameter(NewFile(Picture(0, {"1 1 " + window})),
+    Source<Dtype> source(Parameter(NewFile(Image(0, {"1 1 " + window})),
                                    "batch_size: 1 fg_fraction: 1 " + data, transform));
     source.Forward();
     const Dtype* values = source.data().cpu_data();
@@ -60,7 +60,7 @@ TYPED_TEST(WindowDataLayerTest, TakesContextAroundWindows) {
   const string param = "crop_size: 4";
   const vector<TypeParam> values = this->Window("2 3 3 4", "context_pad: 1", param);
   cv::Mat expected;
-  cv::resize(CountingPicture(3, 8, 8)(cv::Rect(1, 2, 5, 5)), expected, cv::Size(4, 4), 0, 0,
+  cv::resize(CountingImage(3, 8, 8)(cv::Rect(1, 2, 5, 5)), expected, cv::Size(4, 4), 0, 0,
              cv::INTER_LINEAR);
   for (int h = 0; h < 4; ++h) {
     for (int w = 0; w < 4; ++w) {
@@ -69,12 +69,12 @@ TYPED_TEST(WindowDataLayerTest, TakesContextAroundWindows) {
   }
 }
 
-TYPED_TEST(WindowDataLayerTest, LeavesZerosOutsideOfThePicture) {
+TYPED_TEST(WindowDataLayerTest, LeavesZerosOutsideOfTheImage) {
   // The region is -1 to 3 in both directions, a fifth of it outside: one row and column of 4 x 4.
   const vector<TypeParam> values =
       this->Window("0 0 1 1", "context_pad: 1", "crop_size: 4 mean_value: 1");
   cv::Mat expected;
-  cv::resize(CountingPicture(3, 8, 8)(cv::Rect(0, 0, 4, 4)), expected, cv::Size(3, 3), 0, 0,
+  cv::resize(CountingImage(3, 8, 8)(cv::Rect(0, 0, 4, 4)), expected, cv::Size(3, 3), 0, 0,
              cv::INTER_LINEAR);
   for (int h = 0; h < 4; ++h) {
     for (int w = 0; w < 4; ++w) {
@@ -107,8 +107,8 @@ TYPED_TEST(WindowDataLayerTest, SubtractsTheMiddleOfAMeanFile) {
 // Caffe's draws: a window, then mirror; background windows first.
 TYPED_TEST(WindowDataLayerTest, DrawsWindowsInCaffesOrder) {
   const string windows =
-      NewFile(Picture(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "9 0.2 4 0 5 1", "3 0.4 6 0 7 1"}) +
-              Picture(1, {"4 0.5 0 2 1 3", "5 0.35 2 2 3 3", "0 0 4 2 5 3"}));
+      NewFile(Image(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "9 0.2 4 0 5 1", "3 0.4 6 0 7 1"}) +
+              Image(1, {"4 0.5 0 2 1 3", "5 0.35 2 2 3 3", "0 0 4 2 5 3"}));
   const string param =
       "batch_size: 5 fg_fraction: 0.5 fg_threshold: 0.5 bg_threshold: 0.35 cache_images: ";
   for (const char* cache : {"false", "true"}) {
@@ -136,17 +136,17 @@ TYPED_TEST(WindowDataLayerTest, DrawsWindowsInCaffesOrder) {
 }
 
 TYPED_TEST(WindowDataLayerTest, ResumesWhereTheNetWas) {
-  const string windows = NewFile(Picture(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "0 0 4 0 5 1"}));
+  const string windows = NewFile(Image(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "0 0 4 0 5 1"}));
   ExpectResumes<TypeParam>(Parameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
 }
 
 TYPED_TEST(WindowDataLayerTest, SettingUpAgainBeginsAgain) {
-  const string windows = NewFile(Picture(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "0 0 4 0 5 1"}));
+  const string windows = NewFile(Image(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "0 0 4 0 5 1"}));
   ExpectBeginsAgain<TypeParam>(Parameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
 }
 
 TYPED_TEST(WindowDataLayerTest, RefusesBadParameters) {
-  const string windows = NewFile(Picture(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"}));
+  const string windows = NewFile(Image(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"}));
   const auto error = [&](const string& data, const string& transform = "crop_size: 4") {
     return SetUpError<TypeParam>(Parameter(windows, data, transform));
   };
@@ -167,26 +167,26 @@ TYPED_TEST(WindowDataLayerTest, RefusesBadWindowFiles) {
   const auto error = [](const string& text, const string& data = "batch_size: 4") {
     return SetUpError<TypeParam>(Parameter(NewFile(text), data));
   };
-  const string good = Picture(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"});
-  ExpectContains(error(""), "names no pictures");
-  ExpectContains(error("picture.jpg 1"), "picture 0: 'picture.jpg' stands where the #");
+  const string good = Image(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"});
+  ExpectContains(error(""), "names no images");
+  ExpectContains(error("image.jpg 1"), "image 0: 'image.jpg' stands where the #");
   ExpectContains(error("# 1\n"), "number is 1, expected is 0");
-  ExpectContains(error(good + "# 1"), "picture 1: the path is missing");
+  ExpectContains(error(good + "# 1"), "image 1: the path is missing");
   ExpectContains(error("# 0 a.jpg 1 8 8 0"), "a.jpg has 1 channels");
   ExpectContains(error("# 0 a.jpg 3 8 8 2\n1 1 0 0 1 1\n1 1 0"), "corner is missing");
   ExpectContains(error("# 0 a.jpg 3 8 8 1\n1 1 3 0 2 1"), "nothing in it");
   ExpectContains(error("# 0 a.jpg 3 8 8 1\n0 1 0 0 2 1"), "labels of objects are positive");
-  ExpectContains(error(Picture(0, {"1 1 0 0 1 1"})), "no window is background");
-  ExpectContains(error(Picture(0, {"0 0 0 0 1 1"})), "no window is foreground");
-  EXPECT_EQ(error(Picture(0, {"0 0 0 0 1 1"}), "batch_size: 4 fg_fraction: 0"), "");
+  ExpectContains(error(Image(0, {"1 1 0 0 1 1"})), "no window is background");
+  ExpectContains(error(Image(0, {"0 0 0 0 1 1"})), "no window is foreground");
+  EXPECT_EQ(error(Image(0, {"0 0 0 0 1 1"}), "batch_size: 4 fg_fraction: 0"), "");
   ExpectContains(error("# 0 /no/a.jpg 3 8 8 1\n1 1 0 0 1 1", "batch_size: 1 cache_images: true"),
                  "/no/a.jpg");
 }
 
-TYPED_TEST(WindowDataLayerTest, NamesABadPicture) {
+TYPED_TEST(WindowDataLayerTest, NamesABadImage) {
   Source<TypeParam> missing(
       Parameter(NewFile("# 0 /no/a.jpg 3 8 8 1\n1 1 0 0 1 1"), "batch_size: 1 fg_fraction: 1"));
-  ExpectContains(ErrorOf([&] { missing.Forward(); }), "picture 0 (/no/a.jpg)");
+  ExpectContains(ErrorOf([&] { missing.Forward(); }), "image 0 (/no/a.jpg)");
   ExpectContains(ErrorOf([] {
                    Source<TypeParam>(
                        Parameter(NewFile("# 0 /no/a.jpg 1 8 8 1\n1 1 0 0 1 1"), "batch_size: 1"));

@@ -27,7 +27,7 @@ using cuda::ChannelsLastScope;
 using cuda::ChannelsLastUse;
 using Values = std::vector<float>;
 
-// All layers that compute with channels last, from a picture to an inner product.
+// All layers that compute with channels last, from an image to an inner product.
 const char kNet[] = R"(
   layer { name: 'in' type: 'Input' top: 'x' top: 'label'
     input_param { shape { dim: 4 dim: 3 dim: 9 dim: 7 } shape { dim: 4 } } }
@@ -65,7 +65,7 @@ const char kNet[] = R"(
 const char* const kInner[] = {"conv", "bn",   "point", "each",    "max",   "sum", "larger",
                               "both", "norm", "part0", "product", "shift", "up",  "mean"};
 
-/// A net in types of the name, with the picture of `seed`.
+/// A net in types of the name, with the image of `seed`.
 std::unique_ptr<Net<float>> MakeNet(const std::string& type, unsigned seed, Phase phase = TRAIN) {
   NetParameter param;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -75,8 +75,8 @@ std::unique_ptr<Net<float>> MakeNet(const std::string& type, unsigned seed, Phas
   auto net = std::make_unique<Net<float>>(param);
   std::mt19937 random(seed);
   std::normal_distribution<float> pixel;
-  Blob<float>* picture = net->input_blobs()[0];
-  std::generate_n(picture->mutable_cpu_data(), picture->count(), [&] { return pixel(random); });
+  Blob<float>* image = net->input_blobs()[0];
+  std::generate_n(image->mutable_cpu_data(), image->count(), [&] { return pixel(random); });
   Blob<float>* label = net->input_blobs()[1];
   std::generate_n(label->mutable_cpu_data(), label->count(), [&] { return random() % 5; });
   return net;
@@ -163,7 +163,7 @@ uint64_t Turns(Net<float>* net) {
   return LayoutChanges() - before;
 }
 
-// The picture, what the inner product reads and its gradient; and, once a change of the weights,
+// The image, what the inner product reads and its gradient; and, once a change of the weights,
 // those of the two products that have several channels and places.
 TEST_P(ChannelsLastNets, TurnTheEndsOnly) {
   const ChannelsLastScope use(ChannelsLastUse::ALWAYS);
@@ -212,7 +212,7 @@ struct Case {
   const char* what;
   std::function<void(kernels::ConvolutionShape*, cuda::ConvolutionOptions*)> change;
   ElementType type;
-  bool pays;
+  enum { PAYS, COSTS } expected;
 };
 
 TEST(ChannelsLastUse, DependsOnTheProblem) {
@@ -220,20 +220,21 @@ TEST(ChannelsLastUse, DependsOnTheProblem) {
   using Options = cuda::ConvolutionOptions;
   const ElementType kHalf = ElementType::FLOAT16, kFloat = ElementType::FLOAT;
   const Case cases[] = {
-      {"halves", [](Shape*, Options*) {}, kHalf, true},
-      {"floats", [](Shape*, Options*) {}, kFloat, false},
-      {"floats that may be rounded", [](Shape*, Options* o) { o->math = 1; }, kFloat, true},
-      {"halves without tensor cores", [](Shape*, Options* o) { o->math = 3; }, kHalf, false},
-      {"without cuDNN", [](Shape*, Options* o) { o->use_cudnn = false; }, kHalf, false},
-      {"an algorithm by number", [](Shape*, Options* o) { o->data_algorithm = 1; }, kHalf, false},
-      {"groups of one channel", [](Shape* s, Options*) { s->group = 16; }, kHalf, true},
-      {"groups of several", [](Shape* s, Options*) { s->group = 2; }, kHalf, false},
+      {"FP16", [](Shape*, Options*) {}, kHalf, Case::PAYS},
+      {"floats", [](Shape*, Options*) {}, kFloat, Case::COSTS},
+      {"floats that may be rounded", [](Shape*, Options* o) { o->math = 1; }, kFloat, Case::PAYS},
+      {"FP16 without tensor cores", [](Shape*, Options* o) { o->math = 3; }, kHalf, Case::COSTS},
+      {"without cuDNN", [](Shape*, Options* o) { o->use_cudnn = false; }, kHalf, Case::COSTS},
+      {"an algorithm by number", [](Shape*, Options* o) { o->data_algorithm = 1; }, kHalf,
+       Case::COSTS},
+      {"groups of one channel", [](Shape* s, Options*) { s->group = 16; }, kHalf, Case::PAYS},
+      {"groups of several", [](Shape* s, Options*) { s->group = 2; }, kHalf, Case::COSTS},
       {"three axes",
        [](Shape* s, Options*) {
          s->input = {4, 4, 4};
        },
-       kHalf, false},
-      {"doubles", [](Shape*, Options*) {}, ElementType::DOUBLE, false},
+       kHalf, Case::COSTS},
+      {"doubles", [](Shape*, Options*) {}, ElementType::DOUBLE, Case::COSTS},
   };
   const ChannelsLastScope use(ChannelsLastUse::WHERE_IT_PAYS);
   for (const Case& c : cases) {
@@ -243,7 +244,7 @@ TEST(ChannelsLastUse, DependsOnTheProblem) {
     shape.input = {8, 8};
     Options options;
     c.change(&shape, &options);
-    EXPECT_EQ(cuda::ChannelsLastPays(shape, options, c.type), c.pays) << c.what;
+    EXPECT_EQ(cuda::ChannelsLastPays(shape, options, c.type), c.expected == Case::PAYS) << c.what;
   }
 }
 

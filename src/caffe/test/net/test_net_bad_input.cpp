@@ -7,8 +7,8 @@
 #include <random>
 
 #include "caffe/net.hpp"
-#include "caffe/test/support/hungry_layer.hpp"
 #include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/out_of_memory_layer.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 
@@ -45,7 +45,7 @@ TEST(NetBadInput, ComputesNothingOfAnInputWithoutAShape) {
   EXPECT_EQ(net->blob_by_name("b")->shape(), (Shape{1, 2}));
 }
 
-// Types of single projects' nets: how to write them oneself.
+// Types of single projects' nets: the message says how to write a custom layer.
 TEST(NetBadInput, SaysHowToWriteALayerThatIsNotIncluded) {
   const string message = Refusal("layer { name: 'r' type: 'Repeat' bottom: 'data' top: 'r' }");
   ExpectContains(message, "layer 'r' (Repeat)");
@@ -61,15 +61,15 @@ TEST(NetBadInput, NamesTheFile) {
 }
 
 TEST(NetBadInput, NamesTheLayerThatMemoryIsRefusedTo) {
-  HungryLayer::Register();
+  OutOfMemoryLayer::Register();
   for (const string step : {"setup", "reshape", "forward", "elements", "backward"}) {
     const string message = ErrorOf([&] {
       const auto net = MakeNet(Join(kInput, "force_backward: true layer { name: '", step,
-                                    "' type: 'Hungry' bottom: 'data' top: 'top' }"));
+                                    "' type: 'OutOfMemory' bottom: 'data' top: 'top' }"));
       net->Forward();
       net->Backward();
     });
-    ExpectContains(message, "layer '" + step + "' (Hungry): out of memory");
+    ExpectContains(message, "layer '" + step + "' (OutOfMemory): out of memory");
   }
 }
 

@@ -1,4 +1,4 @@
-// Layers that do the work of those behind them change nothing that anybody can see.
+// Layers that do the work of those after them change nothing that a program can see.
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -318,7 +318,7 @@ class TrainingFusion : public ::testing::TestWithParam<const char*> {
   }
 };
 
-/// Somebody who watches: then every layer runs by itself.
+/// An observer: then every layer runs by itself.
 class Watcher : public Net<float>::Callback {
  protected:
   void run(int) override {}
@@ -361,7 +361,7 @@ INSTANTIATE_TEST_SUITE_P(Types, TrainingFusion,
                                            "default_forward_type: FLOAT16 "
                                            "default_backward_type: FLOAT16 "));
 
-// ---- Weights are held once: as oneDNN orders them, unless somebody reads them.
+// ---- Weights are held once: as oneDNN orders them, unless a program reads them.
 
 TEST(PackedWeights, AreTheOnlyCopyUntilTheyAreRead) {
   if (!onednn::Enabled()) GTEST_SKIP() << "without oneDNN there is one order";

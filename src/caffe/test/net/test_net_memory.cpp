@@ -97,7 +97,7 @@ TEST(ShareActivations, IsForTheTestPhase) {
                  "share_activations is for the TEST phase");
 }
 
-// Without being told anything, a net frees what nobody has looked at.
+// By default a net frees blobs that no program has read.
 TEST(ShareActivations, IsTheDefaultUntilABlobIsAskedFor) {
   const auto net = MakeNet(Chain(10));
   EXPECT_EQ(PeakOfForward(net.get()), 3 * kElements * sizeof(float));
@@ -167,7 +167,7 @@ TEST(ShareActivations, SwitchingItOffLateRestoresWhatWasFreed) {
 }
 
 // One top of the Slice is gone, the other an output that a layer has changed in place: computing
-// the first once more must not undo that.
+// the first again must not undo that.
 TEST(ShareActivations, WhatWasChangedInPlaceStaysSo) {
   const auto net = MakeNet(R"(
       layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }

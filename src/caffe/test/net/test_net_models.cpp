@@ -135,8 +135,8 @@ class DigitsModel {
   string directory_;
 };
 
-// Pictures of the digits 0 to 5, black on white, less the mean picture's mean.
-TEST(DigitsLeNet, RecognisesSixPictures) {
+// Images of the digits 0 to 5, black on white, less the mean image's mean.
+TEST(DigitsLeNet, RecognisesSixImages) {
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   if (!LayerRegistry<float>::Registry().count("Power")) GTEST_SKIP() << "no Power layer";
   const DigitsModel model;
@@ -149,11 +149,11 @@ TEST(DigitsLeNet, RecognisesSixPictures) {
   const float mean_pixel = mean.asum_data() / mean.count();
   const char* names[] = {"zero", "one", "two", "three", "four", "five"};
   for (int digit = 0; digit < 6; ++digit) {
-    const cv::Mat picture =
+    const cv::Mat image =
         cv::imread(Models(string("nvidia_digits_lenet/images/") + names[digit] + ".png"), 0);
-    ASSERT_EQ(picture.total(), 784u);
+    ASSERT_EQ(image.total(), 784u);
     float* input = net.input_blobs()[0]->mutable_cpu_data();
-    for (int i = 0; i < 784; ++i) input[i] = picture.at<uchar>(i / 28, i % 28) - mean_pixel;
+    for (int i = 0; i < 784; ++i) input[i] = image.at<uchar>(i / 28, i % 28) - mean_pixel;
     EXPECT_GT(net.Forward()[0]->cpu_data()[digit], 0.999f) << names[digit];
   }
 }

@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Models, CaffeReference, testing::ValuesIn(References("c
 
 #ifdef USE_OPENCV
 
-/// What meta.txt beside a reference of OpenCV's says.
+/// The meta.txt of a reference from OpenCV.
 struct OpenCvCase {
   std::string net, weights;  ///< file names
   double mean[3] = {0, 0, 0}, scale = 1;
@@ -204,19 +204,19 @@ OpenCvCase ReadCase(const std::string& file) {
   return result;
 }
 
-void SetPicture(const cv::Mat& picture, const OpenCvCase& how, Net<float>* net) {
-  const int channels = picture.channels();
+void SetImage(const cv::Mat& image, const OpenCvCase& how, Net<float>* net) {
+  const int channels = image.channels();
   std::vector<double> values;
   for (int c = 0; c < channels; ++c) {
     const int from = how.red_first ? channels - 1 - c : c;
-    for (int h = 0; h < picture.rows; ++h) {
-      for (int w = 0; w < picture.cols; ++w) {
-        const double pixel = picture.ptr<uint8_t>(h)[w * channels + from];
+    for (int h = 0; h < image.rows; ++h) {
+      for (int w = 0; w < image.cols; ++w) {
+        const double pixel = image.ptr<uint8_t>(h)[w * channels + from];
         values.push_back((pixel - how.mean[c]) * how.scale);
       }
     }
   }
-  SetInput({1, channels, picture.rows, picture.cols}, values, net);
+  SetInput({1, channels, image.rows, image.cols}, values, net);
 }
 
 class OpenCvReference : public testing::TestWithParam<Reference> {
@@ -230,9 +230,9 @@ class OpenCvReference : public testing::TestWithParam<Reference> {
     if (type == FLOAT16) param.set_default_forward_type(FLOAT16);
     Net<float> net(param);
     net.CopyTrainedLayersFrom(GetParam().Folder() + how.weights);
-    const cv::Mat picture = cv::imread(GetParam().File("input.png"), cv::IMREAD_UNCHANGED);
-    ASSERT_FALSE(picture.empty());
-    SetPicture(picture, how, &net);
+    const cv::Mat image = cv::imread(GetParam().File("input.png"), cv::IMREAD_UNCHANGED);
+    ASSERT_FALSE(image.empty());
+    SetImage(image, how, &net);
     net.Forward();
     CompareOutputs(GetParam(), net, tolerance, detection_tolerance);
   }

@@ -8,9 +8,9 @@
 
 #include "caffe/inference/quantize/training_positions.hpp"
 #include "caffe/inference/quantize/training_ranges.hpp"
-#include "caffe/integer_grids.hpp"
 #include "caffe/io/proto_text.hpp"
-#include "caffe/layers/fake_quantization_layer.hpp"
+#include "caffe/layers/elementwise/fake_quantization_layer.hpp"
+#include "caffe/net/integer_grids.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/test/support/captured_log.hpp"

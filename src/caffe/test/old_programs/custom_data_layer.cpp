@@ -21,7 +21,7 @@
 
 namespace caffe {
 
-// Picture number i has value i + column everywhere.
+// Image number i has value i + column everywhere.
 template <typename Dtype>
 class StripeDataLayer : public BasePrefetchingDataLayer<Dtype> {
  public:

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   const float after = solver->net()->ForwardBackward();
   CHECK_LT(after, 0.5 * before);
 
-  // Once more from the middle: the same weights.
+  // Again from the middle: the same weights.
   shared_ptr<Solver<float> > resumed(SolverRegistry<float>::CreateSolver(param));
   resumed->Solve("sign_iter_50.solverstate");
   const vector<Blob<float>*>& expected = solver->net()->learnable_params();

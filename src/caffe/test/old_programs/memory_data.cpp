@@ -1,4 +1,4 @@
-// A program that feeds a net with pictures and arrays of its own.
+// A program that feeds a net with images and arrays of its own.
 #ifdef USE_OPENCV
 #include <opencv2/core/core.hpp>
 #endif

@@ -1,4 +1,4 @@
-// Writes a net's weights, a mean and a picture, for programs that read them.
+// Writes a net's weights, a mean and an image, for programs that read them.
 #ifdef USE_OPENCV
 #include <opencv2/core/core.hpp>
 #include <opencv2/highgui/highgui.hpp>
@@ -13,7 +13,7 @@ using namespace caffe;  // NOLINT(build/namespaces)
 
 int main(int argc, char** argv) {
   ::google::InitGoogleLogging(argv[0]);
-  CHECK_EQ(argc, 5) << "usage: write_model net.prototxt net.caffemodel mean.binaryproto picture";
+  CHECK_EQ(argc, 5) << "usage: write_model net.prototxt net.caffemodel mean.binaryproto image";
   Caffe::set_random_seed(42);
   NetParameter param;
   ReadNetParamsFromTextFileOrDie(argv[1], &param);
@@ -31,9 +31,9 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 3 * 8 * 8; ++i) mean.add_data(120);
   WriteProtoToBinaryFile(mean, argv[3]);
 #ifdef USE_OPENCV
-  cv::Mat picture(20, 30, CV_8UC3);
-  cv::randu(picture, cv::Scalar::all(0), cv::Scalar::all(255));
-  cv::imwrite(argv[4], picture);
+  cv::Mat image(20, 30, CV_8UC3);
+  cv::randu(image, cv::Scalar::all(0), cv::Scalar::all(255));
+  cv::imwrite(argv[4], image);
   const cv::Mat grey = ReadImageToCVMat(argv[4], 8, 8, CV_LOAD_IMAGE_GRAYSCALE != 0);
   CHECK_EQ(grey.channels(), 1);
 #endif

@@ -9,13 +9,13 @@
 #include <mutex>
 #include <random>
 
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/parallel.hpp"
 #include "caffe/parallel/gradient_buckets.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/rank_threads.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/db.hpp"
-#include "caffe/util/rank_settings.hpp"
 
 namespace caffe {
 namespace {
@@ -167,7 +167,7 @@ class RanksTest : public ::testing::Test {
     return param;
   }
 
-  /// What every rank has in the end.
+  /// The final state of every rank.
   template <typename Dtype>
   struct Outcome {
     std::vector<Values> losses, parameters;  // per rank
@@ -203,7 +203,7 @@ class RanksTest : public ::testing::Test {
     return outcome;
   }
 
-  /// Of `count` solvers together.
+  /// The same of `count` solvers together.
   template <typename Dtype>
   static Outcome<Dtype> Together(int count, const SolverParameter& param, int steps,
                                  BatchPer batch_per = BatchPer::RANK) {
@@ -320,7 +320,7 @@ TEST_F(RanksTest, UndoTheLossScale) {
   ExpectEqual(Together<float>(2, param(4), 6), Alone<float>(param(8), 6), 1e-6);
 }
 
-// The white picture is rank 1's: the exponential of its pixels overflows there alone.
+// The white image is rank 1's: the exponential of its pixels overflows there alone.
 TEST_F(RanksTest, SkipAStepThatOverflowsOnAnyOfThem) {
   const std::string database = Database(/*dazzling=*/9);
   const std::string layers =
@@ -506,7 +506,7 @@ TEST_F(RanksTest, OfP2PSyncTrainAsOneWithTheWholeBatch) {
   const auto alone = Alone<double>(param(6), 5);
   ExpectNear(ParametersOf(root.get()), alone.parameters[0], 1e-12);
 
-  // Afterwards it is a solver like any other.
+  // Afterwards it is an ordinary solver.
   EXPECT_TRUE(root->callbacks().empty());
   EXPECT_FALSE(RankSettings::Current().joined);
   root->Step(1);

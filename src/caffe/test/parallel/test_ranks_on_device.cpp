@@ -56,7 +56,7 @@ std::vector<std::vector<float>> Learned(int size, Caffe::Brew mode, const Solver
   return weights;
 }
 
-/// Ranks on devices beside ranks on the CPU, with further fields of the net.
+/// Ranks on devices against ranks on the CPU, with further fields of the net.
 void ExpectTheSame(const string& net_fields, float bound) {
   const SolverParameter param = Parameters("iter_size: 2 clip_gradients: 0.5", net_fields);
   const auto alone = Learned(1, Caffe::CPU, param);
@@ -76,8 +76,8 @@ TEST_P(RanksOnDevice, LearnWhatRanksOnTheCpuLearn) {
   ExpectTheSame(GetParam(), 1e-5f);
 #ifdef TEST_FP16
   SCOPED_TRACE("FLOAT16");
-  const string halves = " default_forward_type: FLOAT16 default_backward_type: FLOAT16";
-  ExpectTheSame(GetParam() + halves, 1e-3f);
+  const string fp16 = " default_forward_type: FLOAT16 default_backward_type: FLOAT16";
+  ExpectTheSame(GetParam() + fp16, 1e-3f);
 #endif
 }
 

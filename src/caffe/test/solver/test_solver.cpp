@@ -234,7 +234,7 @@ TEST(SolverBadInput, IsRefusedInPlainWords) {
   EXPECT_NE(RefusalOf(two).find("needs a net"), std::string::npos);
 }
 
-/// A folder with a database of random pictures.
+/// A folder with a database of random images.
 class Resume : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:
   void SetUp() override {

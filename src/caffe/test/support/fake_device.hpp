@@ -15,8 +15,8 @@
 #include "caffe/context.hpp"
 #include "caffe/core/stream_scope.hpp"
 #include "caffe/device.hpp"
+#include "caffe/device/recording.hpp"
 #include "caffe/error.hpp"
-#include "caffe/recording.hpp"
 
 namespace caffe {
 
@@ -60,8 +60,8 @@ class FakeDevice : public Device {
     return pointer;
   }
 
-  // As CUDA's device: in the order of the stream that it came from, by whoever is on that one;
-  // others wait for all that is under way.
+  // As CUDA's device: in the order of the stream that it came from, by callers on that one; others
+  // wait for all pending work.
   void Free(void* pointer, size_t size) noexcept override {
     Stream* const stream = thread_records_ ? nullptr : StreamOfThread();
     std::lock_guard<std::recursive_mutex> lock(mutex_);
@@ -115,9 +115,9 @@ class FakeDevice : public Device {
   int waits() const { return waits_; }
   /// How often a recording was launched.
   int launches() const { return launches_; }
-  /// Streams that have ended with a failure that nobody has waited for.
+  /// Streams that have ended with a failure that no caller has waited for.
   int unseen_failures() const { return unseen_failures_; }
-  /// Blocks that somebody has written to since they went back, of those that are kept.
+  /// How many of the kept freed blocks were written to since.
   int written_after_free() const {
     return static_cast<int>(
         std::count_if(buried_.begin(), buried_.end(), [](const Allocation& block) {
@@ -164,7 +164,7 @@ class FakeDevice : public Device {
     void RunOnHost(std::function<void()> task) override {
       device_->Enqueue(*this, "kernel", std::move(task));
     }
-    // As CUDA's device: on a stream of its own, and nothing if somebody looks at results meanwhile.
+    // As CUDA's device: on a stream of its own, and not if results are read meanwhile.
     std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
       FakeStream apart(device_);
       apart.recording_ = std::make_unique<FakeRecording>(device_);
@@ -179,7 +179,7 @@ class FakeDevice : public Device {
     }
     void WaitFor(Stream& other) override {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
-      Require(!recording_, "a stream that records waits for nobody");
+      Require(!recording_, "a stream that records cannot wait");
       FakeStream* const before = static_cast<FakeStream*>(&other);
       const size_t reached = before->begun_ + before->pending_.size();
       const int id = before->id_;  // another stream may come to be in its place
@@ -189,7 +189,7 @@ class FakeDevice : public Device {
     }
     void Synchronize() override {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
-      Require(!recording_, "nobody can wait for a stream that records");
+      Require(!recording_, "no stream can wait for one that records");
       ++device_->waits_;
       Run();
       std::string failure;
@@ -233,8 +233,8 @@ class FakeDevice : public Device {
     ~RecordingThread() { thread_records_ = nullptr; }
   };
 
-  /// Poisons memory, and keeps it for a while: who works on it still gets wrong numbers instead of
-  /// somebody else's.
+  /// Poisons memory, and keeps it for a while: later uses get wrong numbers instead of another
+  /// owner's.
   void Bury(void* pointer) {
     const auto found = blocks_.find(pointer);
     std::memset(pointer, kPoison, found->second.size);

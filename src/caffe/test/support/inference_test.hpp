@@ -15,7 +15,7 @@
 #include "caffe/inference/backends/runner.hpp"
 #include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/network_definition.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/inference/plan_file.hpp"
 #include "caffe/net.hpp"
 #include "net_fixture.hpp"

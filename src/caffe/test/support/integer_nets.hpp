@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/inference/quantize/integers.hpp"
 #include "lowered_nets.hpp"
 

@@ -23,7 +23,7 @@
 #include "caffe/inference/backends/cuda/cuda_target.hpp"
 #endif
 
-// Nodes that compute with integers alone, by themselves.
+// Single integer-only nodes.
 namespace caffe::inference {
 
 /// Integers of 8 bits in Caffe's order, as numbers.

@@ -19,11 +19,11 @@
 #include "inference_test.hpp"
 #include "random_nets.hpp"
 
-// Random nets, lowered for a target in whatever way, against Net.
+// Random nets, lowered for a target with random choices, against Net.
 
 namespace caffe::inference {
 
-/// Times out of the hat, so that everything that can be chosen is chosen at some time.
+/// Random times, so that every candidate is chosen at some time.
 class RandomTiming : public Timing {
  public:
   RandomTiming(const Target& target, unsigned seed)

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/io.hpp"
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/io.hpp"
 #include "seeds.hpp"
@@ -25,12 +26,12 @@ class RandomNet {
  public:
   explicit RandomNet(unsigned seed) : random_(seed) {
     batch_ = Number(1, 3);
-    const Picture data = {"data", Number(1, 4), Number(5, 12), Number(5, 12)};
+    const Image data = {"data", Number(1, 4), Number(5, 12), Number(5, 12)};
     text_ << "name: 'random" << seed << "'\n"
           << "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: " << batch_
           << " dim: " << data.channels << " dim: " << data.height << " dim: " << data.width
           << " } } }\n";
-    pictures_.push_back(data);
+    images_.push_back(data);
     for (int steps = Number(4, 12); steps > 0; --steps) AddSomething();
     for (int heads = Number(0, 2); heads > 0; --heads) AddHead();
   }
@@ -61,7 +62,7 @@ class RandomNet {
   }
 
  private:
-  struct Picture {
+  struct Image {
     std::string name;
     int channels, height, width;
   };
@@ -73,9 +74,9 @@ class RandomNet {
     return std::uniform_real_distribution<float>(least, most)(random_);
   }
   bool Coin() { return Number(0, 1) == 1; }
-  Picture& Any() { return pictures_[Number(0, static_cast<int>(pictures_.size()) - 1)]; }
+  Image& Any() { return images_[Number(0, static_cast<int>(images_.size()) - 1)]; }
   // Recent ones more often, so that chains form.
-  Picture Recent() { return Number(0, 2) > 0 ? pictures_.back() : Any(); }
+  Image Recent() { return Number(0, 2) > 0 ? images_.back() : Any(); }
 
   std::string NewName(const std::string& type) { return type + "_" + std::to_string(++layers_); }
 
@@ -92,21 +93,20 @@ class RandomNet {
     return name;
   }
 
-  // A layer with one top, which is added to the pictures (or takes its bottom's place).
-  Picture Pointwise(const std::string& type, const Picture& from, const std::string& parameters) {
-    // Nobody may have read what is overwritten.
+  // A layer with one top, which is added to the images (or takes its bottom's place).
+  Image Pointwise(const std::string& type, const Image& from, const std::string& parameters) {
+    // No layer may have read what is overwritten.
     const bool in_place = from.name != "data" && !read_.count(from.name) && Coin();
-    Picture to = from;
+    Image to = from;
     if (!in_place) to.name = NewName("blob");
     Layer(type, {from.name}, {to.name}, parameters);
     if (in_place) read_.erase(to.name);
-    if (!in_place) pictures_.push_back(to);
+    if (!in_place) images_.push_back(to);
     return to;
   }
 
-  Picture Convolution(const Picture& from, int outputs, int kernel, int stride, int pad,
-                      int group) {
-    Picture to = {NewName("blob"), outputs, 0, 0};
+  Image Convolution(const Image& from, int outputs, int kernel, int stride, int pad, int group) {
+    Image to = {NewName("blob"), outputs, 0, 0};
     std::ostringstream parameters;
     parameters << "convolution_param { num_output: " << outputs << " kernel_size: " << kernel
                << " stride: " << stride << " pad: " << pad << " group: " << group
@@ -114,11 +114,11 @@ class RandomNet {
     Layer("Convolution", {from.name}, {to.name}, parameters.str());
     to.height = (from.height + 2 * pad - kernel) / stride + 1;
     to.width = (from.width + 2 * pad - kernel) / stride + 1;
-    pictures_.push_back(to);
+    images_.push_back(to);
     return to;
   }
 
-  Picture Convolution(const Picture& from) {
+  Image Convolution(const Image& from) {
     const int side = std::min(from.height, from.width);
     int kernel = std::vector<int>{1, 2, 3, 5}[Number(0, 3)];
     if (kernel > side) kernel = 1;
@@ -129,31 +129,31 @@ class RandomNet {
                        group);
   }
 
-  Picture Deconvolution(const Picture& from) {
+  Image Deconvolution(const Image& from) {
     const int kernel = Number(1, 3), stride = Number(1, 2);
     const int group = Number(0, 2) == 0 ? from.channels : 1;
-    Picture to = {NewName("blob"), group * Number(1, 3), (from.height - 1) * stride + kernel,
-                  (from.width - 1) * stride + kernel};
+    Image to = {NewName("blob"), group * Number(1, 3), (from.height - 1) * stride + kernel,
+                (from.width - 1) * stride + kernel};
     std::ostringstream parameters;
     parameters << "convolution_param { num_output: " << to.channels << " kernel_size: " << kernel
                << " stride: " << stride << " group: " << group << " }";
     Layer("Deconvolution", {from.name}, {to.name}, parameters.str());
-    pictures_.push_back(to);
+    images_.push_back(to);
     return to;
   }
 
   // Over no spatial axis: the rows' values are the channels.
-  Picture AlongRows(const Picture& from) {
-    Picture to = from;
+  Image AlongRows(const Image& from) {
+    Image to = from;
     to.name = NewName("blob");
     to.width = Number(1, 7);
     Layer(Coin() ? "Convolution" : "Deconvolution", {from.name}, {to.name},
           "convolution_param { axis: 3 num_output: " + std::to_string(to.width) + " }");
-    pictures_.push_back(to);
+    images_.push_back(to);
     return to;
   }
 
-  Picture Activation(const Picture& from) {
+  Image Activation(const Image& from) {
     static const char* const kinds[][2] = {{"ReLU", ""},
                                            {"ReLU", ""},
                                            {"ReLU", "relu_param { negative_slope: 0.1 }"},
@@ -173,7 +173,7 @@ class RandomNet {
     return Pointwise(kinds[kind][0], from, kinds[kind][1]);
   }
 
-  Picture Affine(const Picture& from) {
+  Image Affine(const Image& from) {
     switch (Number(0, 4)) {
       case 0:
         return Pointwise("BatchNorm", from, "");
@@ -189,38 +189,38 @@ class RandomNet {
     }
   }
 
-  Picture Pooling(const Picture& from) {
+  Image Pooling(const Image& from) {
     if (std::min(from.height, from.width) < 4) return from;
     const std::string name = NewName("blob");
     Layer("Pooling", {from.name}, {name},
           std::string("pooling_param { pool: ") + (Number(0, 2) ? "MAX" : "AVE") +
               " kernel_size: 2 stride: 2 }");
-    pictures_.push_back({name, from.channels, (from.height + 1) / 2, (from.width + 1) / 2});
-    return pictures_.back();
+    images_.push_back({name, from.channels, (from.height + 1) / 2, (from.width + 1) / 2});
+    return images_.back();
   }
 
   // Twice as large, each channel by itself, and cut to the size of what it is added to.
-  void Enlarged(const Picture& from) {
-    const Picture large = {NewName("blob"), from.channels, 2 * from.height, 2 * from.width};
+  void Enlarged(const Image& from) {
+    const Image large = {NewName("blob"), from.channels, 2 * from.height, 2 * from.width};
     Layer("Deconvolution", {from.name}, {large.name},
           "convolution_param { num_output: " + std::to_string(from.channels) +
               " kernel_size: 4 stride: 2 pad: 1 group: " + std::to_string(from.channels) + " }");
-    const Picture fine = Convolution(from, from.channels, 1, 1, 0, 1);
-    const Picture cut = {NewName("blob"), from.channels, from.height, from.width};
+    const Image fine = Convolution(from, from.channels, 1, 1, 0, 1);
+    const Image cut = {NewName("blob"), from.channels, from.height, from.width};
     Layer("Crop", {large.name, fine.name}, {cut.name}, "crop_param { axis: 2 offset: 1 }");
-    const Picture to = {NewName("blob"), from.channels, from.height, from.width};
+    const Image to = {NewName("blob"), from.channels, from.height, from.width};
     Layer("Eltwise", {fine.name, cut.name}, {to.name},
           Coin() ? "" : "eltwise_param { operation: PROD }");
-    pictures_.push_back(to);
+    images_.push_back(to);
   }
 
   // Branches on one input of which some look alike, joined again.
-  void Inception(const Picture& from) {
+  void Inception(const Image& from) {
     std::vector<std::string> names;
-    Picture to = {NewName("blob"), 0, from.height, from.width};
+    Image to = {NewName("blob"), 0, from.height, from.width};
     const int side = std::min({3, from.height, from.width});
     for (int branches = Number(2, 4); branches > 0; --branches) {
-      Picture branch = Convolution(from, Number(1, 4), Coin() ? 1 : side, 1, 0, 1);
+      Image branch = Convolution(from, Number(1, 4), Coin() ? 1 : side, 1, 0, 1);
       if (branch.height != from.height) continue;  // stays an output
       if (Coin()) branch = Pointwise("ReLU", branch, "");
       names.push_back(branch.name);
@@ -228,66 +228,66 @@ class RandomNet {
     }
     if (names.size() < 2) return;
     Layer("Concat", names, {to.name});
-    pictures_.push_back(to);
+    images_.push_back(to);
   }
 
-  void Residual(const Picture& from) {
-    const Picture a = Affine(Convolution(from, from.channels, 3, 1, 1, 1));
-    const Picture b = Coin() ? from : Convolution(from, from.channels, 1, 1, 0, 1);
+  void Residual(const Image& from) {
+    const Image a = Affine(Convolution(from, from.channels, 3, 1, 1, 1));
+    const Image b = Coin() ? from : Convolution(from, from.channels, 1, 1, 0, 1);
     static const char* const kinds[] = {"", "", "eltwise_param { coeff: 0.5 coeff: -2 }",
                                         "eltwise_param { operation: MAX }"};
-    Picture to = from;
+    Image to = from;
     to.name = NewName("blob");
     const bool swapped = Coin();
     Layer("Eltwise", {swapped ? b.name : a.name, swapped ? a.name : b.name}, {to.name},
           kinds[Number(0, 3)]);
-    pictures_.push_back(to);
+    images_.push_back(to);
     if (Coin()) Pointwise("ReLU", to, "");
   }
 
-  void Cut(const Picture& from) {
+  void Cut(const Image& from) {
     if (from.channels < 2) return;
     const int first = Number(1, from.channels - 1);
     const std::string names[] = {NewName("blob"), NewName("blob")};
     Layer("Slice", {from.name}, {names[0], names[1]},
           "slice_param { slice_point: " + std::to_string(first) + " }");
-    pictures_.push_back({names[0], first, from.height, from.width});
-    pictures_.push_back({names[1], from.channels - first, from.height, from.width});
+    images_.push_back({names[0], first, from.height, from.width});
+    images_.push_back({names[1], from.channels - first, from.height, from.width});
   }
 
-  void Join(const Picture& from) {
-    for (const Picture& other : pictures_) {
+  void Join(const Image& from) {
+    for (const Image& other : images_) {
       if (other.height != from.height || other.width != from.width) continue;
-      const Picture to = {NewName("blob"), from.channels + other.channels, from.height, from.width};
+      const Image to = {NewName("blob"), from.channels + other.channels, from.height, from.width};
       Layer("Concat", {from.name, other.name}, {to.name});
-      pictures_.push_back(to);
+      images_.push_back(to);
       return;
     }
   }
 
-  void AcrossChannels(const Picture& from) {
-    Picture to = from;
+  void AcrossChannels(const Image& from) {
+    Image to = from;
     to.name = NewName("blob");
     if (Coin()) {
       Layer("Softmax", {from.name}, {to.name});
     } else {
       Layer("LRN", {from.name}, {to.name}, "lrn_param { local_size: 3 alpha: 0.5 }");
     }
-    pictures_.push_back(to);
+    images_.push_back(to);
   }
 
-  void Copies(const Picture& from) {
+  void Copies(const Image& from) {
     const std::string names[] = {NewName("blob"), NewName("blob")};
     Layer("Split", {from.name}, {names[0], names[1]});
     for (const std::string& name : names) {
-      pictures_.push_back({name, from.channels, from.height, from.width});
+      images_.push_back({name, from.channels, from.height, from.width});
       read_.insert(name);  // the tops share their memory
     }
     if (Number(0, 3) == 0) Layer("Silence", {names[0]}, {});
   }
 
   void AddSomething() {
-    const Picture from = Recent();
+    const Image from = Recent();
     switch (Number(0, 16)) {
       case 0:
       case 1:
@@ -367,7 +367,7 @@ class RandomNet {
   std::mt19937 random_;
   int batch_ = 1;
   int layers_ = 0;
-  std::vector<Picture> pictures_;
+  std::vector<Image> images_;
   std::set<std::string> read_;  // names of blobs that a layer has read as they are now
   std::ostringstream text_;
 };

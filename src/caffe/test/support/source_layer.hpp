@@ -68,8 +68,8 @@ std::string SetUpError(const std::string& text, int top_count = 2) {
   return SetUpError<Dtype>(ParseSource(text), top_count);
 }
 
-/// A layer stopped after some batches and one that is made anew and takes over its state go on with
-/// the same values.
+/// A layer stopped after some batches and a new one that takes over its state continue with the
+/// same values.
 template <typename Dtype>
 void ExpectResumes(const LayerParameter& param, int top_count = 2) {
   for (int consumed : {0, 1, 5}) {

@@ -9,8 +9,8 @@
 
 namespace caffe {
 
-/// Where real nets, weights and pictures lie, which are no part of the source: the directory that
-/// the environment variable CAFFE_TEST_DATA names, else ../shared/data beside the source tree.
+/// Where real nets, weights and images lie, which are no part of the source: the directory that
+/// the environment variable CAFFE_TEST_DATA names, else ../shared/data next to the source tree.
 inline std::filesystem::path SharedDataRoot() {
   const char* root = std::getenv("CAFFE_TEST_DATA");
   if (root) return root;

@@ -16,7 +16,7 @@ namespace caffe {
 
 namespace fs = std::filesystem;
 
-/// The tools beside the test program, as the build lays them.
+/// The tools next to the test program, as in the build folder.
 inline fs::path ToolFolder() { return fs::read_symlink("/proc/self/exe").parent_path() / "tools"; }
 
 struct Outcome {

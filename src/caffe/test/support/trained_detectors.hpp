@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "caffe/data_transformer.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/io/proto_text.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "net_fixture.hpp"
 #include "test_data.hpp"
 
@@ -17,7 +18,7 @@
 
 namespace caffe {
 
-/// An object in a picture, corners in fractions of the picture's width and height.
+/// An object in an image, corners in fractions of the image's width and height.
 struct Object {
   int label;
   double score;
@@ -45,11 +46,11 @@ std::vector<Object> Objects(const T* rows, size_t count, double least) {
 enum class Order { kBlueFirst, kRedFirst };
 
 /// Writes a file of images/ to `input`, resized to it.
-inline void ReadPicture(const std::string& picture, const std::string& transform, Order order,
-                        Blob<float>* input) {
-  const cv::Mat image = ReadImageToCVMat(SharedData("images/" + picture), input->height(),
+inline void ReadImage(const std::string& file, const std::string& transform, Order order,
+                      Blob<float>* input) {
+  const cv::Mat image = ReadImageToCVMat(SharedData("images/" + file), input->height(),
                                          input->width(), input->channels() == 3);
-  Require(!image.empty(), picture, ": cannot be read");
+  Require(!image.empty(), file, ": cannot be read");
   TransformationParameter param;
   ParseProtoText(transform, "transform", &param);
   DataTransformer<float>(param, TEST).Transform(image, input);
@@ -62,7 +63,7 @@ inline void ReadPicture(const std::string& picture, const std::string& transform
 
 struct Detector {
   const char* model;
-  const char* picture;
+  const char* image;
   const char* transform;
   const char* output;
   const char* reference;  ///< what OpenCV found
@@ -70,7 +71,7 @@ struct Detector {
 };
 
 inline std::ostream& operator<<(std::ostream& stream, const Detector& d) {
-  return stream << d.model << " on " << d.picture;
+  return stream << d.model << " on " << d.image;
 }
 
 constexpr char kPlates[] = "scale: 0.007843 mean_value: 127.5";

@@ -19,11 +19,11 @@
 #include "test_data.hpp"
 #include "test_files.hpp"
 
-// Trained nets and the labelled pictures that they recognise, from the shared data.
+// Trained nets and the labelled images that they recognise, from the shared data.
 
 namespace caffe {
 
-constexpr int kPicturesAtOnce = 100;
+constexpr int kImagesAtOnce = 100;
 
 /// Gives the net's first input, and all that follows, another batch.
 inline void SetBatch(int batch, Net<float>* net) {
@@ -33,7 +33,7 @@ inline void SetBatch(int batch, Net<float>* net) {
   net->Reshape();
 }
 
-/// The net of models/`name` with its weights, for batches of kPicturesAtOnce; `change` may edit it
+/// The net of models/`name` with its weights, for batches of kImagesAtOnce; `change` may edit it
 /// before it is built.
 inline std::unique_ptr<Net<float>> TrainedNet(
     const string& name, const string& file = "deploy.prototxt",
@@ -43,37 +43,37 @@ inline std::unique_ptr<Net<float>> TrainedNet(
   if (change) change(&param);
   std::unique_ptr<Net<float>> net(new Net<float>(param));
   net->CopyTrainedLayersFrom(folder + "weights.caffemodel");
-  SetBatch(kPicturesAtOnce, net.get());
+  SetBatch(kImagesAtOnce, net.get());
   return net;
 }
 
-/// Pictures as a net takes them, with labels.
-class LabelledPictures {
+/// Images as a net takes them, with labels.
+class LabelledImages {
  public:
-  virtual ~LabelledPictures() = default;
+  virtual ~LabelledImages() = default;
   virtual int count() const = 0;
-  /// Writes picture number i and returns its label.
+  /// Writes image number i and returns its label.
   virtual int Read(int i, float* input) const = 0;
 
-  /// Writes kPicturesAtOnce pictures, from `first` on, to the net's input; their labels.
+  /// Writes kImagesAtOnce images, from `first` on, to the net's input; their labels.
   vector<int> Feed(int first, Net<float>* net) const {
     Blob<float>* input = net->input_blobs()[0];
     vector<int> labels;
-    for (int i = 0; i < kPicturesAtOnce; ++i) {
+    for (int i = 0; i < kImagesAtOnce; ++i) {
       labels.push_back(Read(first + i, input->mutable_cpu_data() + input->offset(i)));
     }
     return labels;
   }
 };
 
-/// How many pictures score highest at their label.
-inline int CountRight(Net<float>* net, const LabelledPictures& pictures) {
+/// How many images score highest at their label.
+inline int CountRight(Net<float>* net, const LabelledImages& images) {
   int right = 0;
-  for (int first = 0; first < pictures.count(); first += kPicturesAtOnce) {
-    const vector<int> labels = pictures.Feed(first, net);
+  for (int first = 0; first < images.count(); first += kImagesAtOnce) {
+    const vector<int> labels = images.Feed(first, net);
     const Blob<float>* scores = net->Forward()[0];
     const int classes = scores->count(1);
-    for (int i = 0; i < kPicturesAtOnce; ++i) {
+    for (int i = 0; i < kImagesAtOnce; ++i) {
       const float* own = scores->cpu_data() + size_t(i) * classes;
       right += std::max_element(own, own + classes) - own == labels[i];
     }
@@ -82,14 +82,14 @@ inline int CountRight(Net<float>* net, const LabelledPictures& pictures) {
 }
 
 /// Digits, divided by 256.
-class MnistPictures : public LabelledPictures {
+class MnistImages : public LabelledImages {
  public:
-  static MnistPictures Test() {
-    return MnistPictures("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz");
+  static MnistImages Test() {
+    return MnistImages("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz");
   }
   /// The first part of those to train with.
-  static MnistPictures Training() {
-    return MnistPictures("train-images-part0-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz");
+  static MnistImages Training() {
+    return MnistImages("train-images-part0-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz");
   }
 
   int count() const override { return static_cast<int>(pixels_.size() / 784); }
@@ -99,7 +99,7 @@ class MnistPictures : public LabelledPictures {
   }
 
  private:
-  MnistPictures(const string& images, const string& labels)
+  MnistImages(const string& images, const string& labels)
       : pixels_(Bytes(images, 16)), labels_(Bytes(labels, 8)) {}
 
   // An idx file's bytes behind its header of `header` bytes.
@@ -115,13 +115,13 @@ class MnistPictures : public LabelledPictures {
 };
 
 #ifdef USE_OPENCV
-/// Pictures of CIFAR-10, red, green, blue, less the mean picture of the nets here.
-class CifarPictures : public LabelledPictures {
+/// Images of CIFAR-10, red, green, blue, less the mean image of the nets here.
+class CifarImages : public LabelledImages {
  public:
   static bool IsThere() { return std::filesystem::exists(SharedData("datasets/cifar10_jpg/test")); }
 
   /// `part`: test or train; at most `per_class` of each class, the first by name.
-  CifarPictures(const string& part, int per_class) {
+  CifarImages(const string& part, int per_class) {
     // One archive a class, named after it; classes are numbered in alphabetical order.
     namespace fs = std::filesystem;
     vector<string> archives;
@@ -138,15 +138,15 @@ class CifarPictures : public LabelledPictures {
     mean_.FromProto(mean);
   }
 
-  int count() const override { return static_cast<int>(pictures_.size()); }
+  int count() const override { return static_cast<int>(images_.size()); }
   int Read(int i, float* input) const override {
-    const cv::Mat& picture = pictures_[i].first;
+    const cv::Mat& image = images_[i].first;
     for (int k = 0; k < 3 * 1024; ++k) {
       const int channel = 2 - k / 1024;  // R, G, B
       const int pixel = k % 1024;
-      input[k] = picture.at<cv::Vec3b>(pixel / 32, pixel % 32)[channel] - mean_.cpu_data()[k];
+      input[k] = image.at<cv::Vec3b>(pixel / 32, pixel % 32)[channel] - mean_.cpu_data()[k];
     }
-    return pictures_[i].second;
+    return images_[i].second;
   }
 
  private:
@@ -161,13 +161,13 @@ class CifarPictures : public LabelledPictures {
     std::ifstream names(folder / "names");
     int read = 0;
     for (string name; std::getline(names, name); ++read) {
-      pictures_.emplace_back(cv::imread((folder / name).string()), label);
-      Require(!pictures_.back().first.empty(), name, ": no picture");
+      images_.emplace_back(cv::imread((folder / name).string()), label);
+      Require(!images_.back().first.empty(), name, ": not an image");
     }
-    Require(read == count, archive, ": ", read, " pictures");
+    Require(read == count, archive, ": ", read, " images");
   }
 
-  vector<std::pair<cv::Mat, int>> pictures_;
+  vector<std::pair<cv::Mat, int>> images_;
   Blob<float> mean_;
 };
 #endif

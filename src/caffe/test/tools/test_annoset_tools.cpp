@@ -1,4 +1,4 @@
-// The tools that make databases of annotated pictures, run as a user runs them.
+// The tools that make databases of annotated images, run as a user runs them.
 #if defined(USE_OPENCV) && defined(USE_LMDB)
 
 #include <opencv2/core.hpp>

@@ -20,7 +20,7 @@ string BigEndian(uint32_t number) {
           static_cast<char>(number >> 8), static_cast<char>(number)};
 }
 
-/// Pictures of 1 x 2 pixels: (10 i, 10 i + 1).
+/// Images of 1 x 2 pixels: (10 i, 10 i + 1).
 string IdxImages(int first, int count) {
   string file = BigEndian(2051) + BigEndian(count) + BigEndian(1) + BigEndian(2);
   for (int i = first; i < first + count; ++i) {
@@ -125,9 +125,9 @@ TEST_F(ConvertToolsTest, MnistAsPublished) {
 
 TEST_F(ConvertToolsTest, CifarFilesBecomeTwoDatabases) {
   SLOW_TEST();
-  const string picture = string(1, '\3') + string(3072, 'p');
+  const string image = string(1, '\3') + string(3072, 'p');
   string file;
-  for (int i = 0; i < 10000; ++i) file += picture;
+  for (int i = 0; i < 10000; ++i) file += image;
   for (int i = 1; i <= 5; ++i) Write(Join("data_batch_", i, ".bin"), file);
   ExpectContains(ToolError("convert_cifar_data", "% % lmdb"), "test_batch.bin");
   EXPECT_EQ(Count("cifar10"), 0);
@@ -195,25 +195,25 @@ TEST_F(ConvertToolsTest, FeaturesOfANet) {
 
 #ifdef USE_OPENCV
 
-/// Three pictures, one of them with spaces in its name.
+/// Three images, one of them with spaces in its name.
 class ConvertImagesetTest : public ConvertToolsTest {
  protected:
   void SetUp() override {
     ConvertToolsTest::SetUp();
     if (IsSkipped()) return;
-    fs::create_directory(folder_ + "pictures");
-    WritePicture("a.png", 4, 5);
-    WritePicture("b c.png", 4, 5);
-    WritePicture("d.png", 6, 6);
+    fs::create_directory(folder_ + "images");
+    WriteImage("a.png", 4, 5);
+    WriteImage("b c.png", 4, 5);
+    WriteImage("d.png", 6, 6);
   }
-  void WritePicture(const string& name, int height, int width) {
-    cv::imwrite(folder_ + "pictures/" + name, cv::Mat(height, width, CV_8UC3, cv::Scalar(1, 2, 3)));
+  void WriteImage(const string& name, int height, int width) {
+    cv::imwrite(folder_ + "images/" + name, cv::Mat(height, width, CV_8UC3, cv::Scalar(1, 2, 3)));
   }
 };
 
-TEST_F(ConvertImagesetTest, PicturesBecomeRecords) {
+TEST_F(ConvertImagesetTest, ImagesBecomeRecords) {
   Write("list", "a.png 3\r\nb c.png 4\n\n");
-  const Outcome run = Tool("convert_imageset", "%pictures/ %list %db");
+  const Outcome run = Tool("convert_imageset", "%images/ %list %db");
   ASSERT_EQ(run.status, 0) << run.output;
   ExpectContains(run.output, "A total of 2 images.");
   ExpectContains(run.output, "Processed 2 files.");
@@ -229,29 +229,29 @@ TEST_F(ConvertImagesetTest, PicturesBecomeRecords) {
 TEST_F(ConvertImagesetTest, ResizesGraysAndEncodes) {
   Write("list", "a.png 3\nd.png 4\n");
   ASSERT_EQ(
-      Tool("convert_imageset", "-gray -resize_width 7 -resize_height 8 %pictures %list %db").status,
+      Tool("convert_imageset", "-gray -resize_width 7 -resize_height 8 %images %list %db").status,
       0);
   for (const auto& record : Records("db")) {
     EXPECT_EQ(record.second.channels(), 1);
     EXPECT_EQ(record.second.height(), 8);
     EXPECT_EQ(record.second.width(), 7);
   }
-  ASSERT_EQ(Tool("convert_imageset", "--encoded --shuffle %pictures/ %list %encoded").status, 0);
+  ASSERT_EQ(Tool("convert_imageset", "--encoded --shuffle %images/ %list %encoded").status, 0);
   for (const auto& record : Records("encoded")) {
     EXPECT_TRUE(record.second.encoded());
-    EXPECT_EQ(record.second.data(), ReadFile(folder_ + "pictures/" + record.first.substr(9)));
+    EXPECT_EQ(record.second.data(), ReadFile(folder_ + "images/" + record.first.substr(9)));
   }
-  ASSERT_EQ(Tool("convert_imageset", "--encode_type jpg %pictures/ %list %jpg").status, 0);
+  ASSERT_EQ(Tool("convert_imageset", "--encode_type jpg %images/ %list %jpg").status, 0);
   EXPECT_EQ(Records("jpg").begin()->second.data().substr(0, 2), "\xff\xd8");
   const Outcome mean = Tool("compute_image_mean", "%encoded");
   EXPECT_EQ(mean.status, 1);
   ExpectContains(mean.output, "the first one is 3 x");
 }
 
-TEST_F(ConvertImagesetTest, LeavesOutWhatIsNoPicture) {
-  Write("pictures/broken.png", "no picture");
+TEST_F(ConvertImagesetTest, LeavesOutWhatIsNoImage) {
+  Write("images/broken.png", "not an image");
   Write("list", "broken.png 1\nnone.png 2\na.png 3\n");
-  const Outcome run = Tool("convert_imageset", "%pictures/ %list %db");
+  const Outcome run = Tool("convert_imageset", "%images/ %list %db");
   ASSERT_EQ(run.status, 0) << run.output;
   ExpectContains(run.output, "2 files could not be read");
   ExpectContains(run.output, "broken.png");
@@ -261,18 +261,17 @@ TEST_F(ConvertImagesetTest, LeavesOutWhatIsNoPicture) {
 TEST_F(ConvertImagesetTest, SaysWhatIsWrong) {
   const char* tool = "convert_imageset";
   Write("list", "a.png 1\nd.png 2\n");
-  ExpectContains(ToolError(tool, "-check_size %pictures/ %list %db"),
-                 "d.png: the picture is 3 x 6");
-  ExpectContains(ToolError(tool, "-resize_width 3 %pictures/ %list %db"), "-resize_height");
-  ExpectContains(ToolError(tool, "-encode_type xyz %pictures/ %list %db"), "'xyz'");
+  ExpectContains(ToolError(tool, "-check_size %images/ %list %db"), "d.png: the image is 3 x 6");
+  ExpectContains(ToolError(tool, "-resize_width 3 %images/ %list %db"), "-resize_height");
+  ExpectContains(ToolError(tool, "-encode_type xyz %images/ %list %db"), "'xyz'");
   ExpectContains(ToolError(tool, "%elsewhere/ %list %db"), "none of the 2 files");
-  ExpectContains(ToolError(tool, "%pictures/ %none %db"), "none");
+  ExpectContains(ToolError(tool, "%images/ %none %db"), "none");
   Write("list", "a.png 1\nd.png\n");
-  ExpectContains(ToolError(tool, "%pictures/ %list %db"), "line 2");
+  ExpectContains(ToolError(tool, "%images/ %list %db"), "line 2");
   Write("list", "a.png 1\nd.png two\n");
-  ExpectContains(ToolError(tool, "%pictures/ %list %db"), "line 2: the label 'two'");
+  ExpectContains(ToolError(tool, "%images/ %list %db"), "line 2: the label 'two'");
   Write("list", "");
-  ExpectContains(ToolError(tool, "%pictures/ %list %db"), "names no pictures");
+  ExpectContains(ToolError(tool, "%images/ %list %db"), "names no images");
   EXPECT_EQ(Count("db"), 0);
 }
 

@@ -4,6 +4,7 @@
 
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/bbox_util.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/label_map.hpp"
 #include "google/protobuf/text_format.h"
 
@@ -46,7 +47,7 @@ TEST(XmlAnnotations, AreGroupedByLabel) {
   ExpectBox(cats.annotation(0), 0, {.1f, .4f, .3f, .8f}, true);
 }
 
-TEST(XmlAnnotations, TakeThePicturesSizeIfTheyHaveNone) {
+TEST(XmlAnnotations, TakeTheImagesSizeIfTheyHaveNone) {
   const string file = NewFile("<annotation>" + XmlObject("cat", kBox) + "</annotation>");
   AnnotatedDatum annotated;
   ReadXMLToAnnotatedDatum(file, 200, 100, kLabels, &annotated);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "caffe/util/bbox_util.hpp"
+#include "caffe/util/detection/box.hpp"
 
 namespace caffe {
 namespace {
@@ -76,8 +77,8 @@ TEST(Boxes, AreKeptInAPatchByCentreOrByPart) {
   EXPECT_FALSE(MeetEmitConstraint(patch, MakeBBox(0.25, 0, 0.75, 0.5), constraint));
 }
 
-// A picture of 100 x 200 (height x width) in a square of 300: bars of 75 above and below.
-TEST(Boxes, GoThroughResizedPicturesAndBack) {
+// An image of 100 x 200 (height x width) in a square of 300: bars of 75 above and below.
+TEST(Boxes, GoThroughResizedImagesAndBack) {
   ResizeParameter resize;
   resize.set_height(300);
   resize.set_width(300);

@@ -25,7 +25,7 @@ TEST(DetectionScores, AddUpBatches) {
   EXPECT_NEAR(scores.Mean("11point"), (6 * 1 + 5 * 2 / 3.) / 11, 1e-6);
 }
 
-// A class that nobody found counts, one that is not there does not.
+// A class without detections counts, one without true boxes does not.
 TEST(DetectionScores, AverageOverClassesWithBoxes) {
   Blob<float> blob;
   DetectionScores scores;

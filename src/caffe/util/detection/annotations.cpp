@@ -17,6 +17,7 @@
 #endif
 
 #include "caffe/util/bbox_util.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/image.hpp"
 
 namespace caffe {
@@ -27,9 +28,9 @@ using boost::property_tree::ptree;
 /// A number in a file, somewhere.
 float Number(const ptree& tree, const char* path, const string& file, const string& where) {
   const auto text = tree.get_optional<string>(path);
-  Require(text.has_value(), file, ": ", where, " has no ", path);
+  Require(text.has_value(), Error::File{file}, ": ", where, " has no ", path);
   const auto number = tree.get_optional<float>(path);
-  Require(number.has_value() && std::isfinite(*number), file, ": ", where, ": ", path, " is '",
+  Require(number.has_value() && std::isfinite(*number), Error::File{file}, ": ", where, ": ", path, " is '",
           *text, "', not a number");
   return *number;
 }
@@ -42,7 +43,7 @@ int Size(const ptree& tree, const char* path, int given) {
 
 int LabelOf(const std::map<string, int>& name_to_label, const string& name, const string& file) {
   const auto found = name_to_label.find(name);
-  Require(found != name_to_label.end(), file, ": the label map does not know '", name, "'");
+  Require(found != name_to_label.end(), Error::File{file}, ": the label map does not know '", name, "'");
   return found->second;
 }
 
@@ -58,8 +59,8 @@ AnnotationGroup* GroupOf(int label, AnnotatedDatum* anno_datum) {
 /// Adds a box in pixels of an image of `height` x `width`.
 void AddBox(const Box& box, int label, bool difficult, int height, int width, const string& file,
             AnnotatedDatum* anno_datum) {
-  Require(height > 0 && width > 0, file, ": the image's size is ", height, " x ", width);
-  Require(box.xmin <= box.xmax && box.ymin <= box.ymax, file, ": a box from (", box.xmin, ", ",
+  Require(height > 0 && width > 0, Error::File{file}, ": the image's size is ", height, " x ", width);
+  Require(box.xmin <= box.xmax && box.ymin <= box.ymax, Error::File{file}, ": a box from (", box.xmin, ", ",
           box.ymin, ") to (", box.xmax, ", ", box.ymax, ") has its corners in the wrong order");
   LOG_IF(WARNING, box.xmin < 0 || box.ymin < 0 || box.xmax > width || box.ymax > height)
       << file << ": bounding box exceeds image boundary.";
@@ -78,12 +79,12 @@ void AddBox(const Box& box, int label, bool difficult, int height, int width, co
 template <typename Parser>
 ptree ReadTree(const string& file, Parser&& parse) {
   std::ifstream stream(file.c_str());
-  Require(stream.good(), file, ": there is no such file, or it cannot be read");
+  Require(stream.good(), Error::File{file}, ": there is no such file, or it cannot be read");
   ptree tree;
   try {
     parse(stream, &tree);
   } catch (const boost::property_tree::file_parser_error& error) {
-    Fail(file, ", line ", error.line(), ": ", error.message());
+    Fail(Error::File{file}, ", line ", error.line(), ": ", error.message());
   }
   return tree;
 }
@@ -97,7 +98,7 @@ bool ReadXMLToAnnotatedDatum(const string& labelname, const int img_height, cons
     boost::property_tree::read_xml(stream, *to);
   });
   const auto annotation = tree.get_child_optional("annotation");
-  Require(annotation.has_value(), labelname, ": there is no element <annotation>");
+  Require(annotation.has_value(), Error::File{labelname}, ": there is no element <annotation>");
   const int height = Size(*annotation, "size.height", img_height);
   const int width = Size(*annotation, "size.width", img_width);
   LOG_IF(WARNING, height != img_height || width != img_width)
@@ -128,12 +129,12 @@ bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, con
       << labelname << ": says that the image is " << height << " x " << width << ", it is "
       << img_height << " x " << img_width;
   const auto annotations = tree.get_child_optional("annotation");
-  Require(annotations.has_value(), labelname, ": there is no member 'annotation'");
+  Require(annotations.has_value(), Error::File{labelname}, ": there is no member 'annotation'");
   for (const auto& child : *annotations) {
     const ptree& object = child.second;
     const string name = object.get<string>("category_id", "");
     const auto numbers = object.get_child_optional("bbox");
-    Require(numbers.has_value() && numbers->size() == 4, labelname, ": an annotation of category '",
+    Require(numbers.has_value() && numbers->size() == 4, Error::File{labelname}, ": an annotation of category '",
             name, "' has no bbox of 4 numbers");
     vector<float> b;
     for (const auto& number : *numbers) b.push_back(Number(number.second, "", labelname, "bbox"));
@@ -146,7 +147,7 @@ bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, con
 bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const int width,
                              AnnotatedDatum* anno_datum) {
   std::ifstream stream(labelname.c_str());
-  Require(stream.good(), labelname, ": there is no such file, or it cannot be read");
+  Require(stream.good(), Error::File{labelname}, ": there is no such file, or it cannot be read");
   int line_number = 0;
   for (string line; std::getline(stream, line);) {
     ++line_number;
@@ -158,7 +159,7 @@ bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const in
     int label = 0;
     Box box;
     Require(static_cast<bool>(words >> label >> box.xmin >> box.ymin >> box.xmax >> box.ymax),
-            labelname, ", line ", line_number, ": '", line,
+            Error::File{labelname}, ", line ", line_number, ": '", line,
             "' is not label, xmin, ymin, xmax and ymax");
     AddBox(box, label, false, height, width, labelname, anno_datum);
   }
@@ -169,7 +170,7 @@ bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const in
 
 void GetImageSize(const string& filename, int* height, int* width) {
   const cv::Mat image = ReadImageToCVMat(filename);
-  Require(!image.empty(), filename, ": there is no such file, or it is not an image");
+  Require(!image.empty(), Error::File{filename}, ": there is no such file, or it is not an image");
   *height = image.rows;
   *width = image.cols;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "caffe/util/detection/box.hpp"
+
 namespace caffe {
 
 Box BoxOf(const NormalizedBBox& bbox) {

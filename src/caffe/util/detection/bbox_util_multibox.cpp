@@ -1,7 +1,7 @@
 // MultiBoxLoss's steps on messages, with the SSD fork's signatures.
 #include "caffe/kernels/softmax.hpp"
 #include "caffe/util/bbox_util.hpp"
-#include "caffe/util/multibox.hpp"
+#include "caffe/util/detection/multibox.hpp"
 
 namespace caffe {
 namespace {

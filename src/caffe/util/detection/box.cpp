@@ -1,4 +1,4 @@
-#include "caffe/util/box.hpp"
+#include "caffe/util/detection/box.hpp"
 
 #include <algorithm>
 #include <cmath>

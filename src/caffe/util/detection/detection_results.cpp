@@ -1,4 +1,4 @@
-#include "caffe/util/detection_results.hpp"
+#include "caffe/util/detection/detection_results.hpp"
 
 #include <cmath>
 #include <filesystem>
@@ -48,7 +48,7 @@ DetectionResults::DetectionResults(const SaveOutputParameter& param, int backgro
   images_ = ReadNameSizeFile(param.name_size_file());
   round_ = param.has_num_test_image() ? param.num_test_image() : images_.size();
   Require(round_ > 0 && round_ <= images_.size(), "save_output_param: num_test_image ", round_,
-          " must be at least 1 and at most the ", images_.size(), " pictures in name_size_file ",
+          " must be at least 1 and at most the ", images_.size(), " images in name_size_file ",
           param.name_size_file());
   std::error_code error;
   std::filesystem::create_directories(param.output_directory(), error);

@@ -50,7 +50,7 @@ LabelMap ReadLabelMap(const string& file) {
 
 vector<NamedSize> ReadNameSizeFile(const string& file) {
   std::ifstream stream(file.c_str());
-  Require(stream.good(), file, ": there is no such file, or it cannot be read");
+  Require(stream.good(), Error::File{file}, ": there is no such file, or it cannot be read");
   vector<NamedSize> sizes;
   int number = 0;
   for (string line; std::getline(stream, line);) {
@@ -58,7 +58,7 @@ vector<NamedSize> ReadNameSizeFile(const string& file) {
     std::istringstream words(line);
     NamedSize size;
     if (!(words >> size.name)) continue;
-    Require((words >> size.height >> size.width) && size.height > 0 && size.width > 0, file,
+    Require((words >> size.height >> size.width) && size.height > 0 && size.width > 0, Error::File{file},
             ", line ", number, ": '", line, "' is not a name, a height and a width");
     sizes.push_back(size);
   }

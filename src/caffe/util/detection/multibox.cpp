@@ -1,4 +1,4 @@
-#include "caffe/util/multibox.hpp"
+#include "caffe/util/detection/multibox.hpp"
 
 #include "caffe/error.hpp"
 

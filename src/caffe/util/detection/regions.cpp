@@ -1,4 +1,4 @@
-#include "caffe/util/regions.hpp"
+#include "caffe/util/detection/regions.hpp"
 
 #include <cmath>
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "caffe/util/bbox_util.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/math_functions.hpp"
 
 namespace caffe {

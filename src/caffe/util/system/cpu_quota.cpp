@@ -4,7 +4,8 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <sstream>
+
+#include "caffe/util/text/split.hpp"
 
 namespace caffe {
 namespace {
@@ -53,11 +54,8 @@ void ReadUpwards(const std::string& top, std::string path, Read&& read, std::opt
 }
 
 bool Lists(const std::string& controllers, const std::string& wanted) {
-  std::istringstream names(controllers);
-  for (std::string name; std::getline(names, name, ',');) {
-    if (name == wanted) return true;
-  }
-  return false;
+  const std::vector<std::string> names = SplitAtCommas(controllers);
+  return std::find(names.begin(), names.end(), wanted) != names.end();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "caffe/util/termination_notice.hpp"
+#include "caffe/util/system/termination_notice.hpp"
 
 #include <signal.h>
 #include <unistd.h>

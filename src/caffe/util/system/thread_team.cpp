@@ -1,4 +1,4 @@
-#include "caffe/util/thread_team.hpp"
+#include "caffe/util/system/thread_team.hpp"
 
 #include <algorithm>
 

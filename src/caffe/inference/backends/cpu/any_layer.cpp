@@ -23,8 +23,8 @@ NodeLayer::Place PlaceOf(const Operand& operand) {
   return {operand.data, operand.type, layout, false};
 }
 
-/// A node by its Layer: in FLOAT and Caffe's order with all of its epilogue, or in whatever the
-/// layer can do, without one, or a Deconvolution with an activation, which is applied in place.
+/// Runs a node by its Layer: in FLOAT and Caffe's order with its whole epilogue; or in the layer's
+/// own types and layouts without one (a Deconvolution's activation is applied in place).
 class HostLayerStep : public LayerStep {
  public:
   explicit HostLayerStep(const Node& node);
@@ -46,7 +46,7 @@ class HostLayerStep : public LayerStep {
   NodeChain chain_;
   std::vector<NodeLayer::Place> bottoms_, tops_;
   std::vector<NodeChain::Operand> operands_;
-  std::optional<NodePostOps> finish_;  // what is done in place to what the layer has made
+  std::optional<NodePostOps> finish_;  // applied in place to the layer's result
   Operand made_;
   bool plain_ = true;  // FLOAT in Caffe's order everywhere
   bool native_ = true;
@@ -128,7 +128,7 @@ bool HaveChannels(const Graph& graph, const Node& node) {
          std::all_of(node.outputs.begin(), node.outputs.end(), has);
 }
 
-class Family : public Implementation {
+class AnyLayerImpl : public Implementation {
  public:
   const char* name() const override { return "layer"; }
 
@@ -142,7 +142,7 @@ class Family : public Implementation {
         !(node.epilogue.empty() || finishes)) {
       return candidates;
     }
-    // What other kernels compute they keep in halves, too: a layer would keep floats.
+    // Other kernels also store their results in FLOAT16, where a layer would store floats.
     if (MultipliesWeights(node) && node.type() != "Deconvolution") return candidates;
     const bool blocks = HaveChannels(context.graph, node);
     if (blocks) AddTyped(*operation, node, {ElementType::FLOAT, kBlocked}, &candidates);
@@ -173,8 +173,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& AnyLayer() {
-  static const Family family;
-  return family;
+  static const AnyLayerImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

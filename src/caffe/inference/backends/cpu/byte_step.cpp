@@ -11,7 +11,7 @@ void ByteStep::Bind(const Binding& binding) {
   y_ = binding.outputs[0];
   for (const Operand& x : x_) {
     Require(IsInteger(x) && IsInteger(y_) && x.layout == y_.layout && x.images == y_.images,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
   }
 }
 

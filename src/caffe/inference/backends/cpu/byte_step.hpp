@@ -15,7 +15,7 @@ class ByteStep : public Step {
   void Run(void* scratch) override;
 
  protected:
-  /// Computes from these places of one image or, where all are dense, of all of them.
+  /// Computes one image at these addresses or, if all are dense, all images.
   virtual void Compute(const std::vector<const void*>& x, void* y, size_t images) = 0;
 
   std::vector<Operand> x_;

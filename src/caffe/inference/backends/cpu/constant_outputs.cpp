@@ -24,7 +24,7 @@ int32_t ValueOf(const OutputRow& row, int64_t sum, kernels::Rounding rounding,
   return kernels::Rescaled(by, 0, static_cast<int32_t>(sum));
 }
 
-/// True if values do not fall where sums rise, and all fits 32 bits.
+/// True if values are monotone in sums, and everything fits 32 bits.
 bool Rises(const OutputRow& row, const SumRange& sums) {
   const auto rises = [](const kernels::Multiplier& by) { return by.value >= 0 && by.shift <= 0; };
   return rises(row.positive) && rises(row.negative) &&
@@ -32,7 +32,7 @@ bool Rises(const OutputRow& row, const SumRange& sums) {
          std::max<int64_t>(sums.most, 0) + row.bias <= Limits::max();
 }
 
-/// The value of all sums, if it is one.
+/// The value of all sums, if it is the same.
 std::optional<int32_t> ConstantOf(const OutputRow& row, const SumRange& sums,
                                   kernels::Rounding rounding, const ValueBounds& bounds) {
   if (!Rises(row, sums)) return std::nullopt;

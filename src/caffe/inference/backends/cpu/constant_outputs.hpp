@@ -7,30 +7,30 @@
 #include "caffe/kernels/fixed_point.hpp"
 
 // Outputs of layers with weights that are the same for every input. Nets that were trained with
-// BatchNorm often have some, with next to no weights and a bias of 2^29 steps of their sums and
-// more: sums that large take their whole layer the slow way (RescaleAny).
+// BatchNorm often have some, with tiny weights and a bias of 2^29 or more steps of their sums, for
+// which their whole layer would need the slow path (RescaleAny).
 namespace caffe::inference::cpu {
 
-/// What becomes of an output's sums of products, those of 0 and more and those below it.
+/// How an output's sums of products are rescaled: those of 0 and above, and those below.
 struct OutputRow {
   int32_t bias = 0;
   kernels::Multiplier positive, negative;
 };
 
-/// Between which numbers sums of products lie.
+/// The bounds of sums of products.
 struct SumRange {
   int64_t least = 0, most = 0;
 };
 /// Of weights and any bytes, signed or not.
 SumRange SumsOf(size_t terms, const int8_t* weights);
 
-/// What values, less their zero point, are clamped to.
+/// The bounds of values, less their zero point.
 struct ValueBounds {
   int32_t least = 0, most = 0;
 };
 
-/// The row, or one of smaller numbers that makes the same of all these sums: where they all become
-/// one value.
+/// The row or, if all these sums become one
+/// value, an equivalent one of smaller numbers.
 OutputRow SimplifiedIfConstant(const OutputRow& row, const SumRange& sums,
                                kernels::Rounding rounding, const ValueBounds& bounds);
 

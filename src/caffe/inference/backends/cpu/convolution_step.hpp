@@ -24,6 +24,9 @@ class ConvolutionStep : public Step {
   kernels::Numbers weights() const {
     return {node_.parameters[0].data.get(), node_.parameters[0].type};
   }
+  kernels::Numbers bias() const {
+    return {node_.parameters[1].data.get(), node_.parameters[1].type};
+  }
   /// Of sums of floats.
   kernels::PostOps Post() const;
   kernels::Destination Target() const;
@@ -42,9 +45,6 @@ std::vector<Candidate> InFloats(const Implementation& implementation,
 /// Why a family of convolutions has no candidate for a node.
 constexpr char kNoConvolution[] = "is for convolutions of one bottom with what kernels can fuse";
 constexpr char kNoKernelForShape[] = "has no kernel for its shape, groups and layouts";
-
-/// Channels up to which an image is read in Caffe's order.
-constexpr int kPlainChannels = 4;
 
 }  // namespace caffe::inference::cpu
 

@@ -25,9 +25,9 @@ double MicrosecondsSince(Clock::time_point begin) {
 }
 
 /// Operands with memory of their own for every value of a node.
-class Rig {
+class BenchmarkOperands {
  public:
-  Rig(const Graph& graph, const Node& node) {
+  BenchmarkOperands(const Graph& graph, const Node& node) {
     for (const int input : node.inputs) binding_.inputs.push_back(Made(graph.values[input]));
     for (const Epilogue& step : node.epilogue) {
       binding_.operands.push_back(step.operand < 0 ? Operand() : Made(graph.values[step.operand]));
@@ -51,7 +51,7 @@ class Rig {
 
 constexpr char kOtherFormat[] = "computes this layer in another type or layout";
 
-class ThisProcessor : public Target {
+class Cpu : public Target {
  public:
   const char* name() const override { return ""; }
 
@@ -90,7 +90,7 @@ class ThisProcessor : public Target {
                 " threads");
   }
 
-  // A layer that computes in another type or layout than it was given is no candidate for that one.
+  // A layer that computes in another type or layout than it was given is not a candidate for it.
   double Measure(const Graph& graph, const Node& node, int iterations,
                  size_t max_workspace) const override {
     const kernels::FlushDenormals flush_denormals;
@@ -100,14 +100,14 @@ class ThisProcessor : public Target {
         layer && node.math == ElementType::FLOAT &&
         graph.values[node.outputs.empty() ? node.inputs[0] : node.outputs[0]].layout == kPlain;
     if (iterations == 0 && (!layer || plain_layer)) return 0;
-    const Rig rig(graph, node);
-    step->Bind(rig.binding());
+    const BenchmarkOperands operands(graph, node);
+    step->Bind(operands.binding());
     RequireWorkspace(step->scratch_bytes(), max_workspace);
     const Constant scratch = NewConstant(ElementType::INT8, step->scratch_bytes());
     double least = std::numeric_limits<double>::infinity();
     const auto start = Clock::now();
-    // A short one is run more often: its time is disturbed more easily. A slow one is told from the
-    // others by fewer runs.
+    // A short one is run more often, since its time is disturbed more easily; a slow one needs
+    // fewer runs to be told from the others.
     const auto ends = [&](int runs) {
       const double spent = MicrosecondsSince(start);
       return runs > 3 &&
@@ -124,7 +124,7 @@ class ThisProcessor : public Target {
     return least;
   }
 
-  // What kernels reached where it was measured, relative to oneDNN's.
+  // The measured speed of kernels, relative to oneDNN's.
   double RelativeTime(const Candidate& candidate) const override {
     const std::string name = candidate.implementation->name();
     if (name == "winograd") return 0.5;
@@ -145,7 +145,7 @@ class ThisProcessor : public Target {
 int ChannelBlock() { return kernels::BlockChannels(); }
 
 const Target& CpuTarget() {
-  static const ThisProcessor target;
+  static const Cpu target;
   return target;
 }
 

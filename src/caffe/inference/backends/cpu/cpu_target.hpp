@@ -5,8 +5,8 @@
 
 namespace caffe::inference::cpu {
 
-/// This machine's processor, with the threads that OpenMP would use now; kernels like channels in
-/// blocks.
+/// This machine's CPU, with the number of threads that OpenMP would use now; its kernels prefer
+/// channels in blocks.
 const Target& CpuTarget();
 
 constexpr Layout::Kind kPlain = Layout::PLAIN;

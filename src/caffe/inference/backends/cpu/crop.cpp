@@ -24,8 +24,8 @@ class CropStep : public Step {
     Require(x_.blocked() && y_.blocked() && x_.type == y_.type && x_.scale == y_.scale &&
                 x_.zero_point == y_.zero_point && x_.shape.size() == y_.shape.size() &&
                 x_.shape[0] == y_.shape[0] && x_.shape[1] == y_.shape[1],
-            "its blobs do not lie as kernels take them");
-    // The channels of a position are some doubles: what is copied at a time.
+            "its blobs are in a layout that the kernel does not take");
+    // Copies the channels of a position as doubles.
     const int unit = static_cast<int>(x_.block * SizeOf(x_.type) / sizeof(double));
     const auto blocked = [&](const Operand& operand) {
       Shape shape = {operand.shape[0], (operand.shape[1] + operand.block - 1) / operand.block};
@@ -71,12 +71,12 @@ bool CropsPositions(const Graph& graph, const Node& node) {
          (axis < 0 ? axis + static_cast<int>(bottom.size()) : axis) >= 2;
 }
 
-class Family : public Implementation {
+class CropImpl : public Implementation {
  public:
   const char* name() const override { return "crop"; }
   bool Takes(const Node&) const override { return true; }
   bool TakesZeroPoints(const Node&) const override { return true; }
-  // Of bottom 1 nothing but the shape is read: it may lie as it likes.
+  // Only the shape of bottom 1 is read: it may have any layout.
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (!CropsPositions(context.graph, node)) return context.None("is for Crop of positions");
@@ -105,8 +105,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Crop() {
-  static const Family family;
-  return family;
+  static const CropImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

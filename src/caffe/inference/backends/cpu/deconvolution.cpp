@@ -83,7 +83,7 @@ class DeconvolutionStep : public Step {
     };
     if (IsInteger(x_)) {
       DispatchInteger(
-          x_.type, [&](auto from) { DispatchWritten(y_.type, [&](auto to) { run(from, to); }); });
+          x_.type, [&](auto from) { DispatchOutputType(y_.type, [&](auto to) { run(from, to); }); });
     } else {
       DispatchFloats(x_.type, y_.type, run);
     }

@@ -2,13 +2,12 @@
 // the BLAS.
 #include "caffe/kernels/inner_product.hpp"
 
+#include "caffe/algorithms/inner_product.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/backends/inner_product_node.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
-#include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/parallel.hpp"
-#include "caffe/kernels/pointwise.hpp"
 #include "cpu_target.hpp"
 #include "integer_rescaling.hpp"
 
@@ -54,23 +53,42 @@ class InnerProductStep : public Step {
   InnerProductExtents extents_;
 };
 
-class PackedStep : public InnerProductStep {
+using MakeAlgorithm = algorithms::AlgorithmPtr(const InnerProductExtents& extents,
+                                               ElementType math);
+
+/// Between floating-point numbers, by an algorithm that layers use as well.
+class AlgorithmStep : public InnerProductStep {
  public:
-  using InnerProductStep::InnerProductStep;
-  size_t scratch_bytes() const override { return kernel_->scratch_bytes(extents_.rows); }
+  AlgorithmStep(const Node& node, MakeAlgorithm* make, bool floats_only)
+      : InnerProductStep(node), make_(make), floats_only_(floats_only) {}
+  size_t scratch_bytes() const override { return algorithm_->scratch_bytes(); }
 
   void Run(void* scratch) override {
-    kernel_->Forward(extents_.rows, NumbersOf(x_), {weights<void>(), node_.math}, Post(), scratch,
-                     {y_.data, y_.type});
+    const kernels::Numbers values(node_.parameters[0].data.get(), node_.math);
+    algorithm_->Run(NumbersOf(x_), {values, bias()}, Post(), scratch, {y_.data, y_.type});
   }
 
  private:
   void Prepare() override {
-    kernel_.emplace(extents_.inputs, extents_.outputs, node_.math);
-    RequireParameter(node_, 0, node_.math, kernel_->packed_size());
+    const auto is_float = [](ElementType type) { return type == ElementType::FLOAT; };
+    Require(!floats_only_ || (is_float(x_.type) && is_float(y_.type) && is_float(node_.math)),
+            "its blobs are not FLOAT");
+    algorithm_ = make_(extents_, node_.math);
+    RequireParameter(node_, 0, node_.math, algorithm_->packed_size());
   }
-  std::optional<kernels::InnerProduct> kernel_;
+
+  MakeAlgorithm* const make_;
+  const bool floats_only_;
+  algorithms::AlgorithmPtr algorithm_;
 };
+
+algorithms::AlgorithmPtr MakePacked(const InnerProductExtents& e, ElementType math) {
+  return algorithms::PackedInnerProduct(e.rows, e.inputs, e.outputs, math);
+}
+
+algorithms::AlgorithmPtr MakeBlas(const InnerProductExtents& e, ElementType) {
+  return algorithms::BlasInnerProduct(e.rows, e.inputs, e.outputs);
+}
 
 class Int8Step : public InnerProductStep {
  public:
@@ -109,39 +127,6 @@ class Int8Step : public InnerProductStep {
   kernels::Rescaling rescaling_;
 };
 
-class BlasStep : public InnerProductStep {
- public:
-  using InnerProductStep::InnerProductStep;
-
-  void Run(void*) override {
-    const auto [rows, inputs, outputs] = extents_;
-    float* y = y_.as<float>();
-    if (rows == 1) {
-      kernels::Gemv(false, outputs, inputs, 1.f, weights<float>(), x_.as<const float>(), 0.f, y);
-    } else {
-      kernels::Gemm(false, true, rows, outputs, inputs, 1.f, x_.as<const float>(), weights<float>(),
-                    0.f, y);
-    }
-    using kernels::Activation;
-    const Activation activation = post_ops_.activation();
-    const bool is_clamp =
-        activation.kind == Activation::RELU || activation.kind == Activation::CLIP;
-    kernels::ApplyPointwise(rows, outputs, 1, 1, ones_.data(), bias(),
-                            is_clamp ? activation : Activation(), y, y);
-    if (is_clamp || activation.kind == Activation::NONE) return;
-    kernels::ActivateInPlace(rows, outputs, 1, outputs, activation, y);
-  }
-
- private:
-  void Prepare() override {
-    Require(x_.type == ElementType::FLOAT && y_.type == ElementType::FLOAT,
-            "its blobs are not FLOAT");
-    RequireParameter(node_, 0, ElementType::FLOAT, size_t(extents_.outputs) * extents_.inputs);
-    ones_.assign(extents_.outputs, 1.f);
-  }
-  std::vector<float> ones_;
-};
-
 std::vector<Constant> WithBias(const Constant& packed, const Node& node, int outputs) {
   return {packed, Constant::Of({outputs}, BiasOf(node, outputs))};
 }
@@ -158,17 +143,15 @@ class PackedFamily : public Implementation {
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const InnerProductExtents extents = ExtentsOf(graph, node);
-    const kernels::InnerProduct kernel(extents.inputs, extents.outputs);
-    const Constant packed = NewConstant(node.math, kernel.packed_size());
-    DispatchFloat(node.math, [&](auto w) {
-      kernel.PackWeights(InnerProductWeightsOf(node, extents).data(), nullptr,
-                         Elements<decltype(w)>(packed));
-    });
+    const algorithms::AlgorithmPtr algorithm = MakePacked(extents, node.math);
+    const Constant packed = NewConstant(node.math, algorithm->packed_size());
+    algorithm->Pack(InnerProductWeightsOf(node, extents).data(), nullptr,
+                    {Elements<void>(packed), node.math});
     return WithBias(packed, node, extents.outputs);
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<PackedStep>(node);
+    return std::make_unique<AlgorithmStep>(node, MakePacked, /*floats_only=*/false);
   }
 };
 
@@ -242,7 +225,7 @@ class BlasFamily : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<BlasStep>(node);
+    return std::make_unique<AlgorithmStep>(node, MakeBlas, /*floats_only=*/true);
   }
 };
 

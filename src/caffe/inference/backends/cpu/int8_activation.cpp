@@ -1,5 +1,5 @@
-// An activation by itself, from 8-bit integers to 8-bit integers: one of 256 numbers becomes one of
-// 256, so that it is looked up, and rounded once.
+// An activation by itself, from 8-bit integers to 8-bit integers: a table of 256 entries, rounded
+// once.
 #include <numeric>
 
 #include "byte_step.hpp"
@@ -62,7 +62,7 @@ std::optional<NodePostOps> FunctionOf(const Graph& graph, const Node& node) {
   return ActivationOfNode(node, graph.values[node.inputs[0]].shape[1]);
 }
 
-class Family : public Implementation {
+class Int8ActivationImpl : public Implementation {
  public:
   const char* name() const override { return "int8_activation"; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
@@ -75,7 +75,7 @@ class Family : public Implementation {
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     auto function = FunctionOf(graph, node);
     Require(function.has_value(), "layer '", node.name(), "' (", node.type(),
-            ") is no activation of one bottom");
+            ") is not an activation of one bottom");
     return std::make_unique<ActivationStep>(node, std::move(*function));
   }
 };
@@ -83,8 +83,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Int8Activation() {
-  static const Family family;
-  return family;
+  static const Int8ActivationImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

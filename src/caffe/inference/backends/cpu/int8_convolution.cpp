@@ -1,6 +1,7 @@
 // Convolutions of 8-bit integers by kernels/int8_convolution.hpp: exact sums, the rest in float or,
 // of nodes with `integers`, in fixed point.
 #include "caffe/kernels/int8_convolution.hpp"
+#include "caffe/algorithms/convolution.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -16,7 +17,7 @@ namespace {
 
 using Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 
-// By the definition, "", or by Winograd's algorithm with tiles of so many outputs: the same bits.
+// "": by the definition; else by Winograd's algorithm with tiles of so many outputs: the same bits.
 using Variants = std::vector<std::string>;
 const Variants kDirect = {""}, kWinograd = {"4x4", "2x2"};
 
@@ -64,7 +65,7 @@ class Int8Step : public ConvolutionStep {
   void PrepareResidual() {
     residual_bytes_ = ResidualOf(node_, y_, residual_);
     if (!residual_bytes_) return;
-    if (!sum_) {  // numbers stay what they are
+    if (!sum_) {  // numbers do not change
       sum_ = std::make_unique<kernels::FoundByteSum>(residual_bytes_->sum, rescaling_.least,
                                                      rescaling_.most, residual_bytes_->is_unsigned,
                                                      y_.type == ElementType::UINT8);
@@ -87,9 +88,10 @@ class Int8Step : public ConvolutionStep {
   std::unique_ptr<const kernels::FoundByteSum> sum_;
 };
 
-class Family : public Implementation {
+class Int8ConvolutionImpl : public Implementation {
  public:
-  Family(const char* name, const Variants& variants) : name_(name), variants_(variants) {}
+  Int8ConvolutionImpl(const char* name, const Variants& variants)
+      : name_(name), variants_(variants) {}
   const char* name() const override { return name_; }
   bool has_variants() const override { return variants_ != kDirect; }
   bool Takes(const Node& node) const override {
@@ -108,7 +110,7 @@ class Family : public Implementation {
     std::vector<Candidate> candidates;
     for (const std::string& variant : variants_) {
       for (const bool plain : {true, false}) {
-        if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
+        if (plain && (shape->channels > algorithms::kPlainChannels || shape->group > 1)) continue;
         if (!MakeKernel(variant, *shape, plain)) continue;
         if (!SumsFit(variant, *shape, node)) {
           context.Note(variant + ": its weights are too large for sums of 32 bits");
@@ -119,7 +121,7 @@ class Family : public Implementation {
           candidate.variant = variant;
           candidates.push_back(std::move(candidate));
         }
-        // Blocks of so few channels are mostly zeros, which a disturbed measurement may hide.
+        // Blocks of so few channels are mostly padding, which a disturbed measurement may hide.
         if (plain) break;
       }
     }
@@ -165,8 +167,8 @@ class Family : public Implementation {
         node.integers ? static_cast<const int8_t*>(node.parameters[0].data.get()) : rounded.data());
   }
 
-  /// From bytes to bytes and to floats; a residual, which is this step of the epilogue (-1: none),
-  /// comes as it is there, in bytes or as floats; where integers compute alone all is in bytes.
+  /// From bytes to bytes and to floats; a residual (this step of the epilogue; -1: none) is in
+  /// bytes or floats; integer-only nodes have bytes only.
   std::vector<Candidate> InFormats(const LoweringContext& context, const Node& node,
                                    Layout::Kind input, int residual) const {
     std::vector<Candidate> candidates;
@@ -193,13 +195,13 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Int8Convolution() {
-  static const Family family("int8", kDirect);
-  return family;
+  static const Int8ConvolutionImpl implementation("int8", kDirect);
+  return implementation;
 }
 
 const Implementation& Int8Winograd() {
-  static const Family family("int8_winograd", kWinograd);
-  return family;
+  static const Int8ConvolutionImpl implementation("int8_winograd", kWinograd);
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

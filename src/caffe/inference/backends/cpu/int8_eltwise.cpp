@@ -52,7 +52,7 @@ bool IsEltwise(const Graph& graph, const Node& node) {
   return true;
 }
 
-class Family : public Implementation {
+class Int8EltwiseImpl : public Implementation {
  public:
   const char* name() const override { return "int8_eltwise"; }
   bool RoundsInputs(const Graph& graph, const Node& node) const override {
@@ -75,8 +75,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Int8Eltwise() {
-  static const Family family;
-  return family;
+  static const Int8EltwiseImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -16,7 +16,7 @@ class LrnStep : public ByteStep {
     ByteStep::Bind(binding);
     const Shape& shape = y_.shape;
     Require(y_.blocked() && shape.size() == 4 && x_[0].shape == shape,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = {
         shape[0], shape[1],       shape[2],      shape[3],  static_cast<int>(param_.local_size()),
         false,    param_.alpha(), param_.beta(), param_.k()};
@@ -47,7 +47,7 @@ bool IsAcrossChannels(const Graph& graph, const Node& node) {
          graph.values[node.inputs[0]].shape.size() == 4;
 }
 
-class Family : public Implementation {
+class Int8LrnImpl : public Implementation {
  public:
   const char* name() const override { return "int8_lrn"; }
   bool RoundsInputs(const Graph& graph, const Node& node) const override {
@@ -61,7 +61,7 @@ class Family : public Implementation {
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(IsAcrossChannels(graph, node), "layer '", node.name(), "' (", node.type(),
-            ") is no LRN across channels");
+            ") is not an LRN across channels");
     return std::make_unique<LrnStep>(node);
   }
 };
@@ -69,8 +69,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Int8Lrn() {
-  static const Family family;
-  return family;
+  static const Int8LrnImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

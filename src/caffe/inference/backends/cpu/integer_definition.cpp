@@ -1,5 +1,5 @@
-// Layers with weights by the definitions of integer_reference.hpp: what other kernels are compared
-// with, and what computes where there is none.
+// Layers with weights by the definitions of integer_reference.hpp: the reference for other kernels,
+// and the fallback where there is none.
 #include <algorithm>
 
 #include "byte_step.hpp"
@@ -23,7 +23,7 @@ class DefinitionStep : public Step {
     y_ = binding.outputs[0];
     const auto shape = WeightedShapeOf(node_, x_.shape, y_.shape);
     Require(shape && IsInteger(x_) && IsInteger(y_) && !x_.blocked() && !y_.blocked(),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = *shape;
     ReadParameters(shape_.outputs);
     residual_ = ResidualOf(node_, y_, AddedIn(binding));
@@ -59,7 +59,7 @@ class DefinitionStep : public Step {
     }
     by_.input_zero_point = x_.zero_point;
     SetOutputs(node_, y_, &by_);
-    // Once: weights and zero points stay what they are.
+    // Once: weights and zero points do not change.
     if (bias_.size() != outputs) {
       bias_ = FoldedBiases(node_, WeightsByOutput(node_, shape_), outputs, x_.zero_point);
     }
@@ -88,7 +88,7 @@ class DefinitionStep : public Step {
   std::optional<kernels::Residual> residual_;
 };
 
-class Family : public Implementation {
+class IntegerDefinitionImpl : public Implementation {
  public:
   const char* name() const override { return "integer_definition"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
@@ -114,8 +114,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& IntegerDefinition() {
-  static const Family family;
-  return family;
+  static const IntegerDefinitionImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

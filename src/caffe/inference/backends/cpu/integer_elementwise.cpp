@@ -106,7 +106,7 @@ class BroadcastStep : public Step {
     for (const Operand& operand : x_) {
       Require(IsInteger(operand) && IsInteger(y_) && operand.layout == y_.layout &&
                   operand.dense() && y_.dense() && operand.block == y_.block,
-              "its blobs do not lie as kernels take them");
+              "its blobs are in a layout that the kernel does not take");
     }
     Require(x.shape == y_.shape && (!adds_ || x_[2].shape == y_.shape),
             "its blobs differ in shape");

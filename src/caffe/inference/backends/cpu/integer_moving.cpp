@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kTable = 256;
 constexpr size_t kGrain = 1 << 14;
 
-/// Neighbours in an output that are neighbours in an input.
+/// A run of neighbours in an output that are neighbours in an input.
 struct MovedRun {
   int input;  ///< -1: they come from none
   size_t from, to, length;
@@ -85,8 +85,8 @@ class AnyMovingStep : public MovedBytesStep {
   std::vector<std::vector<MovedRun>> runs_;  // of each output
 };
 
-/// Upsample of one bottom: positions are moved in the same way in every channel, and so with their
-/// block of channels. Each comes from a position of the bottom.
+/// Upsample of one bottom: positions move in the same way in every channel, so whole blocks of
+/// channels are copied. Each comes from a position of the bottom.
 class MovedPositionsStep : public Step {
  public:
   explicit MovedPositionsStep(const Node& node) : node_(node) {}
@@ -97,7 +97,7 @@ class MovedPositionsStep : public Step {
     Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
                 x_.block == y_.block && (x_.block == 1 || x_.block == 8 || x_.block == 16) &&
                 x_.shape.size() == 4 && y_.shape.size() == 4,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     const auto one_channel = [](const Shape& shape) { return Shape{1, 1, shape[2], shape[3]}; };
     const Shape from = one_channel(x_.shape), to = one_channel(y_.shape);
     if (from == from_ && to == to_) return;
@@ -138,19 +138,19 @@ class MovedPositionsStep : public Step {
   std::vector<size_t> places_;
 };
 
-/// What a Permute layer says of itself.
+/// The parameters of a Permute layer.
 struct OpenPermute : PermuteLayer<float> {
   using PermuteLayer<float>::PermuteLayer;
   std::vector<int> Of(const Shape& bottom) const { return Order(bottom); }
 };
 
-/// `num` matrices, each of which is turned over.
+/// Transposes `num` matrices.
 struct Transposition {
   size_t num = 1, rows = 1, columns = 1;
 };
 
 /// A Permute that leaves the leading axes where they are and puts some of the others in front of
-/// the rest, such as (N, C, H, W) to (N, H, W, C); none if it is another.
+/// the rest, such as (N, C, H, W) to (N, H, W, C); not set for others.
 std::optional<Transposition> TranspositionOf(const Node& node, const Shape& bottom) {
   if (node.type() != "Permute") return std::nullopt;
   const std::vector<int> order = OpenPermute(node.layer).Of(bottom);
@@ -168,7 +168,7 @@ std::optional<Transposition> TranspositionOf(const Node& node, const Shape& bott
   return Transposition{count(0, first), count(first, split), count(split, axes)};
 }
 
-/// A Permute in Caffe's order that is one.
+/// A Permute in Caffe's order that is a transposition.
 class TransposingStep : public Step {
  public:
   explicit TransposingStep(const Node& node) : node_(node) {}
@@ -180,7 +180,7 @@ class TransposingStep : public Step {
     Require(transposition && IsInteger(x_) && x_.type == y_.type &&
                 x_.zero_point == y_.zero_point && !x_.blocked() && !y_.blocked() &&
                 x_.elements() == y_.elements(),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     by_ = *transposition;
   }
 
@@ -204,7 +204,7 @@ class TransposingStep : public Step {
   Transposition by_;
 };
 
-/// Inputs with scales of their own, one behind the other; each has its table.
+/// Concatenates inputs with different scales, each by its table.
 class RescalingConcatStep : public Step {
  public:
   RescalingConcatStep(const Node& node, int axis) : node_(node), axis_(axis) {}
@@ -214,15 +214,15 @@ class RescalingConcatStep : public Step {
     x_ = binding.inputs;
     y_ = binding.outputs[0];
     Require(axis_ >= 0 && size_t(axis_) < y_.shape.size() && (axis_ == 1 || !y_.blocked()),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     size_t elements = 0;
     for (const Operand& x : x_) {
       Require(IsInteger(x) && IsInteger(y_) && x.layout == y_.layout && x.block == y_.block &&
                   x.shape.size() == y_.shape.size(),
-              "its blobs do not lie as kernels take them");
+              "its blobs are in a layout that the kernel does not take");
       elements += x.elements();
     }
-    Require(elements == y_.elements(), "the parts are not the whole");
+    Require(elements == y_.elements(), "the parts do not add up to the whole");
     tables_ = ParameterOf<uint8_t>(node_, 0, ElementType::UINT8, x_.size() * kTable);
     outer_ = axis_ == 1 ? y_.images : CountOf({y_.shape.begin(), y_.shape.begin() + axis_});
   }
@@ -272,7 +272,7 @@ class ResizingStep : public Step {
     Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
                 x_.block == y_.block && x_.shape.size() == 4 &&
                 ResizedShapes(x_.shape, resizing_)[0] == y_.shape,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
   }
 
   void Run(void*) override {

@@ -17,7 +17,7 @@ class NormalizationStep : public Step {
     y_ = binding.outputs[0];
     Require(IsInteger(x_) && IsInteger(y_) && x_.blocked() == y_.blocked() &&
                 (!x_.blocked() || NormalizesBlocks(node_, x_.shape)) && x_.shape == y_.shape,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     Prepare();
   }
 
@@ -135,10 +135,10 @@ bool NormalizesBlocks(const Node& node, const Shape& shape) {
   if (node.type() == "LRN") {
     const LRNParameter& param = node.layer.lrn_param();
     return shape.size() == 4 && param.norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS &&
-           param.local_size() <= kernels::kMostWindowInBlocks;
+           param.local_size() <= kernels::kMaxWindowInBlocks;
   }
   return node.type() == "Normalize" && shape.size() >= 2 &&
-         static_cast<size_t>(shape[1]) <= kernels::kMostChannelsInBlocks;
+         static_cast<size_t>(shape[1]) <= kernels::kMaxChannelsInBlocks;
 }
 
 std::unique_ptr<Step> MakeIntegerNormalization(const Node& node) {

@@ -11,8 +11,8 @@
 namespace caffe::inference::cpu {
 namespace {
 
-/// True if the channels of all values lie in whole blocks, so that none that fill up come to lie in
-/// between.
+/// True if the channels of all values fill whole
+/// blocks, so that no padding comes in between.
 bool AreWhole(const Graph& graph, const Node& node) {
   const auto whole = [&](int value) {
     const Shape& shape = graph.values[value].shape;
@@ -22,7 +22,7 @@ bool AreWhole(const Graph& graph, const Node& node) {
          std::all_of(node.outputs.begin(), node.outputs.end(), whole);
 }
 
-/// True if the factors are one for each image and channel: their blocks go with those of the rest.
+/// True if there is a factor for each image and channel: their blocks match those of the others.
 bool HasFactorsByChannel(const Graph& graph, const Node& node) {
   const bool adds = node.type() == "Axpy";
   const Shape& x = graph.values[node.inputs[adds ? 1 : 0]].shape;
@@ -48,7 +48,7 @@ bool TakesBlocks(const Graph& graph, const Node& node) {
   }
 }
 
-class Family : public Implementation {
+class IntegerOperationImpl : public Implementation {
  public:
   const char* name() const override { return "integers"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
@@ -67,7 +67,7 @@ class Family : public Implementation {
 
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(ComputesIntegers(node), "layer '", node.name(), "' (", node.type(),
-            ") is none that integers compute");
+            ") has no integer-only form");
     switch (KindOf(node)) {
       case IntegerKind::ELTWISE:
       case IntegerKind::BROADCAST:
@@ -90,8 +90,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& IntegerOperation() {
-  static const Family family;
-  return family;
+  static const IntegerOperationImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -18,7 +18,7 @@ class PoolingStep : public Step {
     y_ = binding.outputs[0];
     Require(IsInteger(x_) && x_.type == y_.type && x_.layout == y_.layout &&
                 x_.zero_point == y_.zero_point && x_.shape.size() == 4,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = PooledShape(param_, x_.shape);
     const size_t block = x_.block;
     shape_.planes = size_t(x_.shape[0]) * ((x_.shape[1] + block - 1) / block);

@@ -16,8 +16,8 @@ namespace caffe::inference::cpu {
 
 namespace {
 
-/// What the outputs' values, less their zero point, are clamped to. What is added to a residual has
-/// a zero point of its own: there all bytes are within the bounds.
+/// The bounds of the outputs' values, less their zero point. Before a residual is added all bytes
+/// are within the bounds.
 ValueBounds BoundsBehindSums(const Graph& graph, const Node& node) {
   const bool adds = std::any_of(node.epilogue.begin(), node.epilogue.end(),
                                 [](const Epilogue& step) { return step.operand >= 0; });
@@ -90,7 +90,7 @@ std::optional<kernels::Residual> ResidualOf(const Node& node, const Operand& y,
   const std::optional<FusedSum> sum = FusedSumOf(node);
   if (!sum) return {};
   Require(IsInteger(residual) && residual.shape == y.shape,
-          "what it adds does not lie as kernels take it");
+          "what it adds is in a layout that the kernel does not take");
   kernels::Residual result;
   result.data = residual.data;
   result.is_unsigned = residual.type == ElementType::UINT8;

@@ -1,5 +1,5 @@
-// Layers that move elements of any type and change none: Concat and Slice along the channels,
-// Flatten and Reshape. Mostly views have left them nothing to do.
+// Layers that only move elements, of any type: Concat and Slice along the channels, Flatten and
+// Reshape. Views make most of them no-ops.
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +17,7 @@ void CopyBytes(const char* from, char* to, size_t bytes) {
   });
 }
 
-/// Elements lie in Caffe's order, or in whole blocks of channels: images are pieces either way.
+/// Elements are in Caffe's order or in whole blocks of channels: images are contiguous in both.
 class PiecewiseStep : public MovingStep {
  public:
   using MovingStep::MovingStep;
@@ -53,9 +53,9 @@ class ReshapingStep : public Step {
   Binding binding_;
 };
 
-class Family : public MovingFamily {
+class MovingImpl : public MovingImplBase {
  public:
-  Family() : MovingFamily(kBlocked) {}
+  MovingImpl() : MovingImplBase(kBlocked) {}
 
  private:
   int ChannelMultipleOf(ElementType) const override { return ChannelBlock(); }
@@ -68,8 +68,8 @@ class Family : public MovingFamily {
 }  // namespace
 
 const Implementation& Moving() {
-  static const Family family;
-  return family;
+  static const MovingImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -1,4 +1,5 @@
 // Maxima and means over windows of channels in blocks, in every type.
+#include "caffe/kernels/pooling.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 
 #include "caffe/inference/backends/element_types.hpp"
@@ -16,7 +17,7 @@ class PoolingStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     Require(x_.blocked() && y_.blocked() && x_.type == y_.type,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = PooledShape(param_, x_.shape);
     const size_t block = x_.block;
     shape_.planes = size_t(x_.shape[0]) * ((x_.shape[1] + block - 1) / block);
@@ -59,9 +60,9 @@ class PoolingStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public PoolingFamily {
+class PoolingImpl : public PoolingImplBase {
  public:
-  Family() : PoolingFamily(kBlocked) {}
+  PoolingImpl() : PoolingImplBase(kBlocked) {}
 
  private:
   std::unique_ptr<Step> MakeStep(const Node& node) const override {
@@ -72,8 +73,8 @@ class Family : public PoolingFamily {
 }  // namespace
 
 const Implementation& Pooling() {
-  static const Family family;
-  return family;
+  static const PoolingImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -13,7 +13,7 @@
 namespace caffe::inference::cpu {
 namespace {
 
-constexpr size_t kTile = 256;  // positions that are turned over at a time: they stay in the cache
+constexpr size_t kTile = 256;  // positions transposed at a time: they stay in the cache
 
 bool IsInteger(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
 
@@ -22,7 +22,7 @@ bool AreAlike(const Operand& a, const Operand& b) {
          (!IsInteger(a.type) || (a.scale == b.scale && a.zero_point == b.zero_point));
 }
 
-/// n elements, one after another, of the type and quantization of `from` as those of `to`.
+/// Converts n contiguous elements from the type and quantization of `from` to those of `to`.
 void ConvertRun(size_t n, const Operand& from, const void* x, const Operand& to, void* y) {
   if (AreAlike(from, to)) {
     std::memcpy(y, x, n * SizeOf(from.type));
@@ -127,7 +127,7 @@ class ReorderStep : public Step {
                  : ToBlocks(rows, columns, rowwise, spatial, turned, tile);
   }
 
-  // What is narrower is turned over: bytes are in a fraction of the time that floats take.
+  // The narrower type is transposed: bytes take a fraction of the time of floats.
 
   void FromBlocks(size_t rows, size_t columns, const char* x, char* y, size_t y_row,
                   void* tile) const {
@@ -165,21 +165,21 @@ class ReorderStep : public Step {
     if (!alike) ConvertRun(columns * block, x_, tile, y_, y);
   }
 
-  /// Of what fills up the last block: 0 in y's type.
+  /// Padding of the last block: 0 in y's type.
   int FillByte() const { return IsInteger(y_.type) ? y_.zero_point : 0; }
 
   Operand x_, y_;
 };
 
-class Family : public ReorderFamily {
+class ReorderImpl : public ReorderImplBase {
   std::unique_ptr<Step> MakeStep() const override { return std::make_unique<ReorderStep>(); }
 };
 
 }  // namespace
 
 const Implementation& Reorder() {
-  static const Family family;
-  return family;
+  static const ReorderImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -1,4 +1,4 @@
-// What builds without CUDA have in the place of the GPU's backend.
+// Stands for the GPU backend in builds without CUDA.
 #include "caffe/device.hpp"
 #include "caffe/error.hpp"
 #include "cuda_engine.hpp"

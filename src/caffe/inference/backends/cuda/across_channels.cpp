@@ -1,4 +1,4 @@
-// LRN and Softmax across channels, which lie last, so that nobody has to reorder around them.
+// LRN and Softmax across channels in the channels-last layout, which need no reorders around them.
 #include "caffe/kernels/cuda/across_channels.hpp"
 
 #include "caffe/cuda/stream.hpp"
@@ -16,7 +16,7 @@ class AcrossChannelsStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     Require(x_.layout == kLast && y_.layout == kLast && x_.shape == y_.shape,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
   }
 
  protected:
@@ -65,7 +65,7 @@ bool IsSoftmax(const Node& node) {
   return node.type() == "Softmax" && (axis == 1 || axis == -3);
 }
 
-class AcrossChannelsFamily : public Implementation {
+class AcrossChannelsImpl : public Implementation {
  public:
   const char* name() const override { return "across channels"; }
 
@@ -86,7 +86,7 @@ class AcrossChannelsFamily : public Implementation {
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
     if (IsLrn(node)) return std::make_unique<LrnStep>(node.layer.lrn_param());
     Require(IsSoftmax(node), "layer '", node.name(), "' (", node.type(),
-            ") computes nothing across channels");
+            ") is not an operation across channels");
     return std::make_unique<SoftmaxStep>();
   }
 };
@@ -94,8 +94,8 @@ class AcrossChannelsFamily : public Implementation {
 }  // namespace
 
 const Implementation& AcrossChannels() {
-  static const AcrossChannelsFamily family;
-  return family;
+  static const AcrossChannelsImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -1,5 +1,5 @@
 // A node by its Layer, in Caffe's order: in FLOAT with all of its epilogue, or in FLOAT16 without
-// one. Each runner has a layer of its own, which copies the parameters to the GPU once.
+// one. Each runner has its own layer, which copies the parameters to the GPU once.
 #include <algorithm>
 
 #include "caffe/error.hpp"
@@ -32,7 +32,7 @@ class DeviceLayerStep : public LayerStep {
     shapes_.clear();
     bool floats = true;
     const auto place = [&](const Operand& operand, std::vector<NodeLayer::Place>* places) {
-      Require(operand.layout == kPlain, "its blobs do not lie in Caffe's order");
+      Require(operand.layout == kPlain, "its blobs are not in Caffe's order");
       floats = floats && operand.type == ElementType::FLOAT;
       places->push_back(PlaceOf(operand));
     };
@@ -70,7 +70,7 @@ class DeviceLayerStep : public LayerStep {
   size_t bytes() const override { return 0; }
 
  private:
-  /// Of one of the places between the layers, up to where the next may begin.
+  /// Bytes of one of the buffers between the layers, padded to their alignment.
   size_t BytesBetween() const { return (chain_.count() * sizeof(float) + 255) / 256 * 256; }
 
   NodeChain chain_;
@@ -81,22 +81,22 @@ class DeviceLayerStep : public LayerStep {
   bool native_ = true;
 };
 
-class Family : public Implementation {
+class AnyLayerImpl : public Implementation {
  public:
   const char* name() const override { return "layer"; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    const Format floats = {ElementType::FLOAT, kPlain}, halves = {ElementType::FLOAT16, kPlain};
+    const Format floats = {ElementType::FLOAT, kPlain}, fp16 = {ElementType::FLOAT16, kPlain};
     std::vector<Candidate> candidates = {Formats(*this, node, ElementType::FLOAT, floats, floats)};
     const Operation& operation = node.operation();
-    // What other kernels compute they keep in halves, too: a layer would keep floats.
+    // Other kernels also store their results in FLOAT16, where a layer would store floats.
     const bool others = MultipliesWeights(node) && node.type() != "Deconvolution";
     if (!operation.native || operation.source || !node.epilogue.empty() || others ||
         !context.Stores(ElementType::FLOAT16)) {
       return candidates;
     }
-    Candidate candidate = Formats(*this, node, ElementType::FLOAT16, halves, halves);
+    Candidate candidate = Formats(*this, node, ElementType::FLOAT16, fp16, fp16);
     for (size_t i = 0; i < candidate.inputs.size(); ++i) {
       if (operation.IsFloatBottom(static_cast<int>(i))) candidate.inputs[i] = floats;
     }
@@ -114,8 +114,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& AnyLayer() {
-  static const Family family;
-  return family;
+  static const AnyLayerImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

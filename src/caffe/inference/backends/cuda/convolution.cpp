@@ -1,5 +1,5 @@
-// Convolutions with all that follows them in one kernel, in every type, by the ways that
-// kernels/cuda/fused_convolution.hpp knows: a variant each.
+// Convolutions and all that follows them in one kernel, in every type; each implementation of
+// kernels/cuda/fused_convolution.hpp is a variant.
 #include <algorithm>
 
 #include "caffe/blob.hpp"
@@ -12,14 +12,14 @@
 namespace caffe::inference::cuda {
 namespace {
 
-/// The node's geometry, channels filled up as input and output lie; nothing where kernels cannot
-/// compute it so. `residual` may be null.
+/// The node's geometry, with channels padded as in the input's and output's layouts; not set where
+/// kernels cannot compute it. `residual` may be null.
 std::optional<kernels::ConvolutionShape> FilledShape(const Node& node, const Value& input,
                                                      const Value& output, const Value* residual) {
   auto shape = ConvolutionShapeOf(node, input.shape, output.shape);
   if (!shape || shape->input.size() > 2 || CountOf(output.shape) == 0) return {};
   if (input.layout == kPlain) return shape;
-  const auto filled = [](const Value& value) { return FilledUp(value.shape[1], value.type); };
+  const auto filled = [](const Value& value) { return PadChannels(value.shape[1], value.type); };
   const int channels = filled(input), outputs = filled(output);
   const bool whole = channels == shape->channels && outputs == shape->outputs;
   if (residual && filled(*residual) != outputs) return {};
@@ -28,7 +28,7 @@ std::optional<kernels::ConvolutionShape> FilledShape(const Node& node, const Val
     shape->outputs = outputs;
     return shape;
   }
-  // Each channel by itself: those that fill up, too.
+  // Each channel by itself: the padding, too.
   if (shape->group != shape->channels || shape->group != shape->outputs || channels != outputs) {
     return {};
   }
@@ -41,7 +41,7 @@ const Value* ResidualOf(const Graph& graph, const Node& node, const NodePostOps&
   return &graph.values[node.epilogue[epilogue.residual].operand];
 }
 
-/// The weights with zeros for what fills up. T: float or int8_t.
+/// The weights with zeros for the padding. T: float or int8_t.
 template <typename T>
 std::vector<T> FillUp(const kernels::ConvolutionShape& given,
                       const kernels::ConvolutionShape& filled, const T* weights) {
@@ -61,7 +61,7 @@ class ConvolutionStep : public Step {
   explicit ConvolutionStep(const Node& node) : node_(node) {
     const auto epilogue = PostOpsOf(node);
     Require(IsConvolutionOfOne(node) && epilogue, "layer '", node.name(), "' (", node.type(),
-            ") is no convolution that kernels have");
+            ") is not a convolution that kernels take");
     post_ops_ = *epilogue;
   }
 
@@ -77,7 +77,7 @@ class ConvolutionStep : public Step {
     Require(shape.has_value() && x.layout == y.layout, "no kernel takes a bottom of shape ",
             ShapeString(x.shape));
     Require(!residual.data || (residual.layout == y.layout && residual.shape == y.shape),
-            "its residual does not lie as its top does");
+            "its residual and its top differ in layout");
     caffe::cuda::ConvolutionProblem problem;
     problem.num = x.shape[0];
     problem.shape = *shape;
@@ -106,7 +106,7 @@ class ConvolutionStep : public Step {
   BoundConvolution way_;
 };
 
-class Family : public Implementation {
+class ConvolutionImpl : public Implementation {
  public:
   const char* name() const override { return "convolution"; }
   bool has_variants() const override { return true; }
@@ -158,8 +158,8 @@ class Family : public Implementation {
   }
 
  private:
-  /// Candidates that write `written`, one for each way of computing; residuals come as the output
-  /// lies, or as integers that are written or read anyway.
+  /// Candidates that write `written`, one for each variant; residuals have the output's format, or
+  /// integers that are written or read anyway.
   void Add(const LoweringContext& context, const Node& node, ElementType math, const Format& input,
            ElementType written, std::vector<Candidate>* candidates) const {
     if (!context.Wants(math)) return;
@@ -215,8 +215,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Convolution() {
-  static const Family family;
-  return family;
+  static const ConvolutionImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

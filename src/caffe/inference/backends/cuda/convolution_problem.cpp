@@ -16,7 +16,7 @@ using caffe::cuda::FusedConvolution;
 
 const std::string kTensorFloat = "tf32 ";
 
-/// Of the ways that are expected to be fast, those that are timed.
+/// How many of the variants that are expected to be fast are timed.
 constexpr size_t kMostWays = 12;
 
 std::shared_ptr<const FusedConvolution> WayOf(Stream& stream, const ConvolutionProblem& problem,
@@ -30,7 +30,7 @@ std::shared_ptr<const FusedConvolution> WayOf(Stream& stream, const ConvolutionP
   }
 }
 
-/// What a way is for, beside what follows from the node.
+/// The parts of a problem that do not follow from the node.
 std::string KeyOf(const ConvolutionProblem& problem) {
   return Join(problem.num, " ", problem.used_channels, " ", ShapeString(problem.shape.input),
               problem.input_stride, " ", problem.output_stride, " ", problem.residual_stride);
@@ -60,12 +60,12 @@ void AddVariants(ConvolutionProblem problem, bool tensor_float, Candidate candid
   const bool rounds = tensor_float && problem.input == ElementType::FLOAT;
   bool found = false;
   for (const bool tf32 : {true, false}) {
-    // Ways that may round are exact ones, too.
+    // Variants that may round include the exact ones.
     if (tf32 ? !rounds : found) continue;
     problem.tf32 = tf32;
     auto ways = caffe::cuda::FusedConvolutions(stream, problem);
     found = ways.size() > 1 || caffe::cuda::NotesConvolutions();
-    // The last resort, for a problem that no other takes.
+    // The last resort, for a problem that no other variant takes.
     if (ways.size() > 1 && ways.back()->name() == "direct") ways.pop_back();
     ways.resize(std::min(ways.size(), kMostWays));
     for (const auto& way : ways) {
@@ -124,7 +124,7 @@ void BoundConvolution::Bind(ConvolutionProblem problem, const Node& node,
   if (problem.tf32) variant.erase(0, kTensorFloat.size());
   if (!way_ || key_ != KeyOf(problem)) {
     way_ = WayOf(caffe::cuda::CurrentStream(), problem, variant);
-    // What stands for a way that is being made is not kept.
+    // A placeholder for a variant that is being made is not kept.
     key_ = caffe::cuda::NotesConvolutions() ? "" : KeyOf(problem);
   }
   const auto place = [&](size_t index) { return static_cast<const float*>(parameters[index]); };

@@ -8,18 +8,18 @@
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 #include "cuda_target.hpp"
 
-// What convolutions and inner products have in common: both are convolutions to the kernels.
+// What convolutions and inner products share: to the kernels both are convolutions.
 
 namespace caffe::inference::cuda {
 
-/// Appends `candidate` once for each way of computing the problem, with its name as the variant;
+/// Appends `candidate` once for each implementation of the problem, with its name as the variant;
 /// with `tensor_float` also those that round FLOAT factors, as "tf32 NAME".
 void AddVariants(caffe::cuda::ConvolutionProblem problem, bool tensor_float, Candidate candidate,
                  std::vector<Candidate>* candidates);
 
 /// The node's parameters as kernels read them: weights in the problem's order, bias, for INT8 the
-/// scales of sums, for PReLU the slopes, one a filled output. `weights`: in FLOAT, for `filled`.
-/// `integers` and `scales` instead, for INT8: scales are times `input_scale` what sums stand for.
+/// scales of sums, for PReLU the slopes, one for each padded output. `weights`: in FLOAT, for
+/// `filled`. For INT8: `integers`, with sums of scale * input_scale.
 std::vector<Constant> PackedParameters(const Node& node, const NodePostOps& epilogue,
                                        const kernels::ConvolutionShape& filled, bool channels_last,
                                        const std::vector<float>& weights,
@@ -30,7 +30,7 @@ std::vector<Constant> PackedParameters(const Node& node, const NodePostOps& epil
                                        std::vector<float> scales, float input_scale,
                                        const std::vector<float>& bias);
 
-/// A problem at its place, for a node with such parameters.
+/// A problem bound to memory, for a node with such parameters.
 class BoundConvolution {
  public:
   struct Operands {
@@ -38,8 +38,8 @@ class BoundConvolution {
   };
 
   /// `problem` has sizes and layout; types, strides and function follow from the others.
-  /// `parameters`: of the node, on the device. The way is the variant that the node names or, where
-  /// that one is for larger batches only, the first there is. Throws Error.
+  /// `parameters`: of the node, on the device. It uses the variant that the node names or, if that
+  /// one is for larger batches only, the first one. Throws Error.
   void Bind(caffe::cuda::ConvolutionProblem problem, const Node& node, const NodePostOps& epilogue,
             const Operands& operands, const std::vector<const void*>& parameters);
   size_t workspace_bytes() const { return way_ ? way_->workspace_bytes() : 0; }

@@ -14,12 +14,12 @@ namespace caffe::inference::cuda {
 /// Graph::target of what is lowered for a GPU.
 constexpr char kTarget[] = "cuda";
 
-/// The calling thread's GPU (Context::settings().device); kernels like channels last. Throws Error
-/// where there is none.
+/// The calling thread's GPU (Context::settings().device); its kernels prefer channels last. Throws
+/// Error where there is none.
 const Target& CudaTarget();
 
-/// The GPU that plans which are written on it are good for, in words: its name, its architecture,
-/// and the library that computes. Throws Error where there is none.
+/// The fingerprint of the GPU that a plan is for: its name, its architecture, and the library that
+/// computes. Throws Error where there is none.
 std::string GpuFingerprint();
 
 /// Runs a graph that was lowered for the calling thread's GPU, whichever thread calls it later.

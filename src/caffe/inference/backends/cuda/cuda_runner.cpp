@@ -52,7 +52,7 @@ class DeviceMemory : public TargetMemory {
   const std::shared_ptr<const DeviceWeights> weights_;
 };
 
-/// Layers that the library does not know may do anything else the next time.
+/// Custom layers may do something else the next time.
 bool DoesTheSameAgain(const Graph& graph) {
   const std::vector<bool> dependent = HaveDataDependentShapes(graph);
   if (std::count(dependent.begin(), dependent.end(), true) > 0) return false;
@@ -79,7 +79,7 @@ CudaRunner::~CudaRunner() {
   const GpuQueue::Scope scope(*queue_);
   try {
     weights_->KeepFor(queue_->stream());
-  } catch (const Error&) {  // the GPU has failed: nothing runs any more
+  } catch (const Error&) {  // the GPU has failed: no run is possible any more
   }
   recording_.reset();
   Clear();
@@ -120,7 +120,7 @@ void CudaRunner::Put(int value, void* memory) {
   SetPlace(value, memory);
 }
 
-// What steps took for done while they recorded has never happened if that fails.
+// If recording fails, the work that steps believe to be done was never executed.
 void CudaRunner::RecordSteps() {
   caffe::cuda::StartLibraries(queue_->stream());
   stale_ = true;
@@ -135,7 +135,7 @@ void CudaRunner::MakeReady() {
   stale_ = false;
 }
 
-// The first run may allocate and copy what later ones have.
+// The first run may allocate and copy what later ones reuse.
 void CudaRunner::Compute(Stream& stream) {
   MakeReady();
   if (records_ && has_run_ && !recording_) {
@@ -148,7 +148,7 @@ void CudaRunner::Compute(Stream& stream) {
   has_run_ = true;
 }
 
-/// In memory of the runner's own.
+/// In the runner's own memory.
 void CudaRunner::PutAllHere() {
   for (const std::vector<int>* values : {&graph().inputs, &graph().outputs}) {
     for (const int value : *values) Put(value, nullptr);
@@ -224,8 +224,8 @@ void CudaRunner::Start(Stream& stream, const std::vector<const void*>& inputs,
     Put(graph().inputs[i], const_cast<void*>(inputs[i]));
   }
   for (size_t i = 0; i < outputs.size(); ++i) Put(graph().outputs[i], outputs[i]);
-  // Activations are the runner's: one run is behind the other on whatever streams, and behind the
-  // part of one that has failed.
+  // Runs share the runner's activations: each waits for the one before, on whatever stream, even if
+  // that one failed.
   stream.WaitFor(queue_->stream());
   try {
     Compute(stream);

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "caffe/device/recording.hpp"
 #include "caffe/inference/backends/lowered_runner.hpp"
-#include "caffe/recording.hpp"
 #include "device_weights.hpp"
 #include "gpu_queue.hpp"
 

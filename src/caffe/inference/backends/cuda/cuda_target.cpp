@@ -7,11 +7,11 @@
 #include "caffe/core/unsupported.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/libraries.hpp"
+#include "caffe/device/recording.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/kernel_revision.hpp"
 #include "caffe/inference/plan_file.hpp"
 #include "caffe/kernels/cuda/fused_convolution.hpp"
-#include "caffe/recording.hpp"
 #include "cuda_engine.hpp"
 #include "device_weights.hpp"
 
@@ -24,10 +24,10 @@ double MicrosecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-/// A node of a graph of its own, bound to memory of the GPU's.
-class Rig {
+/// The only node of a graph, bound to GPU memory.
+class BenchmarkOperands {
  public:
-  Rig(const Graph& graph, const Node& node, const std::shared_ptr<GpuQueue>& queue)
+  BenchmarkOperands(const Graph& graph, const Node& node, const std::shared_ptr<GpuQueue>& queue)
       : queue_(queue), weights_(WithNode(graph, node), queue) {
     for (const int input : node.inputs) binding_.inputs.push_back(Made(graph.values[input]));
     for (const Epilogue& step : node.epilogue) {
@@ -54,7 +54,7 @@ class Rig {
   }
 
   Operand Made(const Value& value) {
-    // The same numbers again and again: the host takes longer to draw them than the GPU to compute.
+    // Repeats its numbers: drawing them on the host takes longer than computing on the GPU.
     constexpr size_t kDrawn = 1 << 16;
     Operand operand = Described(value, value.shape);
     const size_t drawn = std::min(operand.elements(), kDrawn), bytes = operand.bytes();
@@ -80,8 +80,8 @@ class Rig {
 };
 
 /// The least time of a run, in microseconds, over `iterations` recordings of several. As in an
-/// engine, nothing but the GPU's own time counts where they can be recorded. A slow one is told
-/// from the others by one run.
+/// engine, nothing but the GPU's own time counts where they can be recorded. One run suffices for a
+/// slow one.
 double LeastTime(const std::function<void()>& run, int iterations, Stream& stream) {
   constexpr double kSlow = 20'000, kEnough = 2'000;
   const auto time = [&](const auto& work) {
@@ -109,10 +109,10 @@ double LeastTime(const std::function<void()>& run, int iterations, Stream& strea
   return least;
 }
 
-/// A way for which the GPU has no room is none there.
-void* ScratchOf(size_t bytes, Rig* rig) {
+/// A variant whose scratch memory does not fit is not a candidate.
+void* ScratchOf(size_t bytes, BenchmarkOperands* operands) {
   try {
-    return rig->Scratch(bytes);
+    return operands->Scratch(bytes);
   } catch (const Error& error) {
     throw Unsupported(Join("needs ", bytes, " bytes of scratch memory: ", error.what()));
   }
@@ -152,10 +152,10 @@ class Gpu : public Target {
     const auto step = ImplementationOf(*this, node.implementation).Make(graph, node);
     const LayerStep* layer = dynamic_cast<LayerStep*>(step.get());
     if (iterations == 0 && (!layer || node.math == ElementType::FLOAT)) return 0;
-    Rig rig(graph, node, queue);
-    step->Bind(rig.binding());
+    BenchmarkOperands operands(graph, node, queue);
+    step->Bind(operands.binding());
     RequireWorkspace(step->scratch_bytes(), max_workspace);
-    void* const scratch = ScratchOf(step->scratch_bytes(), &rig);
+    void* const scratch = ScratchOf(step->scratch_bytes(), &operands);
     step->Run(scratch);
     queue->stream().Synchronize();
     if (layer && node.math != ElementType::FLOAT && !layer->native()) {
@@ -177,9 +177,9 @@ class Gpu : public Target {
 
 }  // namespace
 
-int ChannelMultiple(ElementType type) { return caffe::cuda::FavouredChannels(type); }
+int ChannelMultiple(ElementType type) { return caffe::cuda::ChannelAlignment(type); }
 
-int FilledUp(int channels, ElementType type) {
+int PadChannels(int channels, ElementType type) {
   const int multiple = ChannelMultiple(type);
   return (channels + multiple - 1) / multiple * multiple;
 }

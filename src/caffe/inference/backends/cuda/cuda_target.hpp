@@ -25,24 +25,24 @@ const Implementation& Moving();
 const Implementation& Reorder();
 const Implementation& AnyLayer();
 
-/// Channels of a value of this type that lie last are filled up to a multiple of it: 16 bytes, or
-/// what tensor cores want. What fills them up is finite, and of no meaning.
+/// In channels-last values of this type channels are padded to a multiple of it: 16 bytes, or the
+/// alignment that tensor cores prefer. The padding is finite but unspecified.
 int ChannelMultiple(ElementType type);
-/// `channels`, filled up.
-int FilledUp(int channels, ElementType type);
+/// `channels`, padded.
+int PadChannels(int channels, ElementType type);
 
-/// An operand with channels last, those that fill up included; or a plain dense one as one pixel.
+/// An operand with channels last, padding included; or a plain dense one as one pixel.
 caffe::cuda::Pixels PixelsOf(const Operand& operand);
 caffe::cuda::Planes PlanesOf(const Operand& operand);
 /// Throws Error where a plain operand has gaps, or a number is too large for kernels.
 int PixelCount(const Operand& operand);
 int ChannelCount(const Operand& operand);
 
-/// What a node does behind its sums; slopes of PRELU, one float an output on the device, may be
-/// null.
+/// The operations on a node's sums; slopes of PRELU, one float for each output on the device, may
+/// be null.
 kernels::Activation ActivationOf(const NodePostOps& epilogue, const void* slopes);
 
-/// `values`, and as many of `fill` as `count` has more.
+/// `values`, padded with `fill` to `count`.
 std::vector<float> Padded(std::vector<float> values, size_t count, float fill = 0);
 
 }  // namespace caffe::inference::cuda

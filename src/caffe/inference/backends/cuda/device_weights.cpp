@@ -61,7 +61,7 @@ const void* DeviceWeights::PlaceOf(const void* constant) const {
 
 std::shared_ptr<const DeviceWeights> DeviceWeights::Of(const std::shared_ptr<const Graph>& graph,
                                                        const std::shared_ptr<GpuQueue>& queue) {
-  // The owner keeps the graph, so that no other one gets its address meanwhile.
+  // The owner keeps the graph alive, so that no other one gets its address meanwhile.
   struct Shared {
     std::shared_ptr<const Graph> graph;
     DeviceWeights weights;

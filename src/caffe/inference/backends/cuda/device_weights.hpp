@@ -9,8 +9,8 @@
 
 namespace caffe::inference::cuda {
 
-/// A graph's constants in a GPU's memory, in one piece; without those that steps do not read: of
-/// epilogues, which are packed with the node's, and of nodes that their layers compute.
+/// A graph's constants in a GPU's memory, in one allocation, except those that steps do not read:
+/// of epilogues, which are packed with the node's, and of nodes that their layers compute.
 class DeviceWeights {
  public:
   /// Those of a graph on the queue's GPU, which all runners of the graph share.
@@ -23,7 +23,7 @@ class DeviceWeights {
   /// Where the elements of one of the graph's constants are. Throws Error for any other.
   const void* PlaceOf(const void* constant) const;
 
-  /// They are not freed before what is on `stream` now is done.
+  /// They are not freed before the present work on `stream` is done.
   void KeepFor(Stream& stream) const { queue_->stream().WaitFor(stream); }
 
  private:

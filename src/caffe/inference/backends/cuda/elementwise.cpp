@@ -1,5 +1,5 @@
-// What is done to each element by itself: activations, scales and shifts of channels, and Eltwise,
-// in every type and layout.
+// Elementwise operations: activations, scales and shifts of channels, and Eltwise, in every type
+// and layout.
 #include <algorithm>
 
 #include "caffe/cuda/stream.hpp"
@@ -15,11 +15,11 @@ bool IsAffine(const Node& node) { return node.operation().affine || node.type() 
 
 int ChannelsOf(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1]; }
 
-/// Numbers for channels that fill up, too, where these lie last.
+/// Numbers for the channels, with padding if they are last.
 std::vector<float> ForChannels(std::vector<float> values, const Value& value) {
   const size_t channels = ChannelsOf(value.shape);
   const bool last = value.layout == kLast;
-  values.resize(last ? FilledUp(static_cast<int>(channels), value.type) : channels, 0);
+  values.resize(last ? PadChannels(static_cast<int>(channels), value.type) : channels, 0);
   return values;
 }
 
@@ -33,9 +33,9 @@ class ElementwiseStep : public Step {
     const Operand& y = binding_.outputs[0];
     for (const Operand& x : binding_.inputs) {
       Require(x.layout == layout_ && y.layout == layout_ && x.shape == y.shape,
-              "its blobs do not lie alike");
+              "its blobs differ in layout");
     }
-    // Types differ in what they are filled up to.
+    // The padding depends on the type.
     channels_ = ChannelCount(y);
     for (const Operand& x : binding_.inputs) channels_ = std::min(channels_, ChannelCount(x));
   }
@@ -112,13 +112,13 @@ bool IsCombination(const Node& node) {
   const size_t inputs = node.inputs.size();
   const int coefficients = node.layer.eltwise_param().coeff_size();
   return node.type() == "Eltwise" && node.outputs.size() == 1 && node.epilogue.empty() &&
-         inputs > 0 && inputs <= caffe::cuda::kMostCombined &&
+         inputs > 0 && inputs <= caffe::cuda::kMaxCombined &&
          (coefficients == 0 || coefficients == static_cast<int>(inputs));
 }
 
 constexpr char kWhyNot[] = "is for activations, scales of channels and Eltwise by themselves";
 
-class Family : public Implementation {
+class ElementwiseImpl : public Implementation {
  public:
   const char* name() const override { return "elementwise"; }
 
@@ -129,7 +129,7 @@ class Family : public Implementation {
     const auto activation = ActivationOfNode(node, ChannelsOf(shape));
     const bool affine = IsAffine(node) && AffineOf(context.graph, node);
     if (!activation && !affine && !IsCombination(node)) return context.None(kWhyNot);
-    // What differs between channels is known to pixels only.
+    // Parameters by channel need a layout of pixels.
     const bool by_channel = affine || (activation && !activation->slopes.empty());
     const bool has_channels = shape.size() >= 3;
     std::vector<Candidate> candidates;
@@ -173,10 +173,10 @@ class Family : public Implementation {
       for (const size_t i : {0, 1}) RequireParameter(node, i, ElementType::FLOAT, channels);
       return std::make_unique<AffineStep>(y.layout);
     }
-    // Slopes are packed: one for each channel, those that fill up included.
+    // Slopes are packed: one for each channel, padding included.
     const auto activation = ActivationOfNode(node, static_cast<int>(channels));
     Require(activation.has_value(), "layer '", node.name(), "' (", node.type(),
-            ") is nothing that is done to elements");
+            ") is not an elementwise operation");
     return std::make_unique<ActivationStep>(y.layout, *activation);
   }
 
@@ -201,8 +201,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Elementwise() {
-  static const Family family;
-  return family;
+  static const ElementwiseImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -11,7 +11,7 @@
 
 namespace caffe::inference::cuda {
 
-/// A GPU and a stream on it of one's own, on which any thread can work.
+/// A GPU and an own stream on it, on which any thread can work.
 class GpuQueue : public std::enable_shared_from_this<GpuQueue> {
  public:
   /// Of the calling thread's GPU. Throws Error where there is none.
@@ -33,8 +33,8 @@ class GpuQueue : public std::enable_shared_from_this<GpuQueue> {
     std::optional<StreamScope> stream_;
   };
 
-  /// Uninitialised memory of the GPU; goes back when all is done that was started on the stream.
-  /// Throws Error with the bytes asked for and free.
+  /// Uninitialised memory of the GPU; freed after the work on the stream. Throws Error with the
+  /// bytes asked for and free.
   std::shared_ptr<void> Allocate(size_t bytes);
 
  private:

@@ -1,5 +1,5 @@
-// Inner products: in every type as a convolution that sees all of an item at once, and in FLOAT and
-// FLOAT16 also by cuBLASLt, with bias and activation behind it.
+// Inner products: in every type as a convolution whose kernel covers a whole item, and in FLOAT and
+// FLOAT16 also by cuBLASLt, followed by bias and activation.
 #include "caffe/inference/backends/inner_product_node.hpp"
 
 #include "caffe/cuda/stream.hpp"
@@ -14,15 +14,15 @@
 namespace caffe::inference::cuda {
 namespace {
 
-/// A row is a picture, of which the kernel sees all: channels and places where channels lie last,
-/// else one place of as many channels. Nothing where a row is no picture.
+/// A row is an image that the kernel covers: channels and positions if channels are last, else one
+/// position of as many channels. Not set where a row is not an image.
 std::optional<kernels::ConvolutionShape> ShapeOf(const Operand& x,
                                                  const InnerProductExtents& extents) {
   kernels::ConvolutionShape shape;
   const bool last = x.layout == kLast;
   if (last && (x.shape.size() != 4 || x.shape[0] != extents.rows)) return {};
   shape.input = last ? std::vector<int>{x.shape[2], x.shape[3]} : std::vector<int>{1, 1};
-  shape.channels = last ? FilledUp(x.shape[1], x.type) : extents.inputs;
+  shape.channels = last ? PadChannels(x.shape[1], x.type) : extents.inputs;
   shape.outputs = extents.outputs;
   shape.group = 1;
   shape.kernel = shape.input;
@@ -32,7 +32,7 @@ std::optional<kernels::ConvolutionShape> ShapeOf(const Operand& x,
   return shape;
 }
 
-/// One place: the same in both layouts, of which kernels like channels last.
+/// One position: the same in both layouts; kernels prefer channels last.
 caffe::cuda::ConvolutionProblem ProblemOf(const kernels::ConvolutionShape& shape, int rows) {
   caffe::cuda::ConvolutionProblem problem;
   problem.num = rows;
@@ -41,7 +41,7 @@ caffe::cuda::ConvolutionProblem ProblemOf(const kernels::ConvolutionShape& shape
   return problem;
 }
 
-/// Weights for rows as they lie in Caffe's order, with zeros for channels that fill up.
+/// Weights for rows in Caffe's order, with zeros for padding channels.
 template <typename T>
 std::vector<T> FillUp(const kernels::ConvolutionShape& shape, const InnerProductExtents& extents,
                       const T* weights) {
@@ -61,15 +61,15 @@ class ConvolutionOfRows : public Step {
 
   void Bind(const Binding& binding) override {
     const Operand& x = binding.inputs[0];
-    Require(binding.outputs[0].layout == kPlain, "its top does not lie in Caffe's order");
+    Require(binding.outputs[0].layout == kPlain, "its top is not in Caffe's order");
     const InnerProductExtents extents = ExtentsOf(node_, x.shape, binding.outputs[0].shape);
     const auto shape = ShapeOf(x, extents);
-    Require(shape.has_value(), "a row of its bottom is no picture");
+    Require(shape.has_value(), "a row of its bottom is not an image");
     Operand y = binding.outputs[0];
     y.images = extents.rows;
     y.image = y.stride = extents.outputs;
     Operand dense = x;
-    dense.images = 1;  // of the runner's making
+    dense.images = 1;  // allocated by the runner
     way_.Bind(ProblemOf(*shape, extents.rows), node_, post_ops_, {dense, y, Operand()},
               binding.parameters);
   }
@@ -81,7 +81,7 @@ class ConvolutionOfRows : public Step {
   BoundConvolution way_;
 };
 
-class ConvolutionFamily : public Implementation {
+class InnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "inner_product"; }
   bool has_variants() const override { return true; }
@@ -157,7 +157,7 @@ class GemmStep : public Step {
     y_ = binding.outputs[0];
     Require(x_.layout == kPlain && y_.layout == kPlain && x_.type == node_.math &&
                 (y_.type == x_.type || y_.type == ElementType::FLOAT),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     extents_ = ExtentsOf(node_, x_.shape, y_.shape);
     RequireParameter(node_, 0, node_.math, size_t(extents_.outputs) * extents_.inputs);
     for (size_t i = 1; i < 2 + !post_ops_.slopes.empty(); ++i) {
@@ -200,7 +200,7 @@ class GemmStep : public Step {
   std::vector<const void*> parameters_;
 };
 
-class GemmFamily : public Implementation {
+class GemmImpl : public Implementation {
  public:
   const char* name() const override { return "gemm"; }
 
@@ -233,13 +233,13 @@ class GemmFamily : public Implementation {
 }  // namespace
 
 const Implementation& InnerProduct() {
-  static const ConvolutionFamily family;
-  return family;
+  static const InnerProductImpl implementation;
+  return implementation;
 }
 
 const Implementation& Gemm() {
-  static const GemmFamily family;
-  return family;
+  static const GemmImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

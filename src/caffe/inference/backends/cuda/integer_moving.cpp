@@ -39,12 +39,12 @@ class GatherStep : public MovedBytesStep {
   }
 
  private:
-  /// An input, and the numbers of its elements, counted through all inputs.
+  /// An input, and the range of its elements in the numbering of all inputs.
   struct Source {
     size_t input;
     int begin, end;
   };
-  /// Where the elements of an output come from; -1: from none.
+  /// The source of each element of an output; -1: none.
   struct Sources {
     DeviceNumbers numbers;
     std::vector<Source> inputs;
@@ -80,7 +80,7 @@ class GatherStep : public MovedBytesStep {
   std::vector<Sources> sources_;  // of each output
 };
 
-/// Inputs with scales of their own, one behind the other; each has its table.
+/// Concatenates inputs with different scales, each by its table.
 class RescalingConcatStep : public IntegerStep {
  public:
   RescalingConcatStep(const Node& node, int axis) : IntegerStep(node), axis_(axis) {}
@@ -90,16 +90,16 @@ class RescalingConcatStep : public IntegerStep {
   void Prepare() override {
     const Shape& whole = y().shape;
     Require(axis_ >= 0 && size_t(axis_) < whole.size() && (axis_ == 1 || y().layout == kPlain),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     int extent = 0;
     for (const Operand& part : binding_.inputs) {
-      Require(part.shape.size() == whole.size(), "the parts are not the whole");
+      Require(part.shape.size() == whole.size(), "the parts do not add up to the whole");
       Shape shape = whole;
       shape[axis_] = part.shape[axis_];
-      Require(part.shape == shape, "the parts are not the whole");
+      Require(part.shape == shape, "the parts do not add up to the whole");
       extent += part.shape[axis_];
     }
-    Require(extent == whole[axis_], "the parts are not the whole");
+    Require(extent == whole[axis_], "the parts do not add up to the whole");
     tables_ = Parameter<uint8_t>(0, ElementType::UINT8, binding_.inputs.size() * kTableSize);
     outer_ = CountOf({whole.begin(), whole.begin() + axis_});
   }
@@ -162,7 +162,7 @@ class ResizingStep : public IntegerStep {
     const Resizing resizing = ResizingOf(node_, shapes);
     Require(x().type == y().type && x().zero_point == y().zero_point &&
                 ResizedShapes(x().shape, resizing)[0] == y().shape,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     const kernels::IntegerResult result = ResultOf(node_, y());
     range_ = {result.least, result.most};
     if (shapes == shapes_) return;

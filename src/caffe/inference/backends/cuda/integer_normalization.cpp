@@ -24,9 +24,7 @@ class NormalizationStep : public IntegerStep {
     return Parameter<int32_t>(index, ElementType::INT32, kernels::kFallingTableSize);
   }
   void SetMultiplier() { result_.by = MultipliersOf(node_, 0, 1)[0]; }
-  void RequirePlain() const {
-    Require(y().layout == kPlain, "its blobs do not lie in Caffe's order");
-  }
+  void RequirePlain() const { Require(y().layout == kPlain, "its blobs are not in Caffe's order"); }
 
   kernels::IntegerResult result_;
 };

@@ -5,6 +5,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
+#include "caffe/kernels/pooling.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 #include "integer_steps.hpp"
 
@@ -37,7 +38,7 @@ Integers IntegersOf(const Operand& operand) {
 }
 
 Integers RowsOf(const Operand& operand, size_t images) {
-  Require(operand.layout == kPlain && operand.dense(), "its rows do not lie one behind another");
+  Require(operand.layout == kPlain && operand.dense(), "its rows are not contiguous");
   Integers integers = IntegersOf(operand);
   const size_t length = operand.elements() / std::max<size_t>(1, images);
   integers.images = static_cast<int>(images);
@@ -52,9 +53,9 @@ void IntegerStep::Bind(const Binding& binding) {
   binding_ = binding;
   for (size_t i = 0; i < binding_.inputs.size(); ++i) {
     Require(ReadsShapeOnly(node_, i) || (IsInteger(x(i)) && x(i).layout == y().layout),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
   }
-  Require(IsInteger(y()), "its top is none of 8-bit integers");
+  Require(IsInteger(y()), "its top is not of 8-bit integers");
   Prepare();
 }
 
@@ -144,7 +145,7 @@ class BroadcastStep : public IntegerStep {
     Require(binding_.inputs.size() == (adds_ ? 3 : 2), "it has another number of bottoms");
     const Operand &from = x(adds_), &factors = x(!adds_);
     Require(from.layout == kPlain && from.shape == y().shape && (!adds_ || x(2).shape == y().shape),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     by_ = MultipliersOf(node_, 0, adds_ ? 3 : 1);
     result_ = ResultOf(node_, y(), by_.back());
     outer_ = BroadcastOuterOf(node_, from.shape);
@@ -180,7 +181,7 @@ class PoolingStep : public IntegerStep {
  private:
   void Prepare() override {
     Require(x().type == y().type && x().zero_point == y().zero_point && x().shape.size() == 4,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = PooledShape(param_, x().shape);
     const kernels::IntegerResult result = ResultOf(node_, y());
     range_ = {result.least, result.most};
@@ -196,7 +197,7 @@ class PoolingStep : public IntegerStep {
   kernels::ByteRange range_;
 };
 
-/// True if no channels that fill up come to lie between others.
+/// True if no padding comes between channels.
 bool AreWhole(const Graph& graph, const Node& node) {
   const auto whole = [&](int value) {
     const Shape& shape = graph.values[value].shape;
@@ -220,7 +221,7 @@ bool TakesChannelsLast(const Graph& graph, const Node& node) {
   }
 }
 
-class Family : public Implementation {
+class IntegerOperationImpl : public Implementation {
  public:
   const char* name() const override { return "integers"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
@@ -237,7 +238,7 @@ class Family : public Implementation {
 
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(ComputesIntegers(node), "layer '", node.name(), "' (", node.type(),
-            ") is none that integers compute");
+            ") has no integer-only form");
     switch (KindOf(node)) {
       case IntegerKind::ELTWISE:
         return std::make_unique<EltwiseStep>(node);
@@ -261,8 +262,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& IntegerOperation() {
-  static const Family family;
-  return family;
+  static const IntegerOperationImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -18,7 +18,7 @@ caffe::cuda::Integers IntegersOf(const Operand& operand);
 /// A plain one as `images` rows.
 caffe::cuda::Integers RowsOf(const Operand& operand, size_t images);
 
-/// A node whose values are all made of 8-bit integers.
+/// A step whose values are all 8-bit integers.
 class IntegerStep : public Step {
  public:
   explicit IntegerStep(const Node& node) : node_(node) {}

@@ -20,7 +20,7 @@ class WeightedStep : public Step {
     const Operand &x = binding.inputs[0], &y = binding.outputs[0];
     const auto shape = WeightedShapeOf(node_, x.shape, y.shape);
     Require(shape && IsInteger(x) && IsInteger(y) && x.layout == y.layout,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = *shape;
     const bool is_row = shape_.axes() == 0;
     const size_t rows = CountOf(y.shape) / shape_.outputs;
@@ -55,7 +55,7 @@ class WeightedStep : public Step {
   kernels::Rescaling by_;
 };
 
-class Family : public Implementation {
+class IntegerWeightsImpl : public Implementation {
  public:
   const char* name() const override { return "integer_weights"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
@@ -65,9 +65,9 @@ class Family : public Implementation {
                                     const Node& node) const override {
     const Shape& y = context.graph.values[node.outputs.at(0)].shape;
     const auto shape = WeightedShapeOf(node, context.graph.values[node.inputs.at(0)].shape, y);
-    if (!shape || shape->axes() > caffe::cuda::kMostIntegerAxes || AddsOperands(node)) {
+    if (!shape || shape->axes() > caffe::cuda::kMaxIntegerAxes || AddsOperands(node)) {
       return context.None(Join("is for layers with weights, of up to ",
-                               caffe::cuda::kMostIntegerAxes, " axes, without a residual"));
+                               caffe::cuda::kMaxIntegerAxes, " axes, without a residual"));
     }
     if (!HaveRanges(context, node)) return {};
     return shape->axes() > 0 ? InBytes(*this, node, {kLast, kPlain})
@@ -109,8 +109,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& IntegerWeights() {
-  static const Family family;
-  return family;
+  static const IntegerWeightsImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -1,5 +1,5 @@
-// Layers that move elements of any type and change none: Concat and Slice along the channels,
-// Flatten and Reshape. Mostly views have left them nothing to do.
+// Layers that only move elements, of any type: Concat and Slice along the channels, Flatten and
+// Reshape. Views make most of them no-ops.
 #include "caffe/inference/backends/moving_node.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class ReshapingStep : public Step {
     y_ = binding.outputs[0];
     Require(x_.type == y_.type && x_.bytes() == y_.bytes() && x_.layout == kPlain &&
                 y_.layout == kPlain,
-            "top and bottom differ in size or do not lie in Caffe's order");
+            "top and bottom differ in size or are not in Caffe's order");
   }
   void Run(void*) override {
     if (x_.data == y_.data || x_.bytes() == 0) return;
@@ -51,9 +51,9 @@ class ReshapingStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public MovingFamily {
+class MovingImpl : public MovingImplBase {
  public:
-  Family() : MovingFamily(kLast) {}
+  MovingImpl() : MovingImplBase(kLast) {}
 
  private:
   int ChannelMultipleOf(ElementType type) const override { return ChannelMultiple(type); }
@@ -66,8 +66,8 @@ class Family : public MovingFamily {
 }  // namespace
 
 const Implementation& Moving() {
-  static const Family family;
-  return family;
+  static const MovingImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -1,4 +1,5 @@
 // Maxima and means over windows, channels last, in every type.
+#include "caffe/kernels/pooling.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 
 #include "caffe/cuda/stream.hpp"
@@ -18,7 +19,7 @@ class PoolingStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     Require(x_.layout == kLast && y_.layout == kLast && x_.type == y_.type,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = PooledShape(param_, x_.shape);
     shape_.planes = x_.shape[0];
   }
@@ -35,9 +36,9 @@ class PoolingStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public PoolingFamily {
+class PoolingImpl : public PoolingImplBase {
  public:
-  Family() : PoolingFamily(kLast) {}
+  PoolingImpl() : PoolingImplBase(kLast) {}
 
  private:
   std::unique_ptr<Step> MakeStep(const Node& node) const override {
@@ -48,8 +49,8 @@ class Family : public PoolingFamily {
 }  // namespace
 
 const Implementation& Pooling() {
-  static const Family family;
-  return family;
+  static const PoolingImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -38,12 +38,12 @@ class ReorderStep : public Step {
   }
 
  private:
-  // Types differ in what they are filled up to.
+  // The padding depends on the type.
   void CopyChannels(Stream& stream) const {
     const int both = std::min(ChannelCount(x_), ChannelCount(y_));
     caffe::cuda::CopyPixels(stream, PixelCount(x_), both, PixelsOf(x_), PixelsOf(y_));
     if (both == ChannelCount(y_)) return;
-    // The channels behind are those that are there once more: finite, and of no meaning.
+    // The padding repeats existing channels: finite but unspecified.
     const int missing = ChannelCount(y_) - both;
     for (int done = 0; done < missing; done += std::min(both, missing)) {
       Operand rest = y_;
@@ -56,15 +56,15 @@ class ReorderStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public ReorderFamily {
+class ReorderImpl : public ReorderImplBase {
   std::unique_ptr<Step> MakeStep() const override { return std::make_unique<ReorderStep>(); }
 };
 
 }  // namespace
 
 const Implementation& Reorder() {
-  static const Family family;
-  return family;
+  static const ReorderImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -69,7 +69,7 @@ void ReferenceRunner::Shapes(const std::vector<Shape>& inputs) {
   }
 }
 
-// Where every value lies for the shapes of now.
+// The place of every value in the present shapes.
 void ReferenceRunner::Place() {
   regions_.resize(graph_->values.size());
   for (size_t i = 0; i < regions_.size(); ++i) {
@@ -111,7 +111,7 @@ float* ReferenceRunner::data(int value) {
   return RootMemory(region.root) + region.offset;
 }
 
-// A Concat (Slice) of which some values are views: its layer writes them once more, where they lie.
+// A Concat (Slice) of which some values are views: its layer writes these again, in place.
 bool ReferenceRunner::LiesInOutput(const Node& node, int input) const {
   const auto root = [this](int value) { return RootOf(*graph_, value); };
   return std::any_of(node.outputs.begin(), node.outputs.end(),

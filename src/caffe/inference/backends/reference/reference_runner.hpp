@@ -11,9 +11,9 @@
 
 namespace caffe::inference {
 
-/// Runs a graph in FLOAT, every node and every step of an epilogue through its Layer, values where
-/// views and the plan of the memory put them: the oracle that passes and other backends are
-/// measured by. For one thread; several runners share a graph's constants.
+/// Runs a graph in FLOAT, every node and every step of an epilogue through its Layer, with values
+/// placed by views and the memory plan: the oracle for passes and other backends. For one thread;
+/// several runners share a graph's constants.
 class ReferenceRunner : public Runner {
  public:
   /// Throws Error naming the layer that cannot be made, or the value that is no FLOAT.

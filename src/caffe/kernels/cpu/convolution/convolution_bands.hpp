@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/cpu/elementwise/stored.hpp"
@@ -73,8 +72,8 @@ class Bands {
   /// And where in the output they lie, from the band's first pixel on; images are `image_size`
   /// elements apart.
   void FindTargets(const Band& band, int output_lanes, size_t image_size, size_t* targets) const;
-  /// All pixels of a band in groups.
-  void FindRowGroups(const Band& band, std::vector<RowGroup>* groups) const;
+  /// All pixels of a band in groups, one for each row of each image at most; returns how many.
+  int FindRowGroups(const Band& band, RowGroup* groups) const;
   /// Where in the output the band's first pixel lies.
   size_t FirstTarget(const Band& band, int output_lanes, size_t image_size) const {
     return band.image * image_size +

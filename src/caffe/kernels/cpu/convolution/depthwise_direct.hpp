@@ -10,13 +10,13 @@
 
 namespace caffe::kernels {
 
-constexpr size_t kLeastPlane = 2048;  // values of a block in a core's part of the rows
+constexpr size_t kMinPlane = 2048;  // values of a block in a core's part of the rows
 
 /// True for the depthwise convolutions that are computed straight from the input.
 inline bool IsDirectDepthwise(const Bands& bands) {
   const BandAxis &rows = bands.rows(), &columns = bands.columns();
   return (columns.kernel == 3 || columns.kernel == 5) && columns.dilation == 1 &&
-         columns.stride <= 2 && rows.kernel <= kMostDepthwiseRows && rows.dilation == 1;
+         columns.stride <= 2 && rows.kernel <= kMaxDepthwiseRows && rows.dilation == 1;
 }
 
 /// The function of a table [kernel of 3 or 5 columns][stride - 1].
@@ -33,7 +33,7 @@ template <typename Function>
 void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t least_products,
                        Function&& run) {
   const size_t rows = bands.rows().output, threads = Threads();
-  const size_t plane = bands.output_plane() * 8, wide = kLeastPlane * threads;
+  const size_t plane = bands.output_plane() * 8, wide = kMinPlane * threads;
   const size_t wanted = num % threads == 0 || (plane < wide && blocks >= 4 * threads) ? 1
                         : rows % threads == 0                                         ? threads
                                                                                       : 4 * threads;

@@ -5,12 +5,12 @@
 
 namespace caffe::kernels {
 
-constexpr int kMostDepthwiseRows = 5;
+constexpr int kMaxDepthwiseRows = 5;
 
 /// A row of outputs of one block of channels, each of which has its own kernel, of 3 or 5 columns
 /// without gaps and of 5 rows at most (depthwise_rows.inc); or two neighbouring rows.
 struct DepthwiseRow {
-  const void* rows[kMostDepthwiseRows];  ///< of the input under the kernels'; null in the padding
+  const void* rows[kMaxDepthwiseRows];  ///< of the input under the kernels'; null in the padding
   int kernel_rows;
   int output_rows;      ///< 1, or 2 with stride 1
   int width;            ///< of the input

@@ -11,6 +11,7 @@
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "convolution_bands.hpp"
 #include "depthwise_direct.hpp"
+#include "work_items.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 // channels more of them), of one unit and of all that are widened together, and unfinished sums. In
 // the first: the weights of a group of outputs, or as many as are summed up before the next tile.
 constexpr int kPixels = 128;
-constexpr int kMostPixelsOfBand = 256;
+constexpr int kMaxPixelsOfBand = 256;
 constexpr size_t kUnitFloats = 16 << 10;
 constexpr size_t kInputFloats = 64 << 10;
 constexpr size_t kWeightFloats = 5 << 10;
@@ -28,12 +29,12 @@ constexpr size_t kDepthwiseFloats = 16 << 10;
 constexpr size_t kGrain = 1 << 17;  // products below which work stays on one thread
 
 // Scratch is handed out in pieces that begin on lines of the cache.
-size_t Aligned(size_t floats) { return Divide(floats, 16) * 16; }
+size_t Aligned(size_t floats) { return RoundUp(floats, 16); }
 
 template <typename T>
 T* Take(float** scratch, size_t count) {
   T* piece = reinterpret_cast<T*>(*scratch);
-  *scratch += Aligned(Divide(count * sizeof(T), sizeof(float)));
+  *scratch += Aligned(CeilDiv(count * sizeof(T), sizeof(float)));
   return piece;
 }
 /// Floats that hold the offsets of so many pixels: their windows' and both targets'.
@@ -41,11 +42,8 @@ size_t PixelFloats(size_t pixels) {
   return Aligned(pixels) + 2 * Aligned(pixels * sizeof(size_t) / sizeof(float));
 }
 
-/// The bias padded with zeros.
-std::vector<float> PaddedBias(const float* bias, int outputs, size_t padded) {
-  std::vector<float> result(padded, 0.f);
-  if (bias) std::copy(bias, bias + outputs, result.begin());
-  return result;
+size_t RowGroupFloats(const Band& largest) {
+  return Aligned(size_t(largest.images) * largest.rows * sizeof(RowGroup) / sizeof(float));
 }
 
 /// True where a tile can widen its weights for nothing: AMD's cores convert halves beside their
@@ -73,10 +71,47 @@ class Packed : public PackedConvolution {
       : tiles_(ChosenPackedTiles()), plain_(plain_input), shape_(shape), bands_(shape) {}
   int block() const override { return tiles_.block; }
   bool plain_input() const override { return plain_; }
+  size_t scratch_size(int num) const final { return Aligned(padded_outputs()) + ItemsScratch(num); }
+
+  void Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
+               Destination y) const final {
+    if (num == 0) return;
+    const float* bias = Padded(post.bias, shape_.outputs, padded_outputs(), scratch);
+    const Call call = {
+        num, {x.data, StorageOf(x.type)}, {weights.data, StorageOf(weights.type)}, bias, post,
+        y,   Strides(y.strides)};
+    Run(call, scratch + Aligned(padded_outputs()));
+    ClearPadding(num, y, call.strides.y);
+  }
 
  protected:
+  /// What all items of a call share.
+  struct Call {
+    int num;
+    Stored x, weights;
+    const float* bias;  // padded
+    const PostOps& post;
+    const Destination& y;
+    ImageStrides strides;  // of y, none of them 0
+  };
+
+  /// Outputs with those that fill up blocks.
+  virtual size_t padded_outputs() const = 0;
+  /// Floats that Run needs.
+  virtual size_t ItemsScratch(int num) const = 0;
+  virtual void Run(const Call& call, float* scratch) const = 0;
+
+  /// As SpreadItems, with `floats` of scratch.
+  template <typename Function>
+  void Spread(int num, const WorkItems& items, float* scratch, size_t floats, Function&& f) const {
+    const size_t products = shape_.weight_count() * bands_.output_plane() * num;
+    SpreadItems(
+        items, products, kGrain, scratch, floats * sizeof(float),
+        [&](size_t begin, size_t end, void* own) { f(begin, end, static_cast<float*>(own)); });
+  }
+
   size_t weights_of_an_output() const override { return shape_.column_rows(); }
-  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+  size_t Blocks(int channels) const { return CeilDiv(channels, tiles_.block); }
   /// `strides` of a call with no stride 0.
   ImageStrides Strides(const ImageStrides& strides) const {
     const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
@@ -131,48 +166,37 @@ class DensePacked : public Packed {
   DensePacked(const ConvolutionShape& shape, bool plain_input)
       : Packed(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
-        units_(Divide(shape.channels / shape.group, lanes_)),
+        units_(CeilDiv(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)) {
     const size_t parts = tiles_.vectors == 3 ? std::max<size_t>(1, group_blocks_ / 2)
-                                             : Divide(group_blocks_, tiles_.vectors);
+                                             : CeilDiv(group_blocks_, tiles_.vectors);
     for (size_t i = 0; i <= parts; ++i) starts_.push_back(group_blocks_ * i / parts);
   }
 
   size_t packed_size() const override {
     return shape_.group * group_blocks_ * tiles_.block * column();
   }
-  size_t scratch_size(int num) const override {
-    const Plan plan = PlanFor(num);
-    const size_t streamed = IsSmall(num) ? num * bands_.output_plane() * column() : 0;
-    return std::max(streamed, std::min(Threads(), plan.items) * plan.scratch);
-  }
 
  protected:
-  void Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
-               Destination y) const override;
+  size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
+  size_t ItemsScratch(int num) const override {
+    const Plan& plan = PlanFor(num);
+    const size_t streamed = IsSmall(num) ? num * bands_.output_plane() * column() : 0;
+    return std::max(streamed, std::min(Threads(), plan.items.count()) * plan.scratch);
+  }
+  void Run(const Call& call, float* scratch) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
   /// How the work is cut.
   struct Plan {
     Band largest;
-    size_t bands, slices, items;  // slices of each group's outputs
-    size_t units;                 // whose input is widened together
-    size_t weight_units;          // whose weights are
-    size_t unit_size;             // floats of a unit's buffer
-    size_t scratch;               // floats a thread
-    size_t partial;               // of these for unfinished sums
-  };
-  /// What all items of a call share.
-  struct Call {
-    Plan plan;
-    int num;
-    Stored x, weights;
-    const std::vector<float>& bias;
-    const PostOps& post;
-    const Destination& y;
-    ImageStrides strides;  // of y, none of them 0
-    bool in_place;         // x is read where it lies
+    WorkItems items;
+    size_t units;         // whose input is widened together
+    size_t weight_units;  // whose weights are
+    size_t unit_size;     // floats of a unit's buffer
+    size_t scratch;       // floats a thread
+    size_t partial;       // of these for unfinished sums
   };
 
   /// Rows of weights: channels of whole units at all positions.
@@ -183,12 +207,15 @@ class DensePacked : public Packed {
   /// True for so few single pixels that reading the weights is what takes time.
   bool IsSmall(int num) const {
     return shape_.is_pointwise() && !plain_ && shape_.group == 1 &&
-           num * bands_.output_plane() <= kMostStreamed;
+           num * bands_.output_plane() <= kMaxStreamed;
   }
   /// Such a call, with weights that are widened while they are read.
   void RunStreamed(const Call& call, float* scratch) const;
 
-  Plan PlanFor(int num) const;
+  const Plan& PlanFor(int num) const {
+    return plans_.For(num, [this](int images) { return MakePlan(images); });
+  }
+  Plan MakePlan(int num) const;
   /// True for floats whose windows are single pixels: nothing has to be widened or padded. Offsets
   /// in x have to fit 32 bits.
   bool ReadsInPlace(const Plan& plan, Storage storage, size_t image) const {
@@ -197,24 +224,27 @@ class DensePacked : public Packed {
     return shape_.is_pointwise() && !plain_ && storage == STORED_FLOAT && reach < (size_t(1) << 31);
   }
   /// Offsets of steps and pixels from the band's first pixel on, in the widened input or in x.
-  void FindSteps(const Call& call, const Band& band, int32_t* steps, int32_t* windows,
-                 size_t* targets) const;
-  /// `found` is what band the pixels in `scratch` were found for.
-  void RunItem(const Call& call, size_t item, float* scratch, Band* found) const;
+  void FindSteps(const Call& call, const Plan& plan, bool in_place, const Band& band,
+                 int32_t* steps, int32_t* windows, size_t* targets) const;
+  /// in_place: x is read where it lies. `found` is what band the pixels in `scratch` were found
+  /// for.
+  void RunItem(const Call& call, const Plan& plan, bool in_place, size_t index, float* scratch,
+               Band* found) const;
 
   const int lanes_;
   const size_t units_;          // of a group
   const size_t group_blocks_;   // of outputs
   std::vector<size_t> starts_;  // of the parts that are summed together, in blocks
+  Plans<Plan> plans_;
 };
 
-DensePacked::Plan DensePacked::PlanFor(int num) const {
+DensePacked::Plan DensePacked::MakePlan(int num) const {
   Plan plan;
   const size_t taps = bands_.taps();
   const size_t wanted = kInputFloats / (units_ * lanes_);
   plan.largest = bands_.ForThreads(
       std::max(1, num),
-      bands_.Largest(std::max(1, num), std::clamp<int>(wanted, kPixels, kMostPixelsOfBand),
+      bands_.Largest(std::max(1, num), std::clamp<int>(wanted, kPixels, kMaxPixelsOfBand),
                      kUnitFloats / lanes_),
       Threads());
   const size_t pixels = plan.largest.pixels();
@@ -226,55 +256,53 @@ DensePacked::Plan DensePacked::PlanFor(int num) const {
   for (size_t part = 0; part < parts(); ++part) most = std::max<size_t>(most, vectors(part));
   const size_t unit_weights = taps * lanes_ * most * tiles_.block;
   const auto equal = [](size_t n, size_t most) {
-    return Divide(n, Divide(n, std::max<size_t>(1, most)));
+    return CeilDiv(n, CeilDiv(n, std::max<size_t>(1, most)));
   };
   plan.units = equal(units_, kInputFloats / plan.unit_size);
   plan.weight_units = equal(plan.units, kWeightFloats / unit_weights);
-  const size_t pieces = Divide(units_, plan.units);
+  const size_t pieces = CeilDiv(units_, plan.units);
 
-  plan.bands = bands_.Count(num, plan.largest);
   const size_t sums = group_blocks_ * tiles_.block * pixels;
-  plan.slices = pieces > 1 ? std::min(parts(), Divide(sums, kPartialFloats)) : 1;
-  const size_t threads = Threads();
-  const auto items = [&] { return plan.bands * shape_.group * plan.slices; };
-  while (plan.slices < parts() && items() < 4 * threads && items() % threads != 0) ++plan.slices;
-  plan.items = items();
+  const size_t slices = pieces > 1 ? std::min(parts(), CeilDiv(sums, kPartialFloats)) : 1;
+  plan.items = {bands_.Count(num, plan.largest), size_t(shape_.group), slices};
+  plan.items.Slice(parts());
 
   // Between pieces the sums of all outputs wait, otherwise those of one part.
-  const size_t waiting = pieces > 1                       ? Divide(parts(), plan.slices) * most
+  const size_t waiting = pieces > 1 ? CeilDiv(parts(), plan.items.slices) * most
                          : plan.weight_units < plan.units ? most
                                                           : 0;
   plan.partial = waiting * tiles_.block * pixels;
   plan.scratch = Aligned(plan.units * plan.unit_size) + Aligned(plan.weight_units * unit_weights) +
-                 Aligned(plan.partial) + Aligned(plan.units * taps) + PixelFloats(pixels);
-  if (plan.items > 1) plan.scratch += kBetweenThreads / sizeof(float);
+                 Aligned(plan.partial) + Aligned(plan.units * taps) + PixelFloats(pixels) +
+                 RowGroupFloats(plan.largest);
+  if (plan.items.count() > 1) plan.scratch += kBetweenThreads / sizeof(float);
   return plan;
 }
 
-void DensePacked::FindSteps(const Call& call, const Band& band, int32_t* steps, int32_t* windows,
-                            size_t* targets) const {
-  const Plan& plan = call.plan;
+void DensePacked::FindSteps(const Call& call, const Plan& plan, bool in_place, const Band& band,
+                            int32_t* steps, int32_t* windows, size_t* targets) const {
   const size_t taps = bands_.taps();
-  const size_t unit = call.in_place ? bands_.input_plane() * lanes_ : plan.unit_size;
+  const size_t unit = in_place ? bands_.input_plane() * lanes_ : plan.unit_size;
   bands_.FindTaps(plan.largest, lanes_, steps);
   for (size_t i = taps; i < plan.units * taps; ++i) {
     steps[i] = steps[i - taps] + static_cast<int32_t>(unit);
   }
-  if (!call.in_place) return bands_.FindPixels(band, plan.largest, lanes_, windows);
+  if (!in_place) return bands_.FindPixels(band, plan.largest, lanes_, windows);
   bands_.FindTargets(band, lanes_, call.strides.x, targets);  // x is laid out as y
   std::copy_n(targets, band.pixels(), windows);
 }
 
-void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* found) const {
-  const Plan& plan = call.plan;
-  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
-  const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
-  const size_t first_part = parts() * slice / plan.slices;
-  const size_t last_part = parts() * (slice + 1) / plan.slices;
+void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, size_t index,
+                          float* scratch, Band* found) const {
+  const WorkItems::Item item = plan.items.At(index);
+  const size_t group = item.group;
+  const Band band = bands_.At(call.num, plan.largest, item.cut);
+  const size_t first_part = plan.items.Begin(item.slice, parts());
+  const size_t last_part = plan.items.Begin(item.slice + 1, parts());
   const int pixels = band.pixels(), block = tiles_.block, taps = bands_.taps();
   const size_t plane = bands_.output_plane() * block;
 
-  const size_t most = Divide(group_blocks_, parts());
+  const size_t most = CeilDiv(group_blocks_, parts());
   float* buffer = Take<float>(&scratch, plan.units * plan.unit_size);
   const float* input = buffer;
   float* wide = Take<float>(&scratch, plan.weight_units * taps * lanes_ * most * block);
@@ -283,8 +311,9 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   int32_t* windows = Take<int32_t>(&scratch, plan.largest.pixels());
   size_t* targets = Take<size_t>(&scratch, plan.largest.pixels());
   size_t* residual_targets = Take<size_t>(&scratch, plan.largest.pixels());
+  RowGroup* groups = Take<RowGroup>(&scratch, size_t(plan.largest.images) * plan.largest.rows);
   if (!found->SameSize(band)) {
-    FindSteps(call, band, steps, windows, targets);
+    FindSteps(call, plan, in_place, band, steps, windows, targets);
     bands_.FindTargets(band, block, call.strides.y, targets);
     bands_.FindTargets(band, block, call.strides.residual, residual_targets);
     *found = band;
@@ -296,8 +325,9 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
                          : in_tiles ? tiles_.stored_blocked[call.weights.storage]
                                     : tiles_.blocked;
   // Rows of the padding are left out where each unit's weights are a part of their own.
-  std::vector<RowGroup> groups = {{0, pixels, 0, bands_.rows().kernel}};
-  if (plan.weight_units == 1) bands_.FindRowGroups(band, &groups);
+  int groups_count = 1;
+  groups[0] = {0, pixels, 0, bands_.rows().kernel};
+  if (plan.weight_units == 1) groups_count = bands_.FindRowGroups(band, groups);
   PackedTiles::Work work = {};
   work.windows = windows;
   work.targets = targets;
@@ -306,12 +336,12 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
     const size_t unit = group * units_ + first;
-    if (call.in_place) {
+    if (in_place) {
       input = static_cast<const float*>(call.x.data) +
               bands_.FirstTarget(band, lanes_, call.strides.x) +
               unit * bands_.input_plane() * lanes_;
     }
-    for (size_t u = 0; u < units && !call.in_place; ++u) {
+    for (size_t u = 0; u < units && !in_place; ++u) {
       bands_.Widen(band, plan.largest, lanes_, call.x, unit + u, call.strides.x,
                    buffer + u * plan.unit_size);
     }
@@ -320,7 +350,7 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
     for (size_t part = first_part; part < last_part; ++part) {
       const int v = vectors(part);
       const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
-      work.bias = call.bias.data() + start * block;
+      work.bias = call.bias + start * block;
       SetTarget(call.post, call.y, call.strides, start, band, &work);
       for (size_t u = 0; u < units; u += plan.weight_units) {
         const size_t some = std::min(plan.weight_units, units - u);
@@ -333,7 +363,8 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
                                                  some * taps * lanes_ * v * block, stored, wide);
         work.first = first + u == 0;
         work.last = first + u + some == units_;
-        for (const RowGroup& rows : groups) {
+        for (int g = 0; g < groups_count; ++g) {
+          const RowGroup& rows = groups[g];
           const size_t tap = size_t(rows.first_row) * bands_.columns().kernel;
           work.steps = steps + u * taps + tap;
           work.steps_count = static_cast<int>(some) * rows.rows * bands_.columns().kernel;
@@ -350,8 +381,8 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
 void DensePacked::RunStreamed(const Call& call, float* scratch) const {
   const size_t plane = bands_.output_plane(), block = tiles_.block;
   const int pixels = static_cast<int>(call.num * plane);
-  int32_t windows[kMostStreamed];
-  size_t targets[kMostStreamed], residual_targets[kMostStreamed];
+  int32_t windows[kMaxStreamed];
+  size_t targets[kMaxStreamed], residual_targets[kMaxStreamed];
   for (int p = 0; p < pixels; ++p) {
     const size_t image = p / plane, position = p % plane * block;
     windows[p] = static_cast<int32_t>(p * column());
@@ -368,7 +399,7 @@ void DensePacked::RunStreamed(const Call& call, float* scratch) const {
       work.steps_count = static_cast<int>(units_);
       work.windows = windows;
       work.stored = call.weights.at(starts_[part] * column() * block);
-      work.bias = call.bias.data() + starts_[part] * block;
+      work.bias = call.bias + starts_[part] * block;
       SetTarget(call.post, call.y, call.strides, starts_[part], Band(), &work);
       work.targets = targets;
       work.residual_targets = residual_targets;
@@ -378,31 +409,19 @@ void DensePacked::RunStreamed(const Call& call, float* scratch) const {
   });
 }
 
-void DensePacked::Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
-                          Destination y) const {
-  if (num == 0) return;
-  const std::vector<float> padded =
-      PaddedBias(post.bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
-  const Plan plan = PlanFor(num);
-  const ImageStrides strides = Strides(y.strides);
-  const Stored input{x.data, StorageOf(x.type)};
-  const Call call{plan, num, input,   {weights.data, StorageOf(weights.type)},     padded,
-                  post, y,   strides, ReadsInPlace(plan, input.storage, strides.x)};
-  if (IsSmall(num) && tiles_.streamed[call.weights.storage][0][0]) {
-    RunStreamed(call, scratch);
-    return ClearPadding(num, y, strides.y);
+void DensePacked::Run(const Call& call, float* scratch) const {
+  if (IsSmall(call.num) && tiles_.streamed[call.weights.storage][0][0]) {
+    return RunStreamed(call, scratch);
   }
-  const size_t products = shape_.weight_count() * bands_.output_plane() * num;
-  const size_t grain =
-      std::max<size_t>(1, kGrain / std::max<size_t>(1, products / call.plan.items));
-  ParallelParts(call.plan.items, grain, [&](size_t part, size_t begin, size_t end) {
+  const Plan& plan = PlanFor(call.num);
+  const bool in_place = ReadsInPlace(plan, call.x.storage, call.strides.x);
+  Spread(call.num, plan.items, scratch, plan.scratch, [&](size_t begin, size_t end, float* own) {
     Band found;
     found.images = 0;
     for (size_t item = begin; item < end; ++item) {
-      RunItem(call, item, scratch + part * call.plan.scratch, &found);
+      RunItem(call, plan, in_place, item, own, &found);
     }
   });
-  ClearPadding(num, y, call.strides.y);
 }
 
 void DensePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
@@ -438,24 +457,24 @@ class DepthwisePacked : public Packed {
         direct_(IsDirectDepthwise(bands_)) {}
 
   size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
-  size_t scratch_size(int num) const override {
-    return direct_ ? 0 : std::min(Threads(), items(num)) * scratch();
-  }
 
  protected:
-  void Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
-               Destination y) const override;
+  size_t padded_outputs() const override { return blocks_ * tiles_.block; }
+  size_t ItemsScratch(int num) const override {
+    return direct_ ? 0 : std::min(Threads(), items(num).count()) * scratch();
+  }
+  void Run(const Call& call, float* scratch) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
-  size_t items(int num) const { return blocks_ * bands_.Count(num, largest_); }
+  WorkItems items(int num) const { return {bands_.Count(num, largest_), blocks_, 1}; }
   size_t buffer() const { return Aligned(bands_.BufferSize(largest_) * tiles_.block); }
   size_t scratch() const {
     return buffer() + Aligned(bands_.taps() * tiles_.block) + Aligned(bands_.taps());
   }
 
-  void RunDirect(int num, const Stored& x, const Stored& packed, const float* bias,
-                 const PostOps& post, const Destination& y, const ImageStrides& strides) const;
+  void RunDirect(const Call& call) const;
+  void RunItem(const Call& call, size_t index, float* scratch) const;
 
   const size_t blocks_;
   const Band largest_;
@@ -463,69 +482,56 @@ class DepthwisePacked : public Packed {
 };
 
 /// Without widening x first.
-void DepthwisePacked::RunDirect(int num, const Stored& x, const Stored& packed, const float* bias,
-                                const PostOps& post, const Destination& y,
-                                const ImageStrides& strides) const {
+void DepthwisePacked::RunDirect(const Call& call) const {
   const size_t block = tiles_.block, taps = bands_.taps();
-  const auto run_row = DirectDepthwise(tiles_.depthwise_direct[x.storage], bands_);
-  ForDepthwiseParts(bands_, num, blocks_, kGrain, [&](size_t n, size_t b, int begin, int end) {
-    float wide[kMostDepthwiseRows * 5 * 16];
+  const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.storage], bands_);
+  ForDepthwiseParts(bands_, call.num, blocks_, kGrain, [&](size_t n, size_t b, int begin, int end) {
+    float wide[kMaxDepthwiseRows * 5 * 16];
     PackedTiles::Work work = {};
-    work.bias = bias + b * block;
+    work.bias = call.bias + b * block;
     Band band;
     band.image = static_cast<int>(n);
-    SetTarget(post, y, strides, b, band, &work);
-    const float* weights = Widened(packed.storage, taps * block, packed.at(b * taps * block), wide);
-    ForDepthwiseRows(bands_, x.at(n * strides.x + b * bands_.input_plane() * block),
-                     block * SizeOf(x.storage), weights, block, begin, end, 1,
+    SetTarget(call.post, call.y, call.strides, b, band, &work);
+    const float* weights =
+        Widened(call.weights.storage, taps * block, call.weights.at(b * taps * block), wide);
+    ForDepthwiseRows(bands_, call.x.at(n * call.strides.x + b * bands_.input_plane() * block),
+                     block * SizeOf(call.x.storage), weights, block, begin, end, 1,
                      [&](const DepthwiseRow& row, size_t at) { run_row(work, row, at); });
   });
 }
 
-void DepthwisePacked::Forward(int num, Numbers x, Numbers weights, const PostOps& post,
-                              float* scratch, Destination y) const {
+void DepthwisePacked::RunItem(const Call& call, size_t index, float* scratch) const {
   const int block = tiles_.block, taps = bands_.taps();
-  const std::vector<float> padded = PaddedBias(post.bias, shape_.outputs, blocks_ * block);
-  const Stored input{x.data, StorageOf(x.type)}, packed{weights.data, StorageOf(weights.type)};
-  const ImageStrides strides = Strides(y.strides);
-  if (direct_) {
-    RunDirect(num, input, packed, padded.data(), post, y, strides);
-    return ClearPadding(num, y, strides.y);
+  const WorkItems::Item item = items(call.num).At(index);
+  const size_t b = item.group;
+  const Band band = bands_.At(call.num, largest_, item.cut);
+  float* wide_x = Take<float>(&scratch, buffer());
+  float* wide = Take<float>(&scratch, taps * block);
+  int32_t* steps = Take<int32_t>(&scratch, taps);
+  bands_.FindTaps(largest_, block, steps);
+  bands_.Widen(band, largest_, block, call.x, b, call.strides.x, wide_x);
+  PackedTiles::Work work = {};
+  work.x = wide_x;
+  work.steps = steps;
+  work.steps_count = taps;
+  work.weights =
+      Widened(call.weights.storage, taps * block, call.weights.at(b * taps * block), wide);
+  work.bias = call.bias + b * block;
+  work.first = work.last = true;
+  SetTarget(call.post, call.y, call.strides, b, band, &work);
+  const int pace = bands_.columns().pace();
+  for (int r = 0; r < band.rows; ++r) {
+    tiles_.depthwise_row(work, r * bands_.WindowPitch(largest_, block),
+                         size_t(r) * bands_.columns().output * block, band.columns, pace);
   }
-  const size_t work = size_t(largest_.pixels()) * taps * block;
-  const auto run_item = [&](size_t item, float* own) {
-    const size_t b = item % blocks_;
-    const Band band = bands_.At(num, largest_, item / blocks_);
-    float* wide_x = Take<float>(&own, buffer());
-    float* wide = Take<float>(&own, taps * block);
-    int32_t* steps = Take<int32_t>(&own, taps);
-    bands_.FindTaps(largest_, block, steps);
-    bands_.Widen(band, largest_, block, input, b, strides.x, wide_x);
-    const void* w = packed.at(b * taps * block);
-    PackedTiles::Work work;
-    work.x = wide_x;
-    work.steps = steps;
-    work.steps_count = taps;
-    work.weights = Widened(packed.storage, taps * block, w, wide);
-    work.bias = padded.data() + b * block;
-    work.partial = nullptr;
-    work.first = work.last = true;
-    SetTarget(post, y, strides, b, band, &work);
-    work.plane = 0;
-    const int pace = bands_.columns().pace();
-    const auto row = tiles_.depthwise_row[pace > 2 ? 0 : pace];
-    for (int r = 0; r < band.rows; ++r) {
-      row(work, r * bands_.WindowPitch(largest_, block),
-          size_t(r) * bands_.columns().output * block, band.columns, pace);
-    }
-  };
-  ParallelParts(items(num), std::max<size_t>(1, kGrain / std::max<size_t>(1, work)),
-                [&](size_t part, size_t begin, size_t end) {
-                  for (size_t item = begin; item < end; ++item) {
-                    run_item(item, scratch + part * this->scratch());
-                  }
-                });
-  ClearPadding(num, y, strides.y);
+}
+
+void DepthwisePacked::Run(const Call& call, float* scratch) const {
+  if (direct_) return RunDirect(call);
+  Spread(call.num, items(call.num), scratch, this->scratch(),
+         [&](size_t begin, size_t end, float* own) {
+           for (size_t item = begin; item < end; ++item) RunItem(call, item, own);
+         });
 }
 
 void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {

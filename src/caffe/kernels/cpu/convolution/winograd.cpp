@@ -21,11 +21,7 @@ constexpr size_t kMaxSlice = 128;                   // channels
 constexpr size_t kMaxSlicePoints = 36 * kMaxSlice;  // points of all its channels
 constexpr size_t kLine = 16;
 
-size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
-
-size_t PointStride(size_t n) { return (RoundUp(n, kLine) / kLine | 1) * kLine; }
-
-size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) / block; }
+size_t PointStride(size_t n) { return (CeilDiv(n, kLine) | 1) * kLine; }
 
 const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShape& s) {
   if (s.kernel == 5) return kernels.f45;
@@ -35,8 +31,8 @@ const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShap
 size_t Taps(const WinogradShape& s) { return size_t(s.kernel) * s.kernel; }
 
 /// What follows from a shape alone.
-struct Setting {
-  Setting(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {})
+struct WinogradPlan {
+  WinogradPlan(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {})
       : kernels(ChosenWinograd(s.block)), loops(LoopsFor(kernels, s)) {
     Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
     Require(s.kernel == 3 || s.kernel == 5, "Winograd: kernels of ", s.kernel, "; 3 or 5");
@@ -60,8 +56,8 @@ struct Setting {
     g.output_width = s.output_width();
     g.pad_h = s.pad_h;
     g.pad_w = s.pad_w;
-    g.tiles_y = (g.output_height + s.tile - 1) / s.tile;
-    g.tiles_x = (g.output_width + s.tile - 1) / s.tile;
+    g.tiles_y = CeilDiv(g.output_height, s.tile);
+    g.tiles_x = CeilDiv(g.output_width, s.tile);
     g.depth = RoundUp(g.channels, kernels.lanes);
     const size_t side = s.tile + s.kernel - 1;
     points = side * side;
@@ -70,17 +66,17 @@ struct Setting {
     const size_t fitting = max_scratch / 2 / (points * pair * sizeof(float));
     const size_t wanted = std::min({fitting, kMaxSlice, kMaxSlicePoints / points});
     const size_t most = std::max(wanted / kernels.lanes, size_t(1)) * kernels.lanes;
-    slices = (g.depth + most - 1) / most;
-    g.slice = RoundUp((g.depth + slices - 1) / slices, kernels.lanes);
+    slices = CeilDiv(g.depth, most);
+    g.slice = RoundUp(CeilDiv(g.depth, slices), kernels.lanes);
     tiles = s.num * g.tiles_y * g.tiles_x;
-    padded_outputs = Blocks(g.outputs, s.block) * s.block;
+    padded_outputs = RoundUp(g.outputs, s.block);
     const ImageStrides strides =
-        WithoutZeros(given, Blocks(s.channels, s.block) * s.block * g.height * g.width,
-                     Blocks(s.outputs, s.block) * s.block * g.output_height * g.output_width);
+        WithoutZeros(given, RoundUp(s.channels, s.block) * g.height * g.width,
+                     RoundUp(s.outputs, s.block) * g.output_height * g.output_width);
     g.x_image = strides.x;
     g.y_image = strides.y;
     g.residual_image = strides.residual;
-    output_panels = RoundUp(padded_outputs, pair) / pair;
+    output_panels = CeilDiv(padded_outputs, pair);
     weights_stride = PointStride(g.slice * pair);
   }
 
@@ -97,9 +93,7 @@ struct Setting {
   }
   size_t sums_stride(size_t strip_tiles) const { return PointStride(strip_tiles * pair); }
 
-  size_t TilePanels(size_t strip_tiles) const {
-    return (strip_tiles + kernels.panel - 1) / kernels.panel;
-  }
+  size_t TilePanels(size_t strip_tiles) const { return CeilDiv(strip_tiles, kernels.panel); }
 
   WinogradGeometry g;
   const WinogradKernels& kernels;
@@ -133,7 +127,7 @@ struct Plan {
 constexpr size_t kLargeStrip = 96;
 constexpr size_t kFairStrip = 40;
 
-Plan PlanFor(const Setting& s, size_t max_scratch, bool shared) {
+Plan PlanFor(const WinogradPlan& s, size_t max_scratch, bool shared) {
   Plan plan;
   plan.threads = omp_in_parallel() ? 1 : static_cast<size_t>(std::max(1, omp_get_max_threads()));
   plan.shared = shared;
@@ -143,7 +137,7 @@ Plan PlanFor(const Setting& s, size_t max_scratch, bool shared) {
     plan.strips = std::max(plan.strips, std::min(4 * plan.threads, s.tiles / kFairStrip));
   }
   for (;; plan.strips += std::max<size_t>(1, plan.strips / 8)) {
-    plan.strip_tiles = (s.tiles + plan.strips - 1) / plan.strips;
+    plan.strip_tiles = CeilDiv(s.tiles, plan.strips);
     plan.input = s.points * s.input_stride(plan.strip_tiles);
     plan.sums = s.points * s.sums_stride(plan.strip_tiles);
     if (plan.floats() * sizeof(float) <= plan.threads * max_scratch) return plan;
@@ -151,7 +145,7 @@ Plan PlanFor(const Setting& s, size_t max_scratch, bool shared) {
   }
 }
 
-Plan MakePlan(const Setting& s, size_t max_scratch) {
+Plan MakePlan(const WinogradPlan& s, size_t max_scratch) {
   const Plan own = PlanFor(s, max_scratch, false);
   const bool fair = own.strips >= 2 * own.threads && own.strip_tiles >= kFairStrip;
   return own.threads == 1 || fair ? own : PlanFor(s, max_scratch, true);
@@ -174,7 +168,7 @@ class Scratch {
 
 /// One call of a forward function.
 struct Call {
-  const Setting& s;
+  const WinogradPlan& s;
   const Plan& plan;
   const void* x;
   const void* packed;
@@ -189,10 +183,10 @@ WinogradStrip StripOf(const Call& call, size_t strip) {
   return {begin, end - begin, call.s.TilePanels(end - begin)};
 }
 
-WinogradWriting Writing(const Call& call, const float* bias, const float* slopes) {
+WinogradPostOps Writing(const Call& call, const float* bias, const float* slopes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Activation& activation = call.post.activation;
-  WinogradWriting writing = {bias,   call.post.residual.data, 1, -kInfinity, kInfinity, nullptr,
+  WinogradPostOps writing = {bias,   call.post.residual.data, 1, -kInfinity, kInfinity, nullptr,
                              nullptr};
   switch (activation.kind) {
     case Activation::NONE:
@@ -220,7 +214,7 @@ WinogradWriting Writing(const Call& call, const float* bias, const float* slopes
 /// The outputs of one output panel for some tile panels of a strip.
 bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_panel,
                   size_t panel_begin, size_t panel_end, const float* v, float* u, float* m) {
-  const Setting& s = call.s;
+  const WinogradPlan& s = call.s;
   const size_t v_stride = s.input_stride(call.plan.strip_tiles);
   const size_t m_stride = s.sums_stride(call.plan.strip_tiles);
   for (size_t slice = 0; slice < s.slices; ++slice) {
@@ -249,7 +243,7 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
 
 /// Each thread takes strips of its own, the next one when it is ready.
 bool ForwardByStrips(const Call& call, const Scratch& scratch) {
-  const Setting& s = call.s;
+  const WinogradPlan& s = call.s;
   std::atomic<bool> finite{true};
   std::atomic<size_t> next{0};
   ParallelFor(std::min(call.plan.strips, call.plan.threads), 1, [&](size_t thread, size_t) {
@@ -271,7 +265,7 @@ bool ForwardByStrips(const Call& call, const Scratch& scratch) {
 
 /// The threads transform a strip together and share its outputs.
 bool ForwardByOutputs(const Call& call, const Scratch& scratch) {
-  const Setting& s = call.s;
+  const WinogradPlan& s = call.s;
   const size_t v_stride = s.input_stride(call.plan.strip_tiles);
   float* v = scratch.input(0);
   std::atomic<bool> finite{true};
@@ -315,11 +309,11 @@ bool Forward(const Call& call, void* scratch) {
 // 14 to transform the weights, a tile of a channel 25. Both ways gain the same from wider vectors
 // and more threads.
 bool WinogradPays(const WinogradShape& shape) {
-  const Setting s(shape, kWinogradScratch);
+  const WinogradPlan s(shape, kWinogradScratch);
   constexpr double kProduct = 1 / (16 * 0.87), kWeights = 14. / 36, kTransforms = 25. / 36;
   constexpr double kStart = 10000, kMargin = 1.1;
   const double outputs = s.padded_outputs, tiles = s.tiles;
-  const double channels = Blocks(s.g.channels, shape.block) * shape.block;
+  const double channels = RoundUp(s.g.channels, shape.block);
   // Direct convolutions have their own ways with pictures of three colours.
   const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
   const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
@@ -331,13 +325,13 @@ bool WinogradPays(const WinogradShape& shape) {
 }
 
 size_t WinogradPackedSize(const WinogradShape& s) {
-  return Blocks(s.outputs, s.block) * s.block * (s.channels / s.groups) * Taps(s);
+  return RoundUp(s.outputs, s.block) * (s.channels / s.groups) * Taps(s);
 }
 
 template <typename From, typename To>
 void WinogradPackWeights(const WinogradShape& s, const From* weights, To* packed) {
   const size_t block = s.block, row = s.channels / s.groups * Taps(s);
-  ParallelFor(Blocks(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
+  ParallelFor(CeilDiv(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
     for (size_t b = begin; b < end; ++b) {
       for (size_t i = 0; i < row; ++i) {
         for (size_t lane = 0; lane < block; ++lane) {
@@ -364,13 +358,13 @@ void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weigh
 }
 
 size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
-  const Setting s(shape, max_scratch);
+  const WinogradPlan s(shape, max_scratch);
   return sizeof(float) * MakePlan(s, max_scratch).floats();
 }
 
 bool WinogradForward(const WinogradShape& shape, Numbers x, Numbers packed, const PostOps& post,
                      Destination y, void* scratch, size_t max_scratch) {
-  const Setting s(shape, max_scratch, y.strides);
+  const WinogradPlan s(shape, max_scratch, y.strides);
   if (s.tiles == 0) return true;
   const Plan plan = MakePlan(s, max_scratch);
   const size_t group_x = s.g.channels * s.g.height * s.g.width;

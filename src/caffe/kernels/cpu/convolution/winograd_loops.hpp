@@ -35,7 +35,7 @@ struct WinogradStrip {
 
 /// y = the sum with bias and residual, times `slope` or slopes[lane] if negative, then brought into
 /// [least, most], then `smooth` of that.
-struct WinogradWriting {
+struct WinogradPostOps {
   const float* bias;     ///< of the output panel, one a lane
   const void* residual;  ///< as y, or null
   float slope, least, most;
@@ -60,7 +60,7 @@ struct WinogradLoops {
   /// not finite.
   bool (*output[STORAGES])(const WinogradGeometry& g, const WinogradStrip& strip, size_t tile_begin,
                            size_t tile_end, const float* m, size_t stride, size_t output_panel,
-                           const WinogradWriting& writing, void* y);
+                           const WinogradPostOps& writing, void* y);
 };
 
 struct WinogradKernels {

@@ -22,9 +22,9 @@ void ConvertSerial(size_t n, const From* x, To* y) {
   } else if constexpr (std::is_same<From, float>::value && std::is_same<To, float16>::value) {
     ChosenKernels().float_to_half(n, x, reinterpret_cast<uint16_t*>(y));
   } else if constexpr (std::is_same<From, bfloat16>::value && std::is_same<To, float>::value) {
-    ChosenKernels().brain_to_float(n, reinterpret_cast<const uint16_t*>(x), y);
+    ChosenKernels().bfloat16_to_float(n, reinterpret_cast<const uint16_t*>(x), y);
   } else if constexpr (std::is_same<From, float>::value && std::is_same<To, bfloat16>::value) {
-    ChosenKernels().float_to_brain(n, x, reinterpret_cast<uint16_t*>(y));
+    ChosenKernels().float_to_bfloat16(n, x, reinterpret_cast<uint16_t*>(y));
   } else if constexpr (std::is_arithmetic<From>::value) {
     for (size_t i = 0; i < n; ++i) y[i] = static_cast<To>(x[i]);
   } else {

@@ -11,7 +11,7 @@ Storage StorageOf(ElementType type) {
     case ElementType::FLOAT16:
       return STORED_HALF;
     case ElementType::BFLOAT16:
-      return STORED_BRAIN;
+      return STORED_BFLOAT16;
     default:
       Fail("a floating-point kernel does not take ", Name(type));
   }

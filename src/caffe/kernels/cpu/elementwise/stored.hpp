@@ -10,7 +10,7 @@
 namespace caffe::kernels {
 
 /// How numbers are stored that are floats in arithmetic; an index of functions for each.
-enum Storage { STORED_FLOAT, STORED_HALF, STORED_BRAIN, STORAGES };
+enum Storage { STORED_FLOAT, STORED_HALF, STORED_BFLOAT16, STORAGES };
 
 /// That of T: float, float16 or bfloat16.
 template <typename T>
@@ -20,7 +20,7 @@ constexpr Storage StorageOf() {
                 "float, float16 or bfloat16");
   return std::is_same<T, float>::value     ? STORED_FLOAT
          : std::is_same<T, float16>::value ? STORED_HALF
-                                           : STORED_BRAIN;
+                                           : STORED_BFLOAT16;
 }
 
 /// That of FLOAT, FLOAT16 and BFLOAT16. Throws Error for other types.

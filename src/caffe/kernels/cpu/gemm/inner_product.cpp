@@ -5,7 +5,6 @@
 #include <numeric>
 #include <optional>
 #include <type_traits>
-#include <vector>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/cpu/int8/int8_rescaling.hpp"
@@ -19,15 +18,15 @@ namespace caffe::kernels {
 namespace {
 
 // Rows of x that are multiplied at a time: with more the weights are read again. Of more than
-// kMostStreamed the weights are widened in parts that stay in the first cache, with all rows of x
+// kMaxStreamed the weights are widened in parts that stay in the first cache, with all rows of x
 // in the second; kGroup panels share what is there.
 constexpr int kRows = 64;
 constexpr size_t kWeights = 6 << 10;
 constexpr size_t kGroup = 4;
 constexpr size_t kTileRowBytes = 512;  // of inputs that are multiplied in AMX's tiles at a time
 constexpr size_t kGrain = 1 << 16;     // products below which work stays on one thread
-constexpr int kMostTerms = 66000;      // times 255 times 127 is below 2^31
-constexpr size_t kLeastStep = 4;       // inputs
+constexpr int kMaxTerms = 66000;       // times 255 times 127 is below 2^31
+constexpr size_t kMinStep = 4;         // inputs
 
 /// Floats: what PackedTiles compute with.
 struct FloatArithmetic {
@@ -201,7 +200,7 @@ class Product {
   /// What a thread has for itself.
   struct Own {
     Own(const Product& self, int rows, Pieces* pieces)
-        : steps(pieces->Take<int32_t>(self.p_.depth() / kLeastStep)),
+        : steps(pieces->Take<int32_t>(self.p_.depth() / kMinStep)),
           windows(pieces->Take<int32_t>(rows)),
           targets(pieces->Take<size_t>(rows)),
           border_targets(pieces->Take<size_t>(rows)),
@@ -234,7 +233,7 @@ class Product {
     const size_t steps = p_.depth() / tiles_.block;
     const size_t most = std::max<size_t>(1, kWeights / (widest() * tiles_.block));
     if (amx_) return kTileRowBytes / TileRows<A>::kElement / tiles_.block;
-    return Divide(steps, Divide(steps, most));
+    return CeilDiv(steps, CeilDiv(steps, most));
   }
   /// Bytes of x in the order of tiles.
   size_t TileRowsBytes(int rows) const { return amx_ ? TileRows<A>(p_, rows).bytes() : 0; }
@@ -290,7 +289,7 @@ class Product {
   }
 
   bool IsStreamed(const A& a, int rows) const {
-    return rows <= kMostStreamed && a.streamed(1)[rows - 1];
+    return rows <= kMaxStreamed && a.streamed(1)[rows - 1];
   }
 
   void RunGroup(const A& a, int first, int rows, const Input* x, const TileRows<A>& tile_rows,
@@ -390,11 +389,16 @@ class Product {
   const AmxTiles* amx_;  // or null
 };
 
-/// `values`, or zeros without them, filled up with zeros.
-std::vector<float> Padded(const float* values, int count, size_t padded) {
-  std::vector<float> result(padded, 0.f);
-  if (values) std::copy_n(values, count, result.begin());
-  return result;
+/// Scale and bias filled up to whole blocks, in scratch memory before that of the product.
+struct Factors {
+  Factors(size_t outputs, Pieces* pieces)
+      : scale(pieces->Take<float>(outputs)), bias(pieces->Take<float>(outputs)) {}
+  float *scale, *bias;
+};
+size_t FactorsBytes(const InnerProductPanels& p) {
+  Pieces pieces;
+  Factors(p.padded_outputs(), &pieces);
+  return pieces.bytes();
 }
 
 /// Calls f(index among the packed weights, index among the weights) for each weight, the packed
@@ -420,11 +424,11 @@ InnerProductPanels::InnerProductPanels(int inputs, int outputs, int block, int v
     : inputs_(inputs), outputs_(outputs), block_(block), vectors_(vectors) {
   Require(inputs > 0 && outputs > 0, "an inner product of ", inputs, " inputs and ", outputs,
           " outputs");
-  depth_ = Divide(inputs, block) * block;
-  padded_outputs_ = Divide(outputs, block) * block;
+  depth_ = RoundUp(inputs, block);
+  padded_outputs_ = RoundUp(outputs, block);
 }
 
-size_t InnerProductPanels::panels() const { return Divide(padded_outputs_, vectors_ * block_); }
+size_t InnerProductPanels::panels() const { return CeilDiv(padded_outputs_, vectors_ * block_); }
 
 int InnerProductPanels::vectors(size_t panel) const {
   return static_cast<int>(std::min<size_t>(vectors_, (padded_outputs_ - start(panel)) / block_));
@@ -437,7 +441,7 @@ InnerProduct::InnerProduct(int inputs, int outputs, ElementType math)
       panels_(inputs, outputs, tiles_.block, tiles_.vectors) {}
 
 size_t InnerProduct::scratch_bytes(int num) const {
-  return Product<FloatArithmetic>(panels_, tiles_, amx_).ScratchBytes(num);
+  return FactorsBytes(panels_) + Product<FloatArithmetic>(panels_, tiles_, amx_).ScratchBytes(num);
 }
 
 template <typename V, typename W>
@@ -458,12 +462,19 @@ void InnerProduct::UnpackWeights(const W* packed, W* weights) const {
 
 void InnerProduct::Forward(int num, Numbers x, Numbers packed, const PostOps& post, void* scratch,
                            Destination y) const {
-  const std::vector<float> bias = Padded(post.bias, panels_.outputs(), panels_.padded_outputs());
+  Pieces pieces(scratch);
+  const Factors own(panels_.padded_outputs(), &pieces);
   const FloatArithmetic a = {
-      tiles_,      {x.data, StorageOf(x.type)}, {packed.data, StorageOf(packed.type)},
-      bias.data(), post.residual.data,          post.activation,
-      y.y,         StorageOf(y.type),           math_};
-  Product<FloatArithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
+      tiles_,
+      {x.data, StorageOf(x.type)},
+      {packed.data, StorageOf(packed.type)},
+      Padded(post.bias, panels_.outputs(), panels_.padded_outputs(), own.bias),
+      post.residual.data,
+      post.activation,
+      y.y,
+      StorageOf(y.type),
+      math_};
+  Product<FloatArithmetic>(panels_, tiles_, amx_).Run(a, num, pieces.Take<char>(0));
 }
 
 #define CAFFE_INNER_PRODUCT(W)                                                      \
@@ -480,8 +491,8 @@ Int8InnerProduct::Int8InnerProduct(int inputs, int outputs)
     : tiles_(ChosenInt8Tiles()),
       amx_(ChosenAmxTiles()),
       panels_(inputs, outputs, tiles_.block, tiles_.vectors) {
-  Require(inputs <= kMostTerms, "a sum of ", inputs, " products of 8-bit integers; at most ",
-          kMostTerms);
+  Require(inputs <= kMaxTerms, "a sum of ", inputs, " products of 8-bit integers; at most ",
+          kMaxTerms);
 }
 
 size_t Int8InnerProduct::packed_size() const {
@@ -489,8 +500,9 @@ size_t Int8InnerProduct::packed_size() const {
 }
 
 size_t Int8InnerProduct::scratch_bytes(int num) const {
-  return tiles_.has_bytes() ? Product<ByteArithmetic>(panels_, tiles_, amx_).ScratchBytes(num)
-                            : Product<PairArithmetic>(panels_, tiles_, amx_).ScratchBytes(num);
+  return FactorsBytes(panels_) +
+         (tiles_.has_bytes() ? Product<ByteArithmetic>(panels_, tiles_, amx_).ScratchBytes(num)
+                             : Product<PairArithmetic>(panels_, tiles_, amx_).ScratchBytes(num));
 }
 
 void Int8InnerProduct::PackWeights(const int8_t* weights, int8_t* packed) const {
@@ -509,9 +521,12 @@ void Int8InnerProduct::Forward(int num, Numbers x, const int8_t* packed, const P
                                void* scratch, Destination y) const {
   RequireBytesOrFloats(y.type);
   RequireBytesOrFloats(post.residual.type);
-  const std::vector<float> scale = Padded(post.scale, panels_.outputs(), panels_.padded_outputs());
-  const std::vector<float> bias = Padded(post.bias, panels_.outputs(), panels_.padded_outputs());
-  Run(num, x, packed, Int8Tiles::InFloats(post, scale.data(), bias.data(), y), scratch);
+  Pieces pieces(scratch);
+  const size_t outputs = panels_.outputs(), padded = panels_.padded_outputs();
+  const Factors own(padded, &pieces);
+  const float* scale = Padded(post.scale, outputs, padded, own.scale);
+  const float* bias = Padded(post.bias, outputs, padded, own.bias);
+  Run(num, x, packed, Int8Tiles::InFloats(post, scale, bias, y), pieces.Take<char>(0));
 }
 
 void Int8InnerProduct::Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by,

@@ -11,9 +11,9 @@
 
 namespace caffe::kernels {
 
-constexpr int kMostVectors = 4;
-constexpr int kMostPixels = 12;
-constexpr int kMostStreamed = 3;
+constexpr int kMaxVectors = 4;
+constexpr int kMaxPixels = 12;
+constexpr int kMaxStreamed = 3;
 
 /// What is compiled once per instruction set (packed_tiles.inc).
 struct PackedTiles {
@@ -42,26 +42,25 @@ struct PackedTiles {
   /// registers.
   using Function = void(const Work&, int first, int tiles);
 
-  int block;                 ///< lanes of a vector: channels of a block
-  int vectors;               ///< how many fit the registers
-  int pixels[kMostVectors];  ///< how many fit beside V vectors, at [V - 1]
+  int block;                ///< lanes of a vector: channels of a block
+  int vectors;              ///< how many fit the registers
+  int pixels[kMaxVectors];  ///< how many fit beside V vectors, at [V - 1]
   // For tiles of P pixels and V vectors, at [V - 1][P - 1].
-  Function* blocked[kMostVectors][kMostPixels];  ///< steps of `block` channels
-  Function* plain[kMostVectors][kMostPixels];    ///< steps of one channel
+  Function* blocked[kMaxVectors][kMaxPixels];  ///< steps of `block` channels
+  Function* plain[kMaxVectors][kMaxPixels];    ///< steps of one channel
   /// A row of pixels of one vector, each lane of which has its own input: windows in x are `pace`
   /// blocks apart, from `window` on, and weights are (steps, block). The first pixel lies at
-  /// `target` in y and in the residual. Functions for pace 1 and 2 are at [pace], one for all at
-  /// [0].
-  void (*depthwise_row[3])(const Work&, int window, size_t target, int pixels, int pace);
+  /// `target` in y and in the residual.
+  void (*depthwise_row)(const Work&, int window, size_t target, int pixels, int pace);
   // From here on functions for each Storage.
   /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
   /// columns, strides 1 and 2. Weights are those of the row.
   void (*depthwise_direct[STORAGES][2][2])(const Work&, const DepthwiseRow& row, size_t target);
   /// As `blocked`, with weights that each tile widens while it reads them; null for floats.
-  Function* stored_blocked[STORAGES][kMostVectors][kMostPixels];
+  Function* stored_blocked[STORAGES][kMaxVectors][kMaxPixels];
   /// As `blocked`, for windows without gaps (steps are not read) and all channels at a time, with
   /// weights that are widened while they are read. Null where that gains nothing.
-  Function* streamed[STORAGES][kMostVectors][kMostStreamed];
+  Function* streamed[STORAGES][kMaxVectors][kMaxStreamed];
   /// y = the blocks at x, x + step blocks, x + 2 step blocks, ...
   void (*widen_blocks[STORAGES])(size_t blocks, size_t step, const void* x, float* y);
   /// The same for single numbers.

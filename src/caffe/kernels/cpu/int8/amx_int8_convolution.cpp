@@ -21,22 +21,20 @@ class AmxInt8 : public PackedInt8 {
   size_t packed_size() const override {
     return shape_.group * layout_.group_blocks() * tiles_.block * layout_.whole_depth();
   }
-  size_t scratch_bytes(int num) const override {
-    const AmxPlan plan = PlanFor(num);
-    return std::min(Threads(), plan.items) * BytesOf(plan);
-  }
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
  protected:
+  size_t ItemsBytes(int num) const override {
+    const AmxPlan& plan = PlanFor(num);
+    return std::min(Threads(), plan.items.count()) * BytesOf(plan);
+  }
   size_t padded_outputs() const override {
     return shape_.group * layout_.group_blocks() * tiles_.block;
   }
   void RunItems(const Call& call, void* scratch) const override {
-    const AmxPlan plan = PlanFor(call.num);
-    AmxLayout layout = layout_;
-    layout.FindRuns(plan.largest);
+    const AmxPlan& plan = PlanFor(call.num);
     Spread(call.num, plan.items, BytesOf(plan), scratch,
-           [&](size_t item, void* own) { RunItem(call, layout, plan, item, own); });
+           [&](size_t item, void* own) { RunItem(call, plan, item, own); });
   }
 
  private:
@@ -58,23 +56,27 @@ class AmxInt8 : public PackedInt8 {
     Buffers(layout_, plan, &pieces);
     return pieces.bytes();
   }
-  AmxPlan PlanFor(int num) const { return AmxPlan(layout_, bands_, num, shape_.group, 1); }
+  const AmxPlan& PlanFor(int num) const {
+    return plans_.For(
+        num, [this](int images) { return AmxPlan(layout_, bands_, images, shape_.group, 1); });
+  }
 
-  void RunItem(const Call& call, const AmxLayout& layout, const AmxPlan& plan, size_t item,
-               void* scratch) const;
+  void RunItem(const Call& call, const AmxPlan& plan, size_t index, void* scratch) const;
   /// Brings a part of the channels into rows.
-  void FillRows(const Call& call, const AmxLayout& layout, const AmxPlan& plan, const Band& band,
-                size_t group, size_t part, const Buffers& own) const;
+  void FillRows(const Call& call, const AmxPlan& plan, const Band& band, size_t group, size_t part,
+                const Buffers& own) const;
   /// Writes the sums of a panel.
   void Finish(const Call& call, const Band& band, size_t block, int blocks, const Buffers& own,
               int32_t* sums) const;
 
   const AmxTiles& amx_;
   const AmxLayout layout_;
+  Plans<AmxPlan> plans_;
 };
 
-void AmxInt8::FillRows(const Call& call, const AmxLayout& layout, const AmxPlan& plan,
-                       const Band& band, size_t group, size_t part, const Buffers& own) const {
+void AmxInt8::FillRows(const Call& call, const AmxPlan& plan, const Band& band, size_t group,
+                       size_t part, const Buffers& own) const {
+  const AmxLayout& layout = plan.layout;
   const int lanes = layout.lanes();
   const auto copy = [&](size_t offset, size_t count, int step, int8_t* to) {
     const int8_t* from = static_cast<const int8_t*>(call.x.data) + offset;
@@ -107,12 +109,13 @@ void AmxInt8::Finish(const Call& call, const Band& band, size_t block, int block
   RunTiles(tiles_.blocked[blocks - 1], tiles_.pixels[blocks - 1], band.pixels(), work);
 }
 
-void AmxInt8::RunItem(const Call& call, const AmxLayout& layout, const AmxPlan& plan, size_t item,
-                      void* scratch) const {
-  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
-  const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
-  const size_t first_panel = layout.panels() * slice / plan.slices;
-  const size_t last_panel = layout.panels() * (slice + 1) / plan.slices;
+void AmxInt8::RunItem(const Call& call, const AmxPlan& plan, size_t index, void* scratch) const {
+  const AmxLayout& layout = plan.layout;
+  const WorkItems::Item item = plan.items.At(index);
+  const size_t group = item.group;
+  const Band band = bands_.At(call.num, plan.largest, item.cut);
+  const size_t first_panel = plan.items.Begin(item.slice, layout.panels());
+  const size_t last_panel = plan.items.Begin(item.slice + 1, layout.panels());
   const PixelTiles pixels(band.pixels());
   Pieces pieces(scratch);
   const Buffers own(layout, plan, &pieces);
@@ -131,7 +134,7 @@ void AmxInt8::RunItem(const Call& call, const AmxLayout& layout, const AmxPlan& 
   work.pairs = &kOnly;
   work.pairs_count = 1;
   for (size_t part = 0; part < layout.parts(); ++part) {
-    FillRows(call, layout, plan, band, group, part, own);
+    FillRows(call, plan, band, group, part, own);
     work.steps = layout.steps(part);
     for (size_t panel = first_panel, end; panel < last_panel; panel = end) {
       end = layout.EqualPanels(panel, last_panel, last_panel);

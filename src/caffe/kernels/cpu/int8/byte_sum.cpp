@@ -14,7 +14,7 @@ namespace {
 constexpr int kLowBits = 15;
 constexpr int kBytes = 256;
 // More bits behind the point than that gain nothing, and what a sum begins with fits 32 bits.
-constexpr int kMostBits = 36;
+constexpr int kMaxBits = 36;
 
 /// i as a byte of a kind.
 int32_t ByteOf(int i, bool is_unsigned) { return is_unsigned ? i : static_cast<int8_t>(i); }
@@ -26,7 +26,7 @@ constexpr int kNudges[] = {0, 32, -32, 64, -64};
 /// How many bits behind the point both numbers can have, in 31 bits.
 int BitsOf(double a, double b) {
   const double largest = std::max(std::fabs(a), std::fabs(b));
-  int bits = kMostBits;
+  int bits = kMaxBits;
   while (std::ldexp(largest, bits) > (1 << 30) - 65) --bits;
   return bits;
 }

@@ -21,8 +21,8 @@ constexpr size_t kWeightWords = 10 << 10;
 constexpr size_t kPartialSums = 16 << 10;
 constexpr size_t kDepthwiseGrain = 1 << 15;  // likewise: what others have computed is slow to read
 constexpr size_t kDepthwiseFloats = 6 << 10;
-constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
-constexpr size_t kMostFloatTerms = 514;  // times 255 times 128 is below 2^24: floats hold the sum
+constexpr size_t kMaxTerms = 66000;     // times 255 times 127 is below 2^31
+constexpr size_t kMaxFloatTerms = 514;  // times 255 times 128 is below 2^24: floats hold the sum
 
 /// A channel (of a plain input) or block of channels is a unit. A step is a position of the kernel
 /// and all pairs of channels of a block; of a plain input two neighbouring positions of a row of
@@ -33,7 +33,7 @@ class DenseInt8 : public PackedInt8 {
   DenseInt8(const ConvolutionShape& shape, bool plain_input)
       : PackedInt8(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
-        units_(Divide(shape.channels / shape.group, lanes_)),
+        units_(CeilDiv(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)),
         parts_(group_blocks_, tiles_.vectors) {
     const int width = bands_.columns().kernel;
@@ -48,16 +48,16 @@ class DenseInt8 : public PackedInt8 {
   size_t packed_size() const override {
     return shape_.group * group_blocks_ * tiles_.block * column();
   }
-  size_t scratch_bytes(int num) const override {
-    const Plan plan = PlanFor(num);
-    return std::min(Threads(), plan.items) * BytesOf(plan);
-  }
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
  protected:
+  size_t ItemsBytes(int num) const override {
+    const Plan& plan = PlanFor(num);
+    return std::min(Threads(), plan.items.count()) * BytesOf(plan);
+  }
   size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
-    const Plan plan = PlanFor(call.num);
+    const Plan& plan = PlanFor(call.num);
     Spread(call.num, plan.items, BytesOf(plan), scratch,
            [&](size_t item, void* own) { RunItem(call, plan, item, own); });
   }
@@ -70,16 +70,16 @@ class DenseInt8 : public PackedInt8 {
   /// How the work is cut.
   struct Plan {
     Band largest;
-    size_t bands, slices, items;  // slices of each group's outputs
-    size_t units;                 // in a part of the channels
-    size_t unit_size;             // elements of a unit's buffer
-    size_t partial;               // unfinished sums
+    WorkItems items;
+    size_t units;      // in a part of the channels
+    size_t unit_size;  // elements of a unit's buffer
+    size_t partial;    // unfinished sums
   };
   /// An item's scratch memory.
   struct Buffers {
     Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces);
     int16_t *input, *weights;
-    int32_t *partial, *steps, *windows;
+    int32_t *partial, *taps, *steps, *windows;
     size_t *targets, *residual_targets;
   };
   size_t BytesOf(const Plan& plan) const {
@@ -93,14 +93,18 @@ class DenseInt8 : public PackedInt8 {
   size_t unit_rows() const { return steps_.size() * pairs(); }
   size_t column() const { return units_ * unit_rows() * 2; }
 
-  Plan PlanFor(int num) const;
-  void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
+  const Plan& PlanFor(int num) const {
+    return plans_.For(num, [this](int images) { return MakePlan(images); });
+  }
+  Plan MakePlan(int num) const;
+  void RunItem(const Call& call, const Plan& plan, size_t index, void* scratch) const;
 
   const int lanes_;
   const size_t units_;         // of a group
   const size_t group_blocks_;  // of outputs
   const OutputParts parts_;
   std::vector<Step> steps_;  // of a unit
+  Plans<Plan> plans_;
 };
 
 DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces)
@@ -108,55 +112,52 @@ DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pie
       weights(pieces->Take<int16_t>(plan.units * self.unit_rows() * 2 * self.parts_.most_vectors() *
                                     self.tiles_.block)),
       partial(pieces->Take<int32_t>(plan.partial)),
+      taps(pieces->Take<int32_t>(self.bands_.taps())),
       steps(pieces->Take<int32_t>(plan.units * self.steps_.size())),
       windows(pieces->Take<int32_t>(plan.largest.pixels())),
       targets(pieces->Take<size_t>(plan.largest.pixels())),
       residual_targets(pieces->Take<size_t>(plan.largest.pixels())) {}
 
-DenseInt8::Plan DenseInt8::PlanFor(int num) const {
+DenseInt8::Plan DenseInt8::MakePlan(int num) const {
   Plan plan;
   const int images = std::max(1, num);
   plan.largest =
       bands_.ForThreads(images, bands_.Largest(images, kPixels, kInputWords / lanes_), Threads());
   const size_t pixels = plan.largest.pixels();
   // A pair may reach one element past the last one.
-  plan.unit_size = Divide(bands_.BufferSize(plan.largest) * lanes_ + 1, 32) * 32;
+  plan.unit_size = RoundUp(bands_.BufferSize(plan.largest) * lanes_ + 1, 32);
   // Buffers that lie whole pages apart would meet in the same lines of the cache.
   if (plan.unit_size % 512 == 0) plan.unit_size += 32;
 
   const size_t unit_weights = unit_rows() * 2 * parts_.most_vectors() * tiles_.block;
   const size_t fitting =
       std::max<size_t>(1, std::min(kWeightWords / unit_weights, kInputWords / plan.unit_size));
-  const size_t pieces = Divide(units_, fitting);
-  plan.units = Divide(units_, pieces);
+  const size_t pieces = CeilDiv(units_, fitting);
+  plan.units = CeilDiv(units_, pieces);
 
-  plan.bands = bands_.Count(num, plan.largest);
   const size_t sums = group_blocks_ * tiles_.block * pixels;
-  plan.slices = pieces > 1 ? std::min(parts_.count(), Divide(sums, kPartialSums)) : 1;
-  const size_t threads = Threads();
-  const auto items = [&] { return plan.bands * shape_.group * plan.slices; };
-  while (plan.slices < parts_.count() && items() < 4 * threads && items() % threads != 0)
-    ++plan.slices;
-  plan.items = items();
-  const size_t slice_blocks = Divide(parts_.count(), plan.slices) * parts_.most_vectors();
+  const size_t slices = pieces > 1 ? std::min(parts_.count(), CeilDiv(sums, kPartialSums)) : 1;
+  plan.items = {bands_.Count(num, plan.largest), size_t(shape_.group), slices};
+  plan.items.Slice(parts_.count());
+  const size_t slice_blocks = CeilDiv(parts_.count(), plan.items.slices) * parts_.most_vectors();
   plan.partial = pieces > 1 ? slice_blocks * tiles_.block * pixels : 0;
   return plan;
 }
 
-void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
-  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
-  const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
-  const size_t first_part = parts_.count() * slice / plan.slices;
-  const size_t last_part = parts_.count() * (slice + 1) / plan.slices;
+void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t index, void* scratch) const {
+  const WorkItems::Item item = plan.items.At(index);
+  const size_t group = item.group;
+  const Band band = bands_.At(call.num, plan.largest, item.cut);
+  const size_t first_part = plan.items.Begin(item.slice, parts_.count());
+  const size_t last_part = plan.items.Begin(item.slice + 1, parts_.count());
   const int pixels = band.pixels(), block = tiles_.block;
   const size_t plane = bands_.output_plane() * block;
 
   Pieces pieces(scratch);
   const Buffers own(*this, plan, &pieces);
-  std::vector<int32_t> taps(bands_.taps());
-  bands_.FindTaps(plan.largest, lanes_, taps.data());
+  bands_.FindTaps(plan.largest, lanes_, own.taps);
   for (size_t i = 0; i < plan.units * steps_.size(); ++i) {
-    own.steps[i] = taps[steps_[i % steps_.size()].tap] +
+    own.steps[i] = own.taps[steps_[i % steps_.size()].tap] +
                    static_cast<int32_t>(i / steps_.size() * plan.unit_size);
   }
   bands_.FindPixels(band, plan.largest, lanes_, own.windows);
@@ -241,11 +242,10 @@ class DepthwiseInt8 : public PackedInt8 {
                            [=](size_t to, size_t from) { packed[to] = weights[from]; });
   }
 
-  size_t scratch_bytes(int num) const override {
-    return direct_ ? 0 : std::min(Threads(), items(num)) * bytes();
-  }
-
  protected:
+  size_t ItemsBytes(int num) const override {
+    return direct_ ? 0 : std::min(Threads(), items(num).count()) * bytes();
+  }
   size_t padded_outputs() const override { return blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
     if (direct_) return RunDirect(call);
@@ -254,13 +254,13 @@ class DepthwiseInt8 : public PackedInt8 {
   }
 
  private:
-  size_t items(int num) const { return blocks_ * bands_.Count(num, largest_); }
+  WorkItems items(int num) const { return {bands_.Count(num, largest_), blocks_, 1}; }
   size_t bytes() const {
     Pieces pieces;
     Buffers(*this, &pieces);
     return pieces.bytes() + kBetweenThreads;
   }
-  void RunItem(const Call& call, size_t item, void* scratch) const;
+  void RunItem(const Call& call, size_t index, void* scratch) const;
   void RunDirect(const Call& call) const;
 
   struct Buffers {
@@ -295,7 +295,7 @@ void DepthwiseInt8::RunDirect(const Call& call) const {
   ForDepthwiseParts(
       bands_, call.num, blocks_, kDepthwiseGrain, [&](size_t n, size_t b, int begin, int end) {
         const int8_t* bytes = call.packed + b * taps * block;
-        float floats[kMostDepthwiseRows * 5 * 16];
+        float floats[kMaxDepthwiseRows * 5 * 16];
         if (!in_bytes) tiles_.float_signed(taps * block, bytes, floats);
         Band band;
         band.image = static_cast<int>(n);
@@ -309,10 +309,11 @@ void DepthwiseInt8::RunDirect(const Call& call) const {
       });
 }
 
-void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const {
+void DepthwiseInt8::RunItem(const Call& call, size_t index, void* scratch) const {
   const int block = tiles_.block, taps = bands_.taps();
-  const size_t b = item % blocks_;
-  const Band band = bands_.At(call.num, largest_, item / blocks_);
+  const WorkItems::Item item = items(call.num).At(index);
+  const size_t b = item.group;
+  const Band band = bands_.At(call.num, largest_, item.cut);
   Pieces pieces(scratch);
   const Buffers own(*this, &pieces);
   bands_.FindTaps(largest_, block, own.steps);
@@ -332,7 +333,7 @@ void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const 
   work.writing = &target;
   work.targets = own.targets;
   work.residual_targets = own.residual_targets;
-  RunTiles(tiles_.depthwise, kMostInt8Pixels, band.pixels(), work);
+  RunTiles(tiles_.depthwise, kMaxInt8Pixels, band.pixels(), work);
 }
 
 }  // namespace
@@ -340,12 +341,12 @@ void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const 
 std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionShape& shape,
                                                              bool plain_input) {
   if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
-      shape.output_spatial() == 0 || shape.column_rows() > kMostTerms) {
+      shape.output_spatial() == 0 || shape.column_rows() > kMaxTerms) {
     return nullptr;
   }
   if (shape.group > 1 && plain_input) return nullptr;
   if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
-    if (shape.column_rows() > kMostFloatTerms) return nullptr;
+    if (shape.column_rows() > kMaxFloatTerms) return nullptr;
     return std::make_shared<DepthwiseInt8>(shape);
   }
   const int block = ChosenInt8Tiles().block;

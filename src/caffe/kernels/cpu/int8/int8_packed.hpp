@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <vector>
 
 #include "caffe/kernels/cpu/convolution/convolution_bands.hpp"
+#include "caffe/kernels/cpu/convolution/work_items.hpp"
 #include "caffe/kernels/cpu/resize/image_sizes.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "caffe/kernels/int8_convolution.hpp"
@@ -19,11 +19,11 @@ constexpr size_t kInt8Grain = 1 << 18;  // products below which work stays on on
 /// Blocks of outputs in nearly equal parts, whose sums fit the registers together.
 class OutputParts {
  public:
-  OutputParts(size_t blocks, size_t most) : blocks_(blocks), count_(Divide(blocks, most)) {}
+  OutputParts(size_t blocks, size_t most) : blocks_(blocks), count_(CeilDiv(blocks, most)) {}
   size_t count() const { return count_; }
   size_t begin(size_t part) const { return blocks_ * part / count_; }  ///< its first block
   int vectors(size_t part) const { return static_cast<int>(begin(part + 1) - begin(part)); }
-  size_t most_vectors() const { return Divide(blocks_, count_); }
+  size_t most_vectors() const { return CeilDiv(blocks_, count_); }
 
  private:
   size_t blocks_, count_;
@@ -37,16 +37,18 @@ class PackedInt8 : public Int8Convolution {
   int block() const override { return tiles_.block; }
   bool plain_input() const override { return plain_; }
 
+  size_t scratch_bytes(int num) const final { return FactorsBytes() + ItemsBytes(num); }
+
   void Forward(int num, Numbers x, const int8_t* packed, const PostOps& post, void* scratch,
                Destination y, int input_zero_point) const override {
     if (num == 0) return;
     RequireBytesOrFloats(y.type);
     RequireBytesOrFloats(post.residual.type);
-    std::vector<float> factors(2 * padded_outputs());
-    float* const bias = factors.data() + padded_outputs();
-    std::copy_n(post.scale, shape_.outputs, factors.data());
-    if (post.bias) std::copy_n(post.bias, shape_.outputs, bias);
-    Run(num, {x, input_zero_point}, packed, Int8Tiles::InFloats(post, factors.data(), bias, y), y,
+    Pieces pieces(scratch);
+    const Factors own(padded_outputs(), &pieces);
+    const float* scale = Padded(post.scale, shape_.outputs, padded_outputs(), own.scale);
+    const float* bias = Padded(post.bias, shape_.outputs, padded_outputs(), own.bias);
+    Run(num, {x, input_zero_point}, packed, Int8Tiles::InFloats(post, scale, bias, y), y,
         LeavesZeros(post, y.type), scratch);
   }
 
@@ -81,7 +83,7 @@ class PackedInt8 : public Int8Convolution {
     int zero_point;
   };
 
-  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+  size_t Blocks(int channels) const { return CeilDiv(channels, tiles_.block); }
 
   /// What all items of a call share, with bias and scale padded and no stride 0.
   struct Call {
@@ -99,22 +101,22 @@ class PackedInt8 : public Int8Convolution {
     const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
     return channels * bands_.input_plane();
   }
+  /// Bytes of scratch that RunItems needs.
+  virtual size_t ItemsBytes(int num) const = 0;
   /// Does the work.
   virtual void RunItems(const Call& call, void* scratch) const = 0;
 
-  /// Calls f(begin, end, scratch of `bytes` bytes) for parts of `count` items, on all cores.
+  /// As SpreadItems.
   template <typename Function>
-  void SpreadParts(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
+  void SpreadParts(int num, const WorkItems& items, size_t bytes, void* scratch,
+                   Function&& f) const {
     const size_t products = shape_.weight_count() * bands_.output_plane() * num;
-    const size_t grain = std::max<size_t>(1, kInt8Grain / std::max<size_t>(1, products / count));
-    ParallelParts(count, grain, [&](size_t part, size_t begin, size_t end) {
-      f(begin, end, static_cast<char*>(scratch) + part * bytes);
-    });
+    SpreadItems(items, products, kInt8Grain, scratch, bytes, f);
   }
   /// Calls f(item, scratch of `bytes` bytes) for each of them.
   template <typename Function>
-  void Spread(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
-    SpreadParts(num, count, bytes, scratch, [&](size_t begin, size_t end, void* own) {
+  void Spread(int num, const WorkItems& items, size_t bytes, void* scratch, Function&& f) const {
+    SpreadParts(num, items, bytes, scratch, [&](size_t begin, size_t end, void* own) {
       for (size_t item = begin; item < end; ++item) f(item, own);
     });
   }
@@ -171,11 +173,23 @@ class PackedInt8 : public Int8Convolution {
   const Bands bands_;
 
  private:
+  /// Scale and bias filled up to whole blocks, in scratch memory before that of the items.
+  struct Factors {
+    Factors(size_t outputs, Pieces* pieces)
+        : scale(pieces->Take<float>(outputs)), bias(pieces->Take<float>(outputs)) {}
+    float *scale, *bias;
+  };
+  size_t FactorsBytes() const {
+    Pieces pieces;
+    Factors(padded_outputs(), &pieces);
+    return pieces.bytes();
+  }
+
   void Run(int num, const Input& x, const int8_t* packed, const Int8Tiles::Writing& writing,
            const Destination& y, bool leaves_zeros, void* scratch) const {
     const ImageStrides strides =
         WithoutZeros(y.strides, input_image(), padded_outputs() * bands_.output_plane());
-    RunItems({num, x, packed, writing, strides}, scratch);
+    RunItems({num, x, packed, writing, strides}, static_cast<char*>(scratch) + FactorsBytes());
     if (!leaves_zeros) ClearPadding(num, writing, strides.y);
   }
 

@@ -50,7 +50,7 @@ class RescalingRows {
   const Int8Tiles::Rescaled& get() const { return result_; }
 
  private:
-  static constexpr int kMostBlock = 16;
+  static constexpr int kMaxBlock = 16;
 
   void SetRange(int zero_point, int least, int most, ElementType kind) {
     const int first = kind == ElementType::INT8 ? -128 : 0, last = first + 255;
@@ -91,8 +91,8 @@ class RescalingRows {
       return false;
     }
     if (whole == padded) return true;
-    int32_t bias[kMostBlock], multipliers[kMostBlock], shifts[kMostBlock];
-    int32_t other_multipliers[kMostBlock], other_shifts[kMostBlock];
+    int32_t bias[kMaxBlock], multipliers[kMaxBlock], shifts[kMaxBlock];
+    int32_t other_multipliers[kMaxBlock], other_shifts[kMaxBlock];
     for (size_t lane = 0; lane < block_; ++lane) {
       const Output output = At(by, outputs, whole + lane);
       bias[lane] = output.bias;

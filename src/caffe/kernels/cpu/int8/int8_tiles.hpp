@@ -12,9 +12,9 @@
 
 namespace caffe::kernels {
 
-constexpr int kMostInt8Vectors = 4;
-constexpr int kMostInt8Pixels = 6;
-constexpr int kMostInt8Streamed = 3;
+constexpr int kMaxInt8Vectors = 4;
+constexpr int kMaxInt8Pixels = 6;
+constexpr int kMaxInt8Streamed = 3;
 
 /// What is compiled once per instruction set (int8_tiles.inc).
 ///
@@ -148,21 +148,21 @@ struct Int8Tiles {
   using ByteFunction = void(const ByteWork&, int first, int tiles);
   using DepthwiseFunction = void(const DepthwiseWork&, int first, int tiles);
 
-  int block;                     ///< lanes of a vector: channels of a block
-  int vectors;                   ///< how many fit the registers
-  int pixels[kMostInt8Vectors];  ///< how many fit beside V vectors, at [V - 1]
+  int block;                    ///< lanes of a vector: channels of a block
+  int vectors;                  ///< how many fit the registers
+  int pixels[kMaxInt8Vectors];  ///< how many fit beside V vectors, at [V - 1]
   // For tiles of P pixels and V vectors, at [V - 1][P - 1].
-  Function* blocked[kMostInt8Vectors][kMostInt8Pixels];  ///< steps of block / 2 pairs
-  Function* plain[kMostInt8Vectors][kMostInt8Pixels];    ///< steps of one pair
+  Function* blocked[kMaxInt8Vectors][kMaxInt8Pixels];  ///< steps of block / 2 pairs
+  Function* plain[kMaxInt8Vectors][kMaxInt8Pixels];    ///< steps of one pair
   /// As `blocked`, for windows without gaps (steps are not read) and all channels at a time, with
   /// weights that are widened while they are read. Null where that gains nothing.
-  Function* streamed[kMostInt8Vectors][kMostInt8Streamed];
+  Function* streamed[kMaxInt8Vectors][kMaxInt8Streamed];
   // Steps of one operand of four bytes; `byte_streamed` as `streamed`. Null where the processor has
   // no instruction for it.
-  ByteFunction* bytes[kMostInt8Vectors][kMostInt8Pixels];
-  ByteFunction* byte_streamed[kMostInt8Vectors][kMostInt8Streamed];
+  ByteFunction* bytes[kMaxInt8Vectors][kMaxInt8Pixels];
+  ByteFunction* byte_streamed[kMaxInt8Vectors][kMaxInt8Streamed];
   bool has_bytes() const { return bytes[0][0] != nullptr; }
-  DepthwiseFunction* depthwise[kMostInt8Pixels];
+  DepthwiseFunction* depthwise[kMaxInt8Pixels];
   /// The rows of whole blocks of outputs. False if a bias is not between -`most_bias` and it, which
   /// is to keep sums with their bias between -2^29 and 2^29, or a shift is to the left or by more
   /// than `most_right` and less than 30 bits. 2^most_right is less than 2^30; without other

@@ -13,11 +13,11 @@ namespace {
 // The transformed input of a strip of tiles and the transformed weights that it is multiplied by
 // stay in a core's second cache, a slice of the channels at a time; the more tiles, the less often
 // weights are transformed.
-constexpr size_t kMostTiles = 64;
+constexpr size_t kMaxTiles = 64;
 constexpr size_t kStripBytes = size_t(1) << 20;
 constexpr size_t kSlice = 128;  // channels
 // Four times a sum of so many products of bytes fits 32 bits.
-constexpr size_t kMostProducts = 16560;
+constexpr size_t kMaxProducts = 16560;
 
 /// Winograd's algorithm F(2 x 2, 3 x 3) or F(4 x 4, 3 x 3) in whole numbers, with transformed
 /// weights that are multiples of what they are elsewhere. The result is that of the definition, to
@@ -42,27 +42,27 @@ class WinogradInt8 : public PackedInt8 {
         side_(side),
         extent_(side + 2),
         points_(extent_ * extent_),
-        cuts_(Divide(shape.kernel[0], 3)),
+        cuts_(CeilDiv(shape.kernel[0], 3)),
         channel_blocks_(Blocks(shape.channels / shape.group)),
         blocks_(cuts_ * cuts_ * channel_blocks_),
         output_blocks_(Blocks(shape.outputs / shape.group)),
-        tile_rows_(Divide(shape.output[0], side)),
-        tile_columns_(Divide(shape.output[1], side)),
+        tile_rows_(CeilDiv(shape.output[0], side)),
+        tile_columns_(CeilDiv(shape.output[1], side)),
         parts_(output_blocks_, tiles_.vectors) {}
 
   size_t packed_size() const override {
     return shape_.group * output_blocks_ * blocks_ * 9 * tiles_.block * tiles_.block;
   }
-  size_t scratch_bytes(int num) const override {
-    const Plan plan = PlanFor(num);
-    return std::min(Threads(), plan.items) * BytesOf(plan);
-  }
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
  protected:
+  size_t ItemsBytes(int num) const override {
+    const Plan& plan = PlanFor(num);
+    return std::min(Threads(), plan.items.count()) * BytesOf(plan);
+  }
   size_t padded_outputs() const override { return shape_.group * output_blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
-    const Plan plan = PlanFor(call.num);
+    const Plan& plan = PlanFor(call.num);
     Spread(call.num, plan.items, BytesOf(plan), scratch,
            [&](size_t item, void* own) { RunItem(call, plan, item, own); });
   }
@@ -71,7 +71,8 @@ class WinogradInt8 : public PackedInt8 {
   /// How the work is cut: strips of tiles and, of each and each group, slices of the parts of its
   /// outputs.
   struct Plan {
-    size_t tiles, strips, strip_tiles, slices, items;
+    WorkItems items;
+    size_t tiles, strip_tiles;
     size_t input_stride;  // from one point of the transformed input to the next
     size_t channel_slices;
   };
@@ -94,7 +95,10 @@ class WinogradInt8 : public PackedInt8 {
     size_t image, row, column;
   };
 
-  Plan PlanFor(int num) const;
+  const Plan& PlanFor(int num) const {
+    return plans_.For(num, [this](int images) { return MakePlan(images); });
+  }
+  Plan MakePlan(int num) const;
   size_t BytesOf(const Plan& plan) const {
     Pieces pieces;
     Buffers(*this, plan, &pieces);
@@ -103,13 +107,13 @@ class WinogradInt8 : public PackedInt8 {
   // Points that lay whole pages apart would meet in the same lines of the cache.
   static size_t Apart(size_t elements, size_t element_size) {
     const size_t line = 64 / element_size;
-    const size_t lines = Divide(elements, line);
+    const size_t lines = CeilDiv(elements, line);
     return (lines % 8 == 0 ? lines + 1 : lines) * line;
   }
   size_t FirstBlock(const Plan& plan, size_t slice) const {
     return blocks_ * slice / plan.channel_slices;
   }
-  size_t SliceBlocks(const Plan& plan) const { return Divide(blocks_, plan.channel_slices); }
+  size_t SliceBlocks(const Plan& plan) const { return CeilDiv(blocks_, plan.channel_slices); }
   size_t WeightsStride(const Plan& plan) const {
     return Apart(SliceBlocks(plan) * tiles_.block * parts_.most_vectors() * tiles_.block, 2);
   }
@@ -127,7 +131,7 @@ class WinogradInt8 : public PackedInt8 {
     const size_t row = tile / tile_columns_;
     return {row / tile_rows_, row % tile_rows_, tile % tile_columns_};
   }
-  void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
+  void RunItem(const Call& call, const Plan& plan, size_t index, void* scratch) const;
   void TransformInput(const Call& call, const Plan& plan, size_t group, size_t first, size_t count,
                       const Buffers& own) const;
   void TransformBorder(const Call& call, const int8_t* plane, size_t first_y, size_t first_x,
@@ -146,23 +150,19 @@ class WinogradInt8 : public PackedInt8 {
   const size_t blocks_, output_blocks_;  // those of all parts of the kernel, and of outputs
   const size_t tile_rows_, tile_columns_;
   const OutputParts parts_;
+  Plans<Plan> plans_;
 };
 
-WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
+WinogradInt8::Plan WinogradInt8::MakePlan(int num) const {
   Plan plan;
   plan.tiles = size_t(std::max(1, num)) * tile_rows_ * tile_columns_;
   const size_t tile_bytes = points_ * blocks_ * tiles_.block * sizeof(int16_t);
-  const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMostTiles);
-  plan.strips = Divide(plan.tiles, most);
-  plan.strip_tiles = Divide(plan.tiles, plan.strips);
-  plan.slices = 1;
-  const size_t threads = Threads();
-  const auto items = [&] { return plan.strips * shape_.group * plan.slices; };
-  while (plan.slices < parts_.count() && items() < 4 * threads && items() % threads != 0)
-    ++plan.slices;
-  plan.items = items();
+  const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMaxTiles);
+  plan.items = {CeilDiv(plan.tiles, most), size_t(shape_.group), 1};
+  plan.items.Slice(parts_.count());
+  plan.strip_tiles = CeilDiv(plan.tiles, plan.items.cuts);
   plan.input_stride = Apart(plan.strip_tiles * tiles_.block, 2);
-  plan.channel_slices = Divide(blocks_ * tiles_.block, kSlice);
+  plan.channel_slices = CeilDiv(blocks_ * tiles_.block, kSlice);
   return plan;
 }
 
@@ -192,11 +192,11 @@ void WinogradInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
   }
 }
 
-void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
-  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
-  const size_t strip = item / plan.slices / shape_.group;
-  const size_t first = plan.tiles * strip / plan.strips;
-  const size_t count = plan.tiles * (strip + 1) / plan.strips - first;
+void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t index, void* scratch) const {
+  const WorkItems::Item item = plan.items.At(index);
+  const size_t group = item.group;
+  const size_t first = plan.tiles * item.cut / plan.items.cuts;
+  const size_t count = plan.tiles * (item.cut + 1) / plan.items.cuts - first;
   Pieces pieces(scratch);
   const Buffers own(*this, plan, &pieces);
   for (size_t b = 0; b < blocks_; ++b) {
@@ -205,8 +205,8 @@ void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void
   for (size_t t = 0; t < count; ++t) own.windows[t] = static_cast<int32_t>(t * tiles_.block);
   TransformInput(call, plan, group, first, count, own);
   FindTargets(call, first, count, own.targets);
-  for (size_t part = parts_.count() * slice / plan.slices;
-       part < parts_.count() * (slice + 1) / plan.slices; ++part) {
+  const size_t end = plan.items.Begin(item.slice + 1, parts_.count());
+  for (size_t part = plan.items.Begin(item.slice, parts_.count()); part < end; ++part) {
     Multiply(call, plan, group, part, count, own);
     Write(call, plan, group, part, count, own);
   }
@@ -312,7 +312,7 @@ void WinogradInt8::Write(const Call& call, const Plan& plan, size_t group, size_
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(const ConvolutionShape& shape,
                                                                      int side) {
-  if ((side != 2 && side != 4) || !HasWinograd(shape) || shape.column_rows() > kMostProducts ||
+  if ((side != 2 && side != 4) || !HasWinograd(shape) || shape.column_rows() > kMaxProducts ||
       shape.weight_count() == 0 || shape.output_spatial() == 0) {
     return nullptr;
   }

@@ -64,7 +64,7 @@ class SquareSums {
   const int before_;
 };
 
-/// For windows of up to kMostWindowInBlocks elements, whose sums are below 2^24.
+/// For windows of up to kMaxWindowInBlocks elements, whose sums are below 2^24.
 template <typename Y>
 class ShortLrn {
  public:
@@ -150,7 +150,7 @@ template <typename Y>
 void LrnIntegers(const LrnShape& shape, const int32_t* table, const IntegerOperand& x,
                  const IntegerResult& result, Y* y) {
   const int64_t window = shape.within_channel ? int64_t{shape.size} * shape.size : shape.size;
-  if (window > kMostWindowInBlocks || result.by.value < 0) {
+  if (window > kMaxWindowInBlocks || result.by.value < 0) {
     return AnyLrn(shape, table, x, result, y);
   }
   ShortLrn<Y>(shape, table, x, result, y).Run();

@@ -33,7 +33,7 @@ class VnniInt8 : public PackedInt8 {
   VnniInt8(const ConvolutionShape& shape, bool plain_input)
       : PackedInt8(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
-        units_(Divide(shape.channels / shape.group, lanes_)),
+        units_(CeilDiv(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)),
         parts_(group_blocks_, tiles_.vectors) {
     for (size_t unit = 0; unit < units_; ++unit) AddSteps(static_cast<int>(unit));
@@ -42,16 +42,16 @@ class VnniInt8 : public PackedInt8 {
   size_t packed_size() const override {
     return weights_size() + sizeof(int32_t) * padded_outputs();
   }
-  size_t scratch_bytes(int num) const override {
-    const Plan plan = PlanFor(num);
-    return std::min(Threads(), plan.items) * BytesOf(plan);
-  }
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
  protected:
+  size_t ItemsBytes(int num) const override {
+    const Plan& plan = PlanFor(num);
+    return std::min(Threads(), plan.items.count()) * BytesOf(plan);
+  }
   size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
-    const Plan plan = PlanFor(call.num);
+    const Plan& plan = PlanFor(call.num);
     SpreadParts(
         call.num, plan.items, BytesOf(plan), scratch,
         [&](size_t begin, size_t end, void* own) { RunItems(call, plan, begin, end, own); });
@@ -65,8 +65,8 @@ class VnniInt8 : public PackedInt8 {
   /// How the work is cut.
   struct Plan {
     Band largest;
-    size_t bands, slices, items;  // slices of each group's outputs
-    size_t unit_size;             // bytes of a unit's buffer
+    WorkItems items;
+    size_t unit_size;  // bytes of a unit's buffer
   };
   /// An item's scratch memory.
   struct Buffers {
@@ -93,7 +93,10 @@ class VnniInt8 : public PackedInt8 {
   size_t weights_size() const { return padded_outputs() * column(); }
 
   void AddSteps(int unit);
-  Plan PlanFor(int num) const;
+  const Plan& PlanFor(int num) const {
+    return plans_.For(num, [this](int images) { return MakePlan(images); });
+  }
+  Plan MakePlan(int num) const;
   /// True if the windows of bands are the pixels of an unsigned input.
   bool ReadsInPlace(const Call& call, const Plan& plan) const;
   void RunItems(const Call& call, const Plan& plan, size_t begin, size_t end, void* scratch) const;
@@ -113,6 +116,7 @@ class VnniInt8 : public PackedInt8 {
   const size_t group_blocks_;  // of outputs
   const OutputParts parts_;
   std::vector<Step> steps_;  // of a group
+  Plans<Plan> plans_;
 };
 
 void VnniInt8::AddSteps(int unit) {
@@ -130,7 +134,7 @@ void VnniInt8::AddSteps(int unit) {
   }
 }
 
-VnniInt8::Plan VnniInt8::PlanFor(int num) const {
+VnniInt8::Plan VnniInt8::MakePlan(int num) const {
   Plan plan;
   const int images = std::max(1, num);
   const size_t positions = std::max<size_t>(1, kInputBytes / (units_ * lanes_));
@@ -140,13 +144,8 @@ VnniInt8::Plan VnniInt8::PlanFor(int num) const {
   // Buffers that lie whole pages apart would meet in the same lines of the cache.
   if (plan.unit_size % 1024 == 0) plan.unit_size += 64;
 
-  plan.bands = bands_.Count(num, plan.largest);
-  plan.slices = 1;
-  const size_t threads = Threads();
-  const auto items = [&] { return plan.bands * shape_.group * plan.slices; };
-  while (plan.slices < parts_.count() && items() < 4 * threads && items() % threads != 0)
-    ++plan.slices;
-  plan.items = items();
+  plan.items = {bands_.Count(num, plan.largest), size_t(shape_.group), 1};
+  plan.items.Slice(parts_.count());
   return plan;
 }
 
@@ -224,20 +223,20 @@ void VnniInt8::RunItems(const Call& call, const Plan& plan, size_t begin, size_t
   FindSteps(plan, in_place ? plane : plan.unit_size, own);
   Band before;
   before.images = 0;
-  for (size_t item = begin; item < end; ++item) {
-    const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
-    const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
+  for (size_t index = begin; index < end; ++index) {
+    const WorkItems::Item item = plan.items.At(index);
+    const Band band = bands_.At(call.num, plan.largest, item.cut);
     if (!band.SameSize(before)) FindPixels(call, plan, band, in_place, own);
     before = band;
     const uint8_t* x = own.input;
     if (in_place) {
       x = static_cast<const uint8_t*>(call.x.data) + band.image * call.strides.x +
-          group * units_ * plane + band.column * lanes_;
-    } else if (item == begin || slice == 0) {
-      FillInput(call, plan, band, group, own.input);
+          item.group * units_ * plane + band.column * lanes_;
+    } else if (index == begin || item.slice == 0) {
+      FillInput(call, plan, band, item.group, own.input);
     }
-    RunBand(call, band, group, parts_.count() * slice / plan.slices,
-            parts_.count() * (slice + 1) / plan.slices, x, own);
+    RunBand(call, band, item.group, plan.items.Begin(item.slice, parts_.count()),
+            plan.items.Begin(item.slice + 1, parts_.count()), x, own);
   }
 }
 

@@ -55,7 +55,7 @@ class ColumnTile {
  public:
   explicit ColumnTile(const Columns& columns)
       : columns_(columns),
-        most_(std::min(kMostColumns, std::max(kLeastColumns, kTileSize / columns.channels))),
+        most_(std::min(kMaxColumns, std::max(kMinColumns, kTileSize / columns.channels))),
         values_(columns.channels * most_),
         rows_(values_.size()),
         largest_(most_),
@@ -113,7 +113,7 @@ class ColumnTile {
   const F* largest() const { return largest_.data(); }
 
  private:
-  static constexpr size_t kTileSize = 4096, kLeastColumns = 16, kMostColumns = 512;
+  static constexpr size_t kTileSize = 4096, kMinColumns = 16, kMaxColumns = 512;
 
   F* channel(size_t c) { return values_.data() + c * width_; }
   template <typename Pair, typename Any>

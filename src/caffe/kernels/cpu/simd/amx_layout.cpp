@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kPartBytes = 1 << 10;
 constexpr size_t kRowsBytes = 512 << 10;
 constexpr size_t kSums = 256 << 10;
-constexpr int kMostPixels = 512, kLeastPixels = 32;
+constexpr int kMaxPixels = 512, kMinPixels = 32;
 constexpr size_t kBufferPositions = 4 << 10;
 
 /// Copies one row; a constant size makes it a few moves.
@@ -28,9 +28,9 @@ AmxLayout::AmxLayout(const ConvolutionShape& shape, const Bands& bands, int lane
       block_(block),
       element_(element),
       step_(kTileBytes / element),
-      units_(Divide(shape.channels / shape.group, lanes)),
+      units_(CeilDiv(shape.channels / shape.group, lanes)),
       unit_depth_(size_t(bands.taps()) * lanes),
-      group_blocks_(Divide(shape.outputs / shape.group, block)),
+      group_blocks_(CeilDiv(shape.outputs / shape.group, block)),
       panel_blocks_(kTileOutputs / block) {
   // Units that fill whole steps.
   const size_t whole = lanes == 1 ? units_ : std::max<size_t>(1, step_ / lanes);
@@ -92,20 +92,21 @@ void AmxLayout::ClearUnit(size_t unit, int pixels, void* rows) const {
   Clear(unit * unit_depth_, (unit + 1) * unit_depth_, pixels, rows);
 }
 
-AmxPlan::AmxPlan(const AmxLayout& layout, const Bands& bands_of, int num, int groups, int planes) {
+AmxPlan::AmxPlan(const AmxLayout& layout_of_any, const Bands& bands, int num, int groups,
+                 int planes)
+    : layout(layout_of_any) {
   const int fitting = static_cast<int>(kRowsBytes / (layout.pitch() * planes));
-  largest = bands_of.Largest(std::max(1, num), std::clamp(fitting, kLeastPixels, kMostPixels),
-                             kBufferPositions);
+  largest = bands.Largest(std::max(1, num), std::clamp(fitting, kMinPixels, kMaxPixels),
+                          kBufferPositions);
   tiles = PixelTiles(largest.pixels());
-  buffer = bands_of.BufferSize(largest) * layout.lanes();
+  layout.FindRuns(largest);
+  buffer = bands.BufferSize(largest) * layout.lanes();
 
-  bands = bands_of.Count(num, largest);
-  const size_t panels = layout.panels(), threads = Threads();
-  slices = std::min(panels, Divide(panels * tiles.padded() * kTileOutputs, kSums));
-  const auto count = [&] { return bands * groups * slices; };
-  while (slices < panels && count() < 4 * threads && count() % threads != 0) ++slices;
-  items = count();
-  slice_panels = Divide(panels, slices);
+  const size_t panels = layout.panels();
+  const size_t slices = std::min(panels, CeilDiv(panels * tiles.padded() * kTileOutputs, kSums));
+  items = {bands.Count(num, largest), size_t(groups), slices};
+  items.Slice(panels);
+  slice_panels = CeilDiv(panels, items.slices);
 }
 
 }  // namespace caffe::kernels

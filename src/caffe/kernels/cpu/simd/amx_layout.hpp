@@ -9,6 +9,7 @@
 
 #include "amx_tiles.hpp"
 #include "caffe/kernels/cpu/convolution/convolution_bands.hpp"
+#include "caffe/kernels/cpu/convolution/work_items.hpp"
 #include "tile_runs.hpp"
 
 // How a convolution becomes a product of matrices for AMX's tiles: a row for each pixel, with what
@@ -30,12 +31,12 @@ class AmxLayout {
   size_t unit_depth() const { return unit_depth_; }  ///< numbers of a unit in a row
   size_t group_blocks() const { return group_blocks_; }
 
-  size_t parts() const { return Divide(units_, part_units_); }
+  size_t parts() const { return CeilDiv(units_, part_units_); }
   size_t first_unit(size_t part) const { return part * part_units_; }
   size_t units(size_t part) const { return std::min(part_units_, units_ - first_unit(part)); }
   /// Numbers of a part in a row: used, and with those that fill it up.
   size_t used(size_t part) const { return units(part) * unit_depth_; }
-  size_t depth(size_t part) const { return Divide(used(part), step_) * step_; }
+  size_t depth(size_t part) const { return RoundUp(used(part), step_); }
   size_t most_depth() const { return depth(0); }
   int steps(size_t part) const { return static_cast<int>(depth(part) / step_); }
   /// Of all parts, and of those before one.
@@ -46,7 +47,7 @@ class AmxLayout {
     return depth_before(unit / part_units_) + unit % part_units_ * unit_depth_;
   }
 
-  size_t panels() const { return Divide(group_blocks_, panel_blocks_); }
+  size_t panels() const { return CeilDiv(group_blocks_, panel_blocks_); }
   size_t first_block(size_t panel) const { return panel * panel_blocks_; }
   int blocks(size_t panel) const {
     return static_cast<int>(std::min(panel_blocks_, group_blocks_ - first_block(panel)));
@@ -85,8 +86,8 @@ class AmxLayout {
 /// Rows of pixels in nearly equal tiles.
 struct PixelTiles {
   explicit PixelTiles(int pixels)
-      : tiles(static_cast<int>(Divide(pixels, kTileRows))),
-        rows(static_cast<int>(Divide(pixels, tiles))) {}
+      : tiles(static_cast<int>(CeilDiv(pixels, kTileRows))),
+        rows(static_cast<int>(CeilDiv(pixels, tiles))) {}
   int tiles, rows;
   size_t padded() const { return size_t(tiles) * rows; }
 };
@@ -96,10 +97,11 @@ struct AmxPlan {
   AmxPlan(const AmxLayout& layout, const Bands& bands, int num, int groups, int planes);
 
   Band largest;
-  PixelTiles tiles{1};          ///< of the largest band
-  size_t bands, slices, items;  ///< all: bands * groups * slices
-  size_t slice_panels;          ///< at most
-  size_t buffer;                ///< elements of a unit's buffer
+  AmxLayout layout;     ///< with runs for this band
+  PixelTiles tiles{1};  ///< of the largest band
+  WorkItems items;
+  size_t slice_panels;  ///< at most
+  size_t buffer;        ///< elements of a unit's buffer
   size_t sums() const { return slice_panels * tiles.padded() * kTileOutputs; }
 };
 

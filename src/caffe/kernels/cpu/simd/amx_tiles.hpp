@@ -8,10 +8,10 @@
 namespace caffe::kernels {
 
 constexpr int kTileRows = 16;
-constexpr int kTileBytes = 64;     ///< of a row
-constexpr int kTileOutputs = 16;   ///< sums of 4 bytes in a row
-constexpr int kMostTileParts = 3;  ///< bfloat16 numbers that a float is the sum of
-constexpr int kMostTilePairs = 6;  ///< products of them that are summed
+constexpr int kTileBytes = 64;    ///< of a row
+constexpr int kTileOutputs = 16;  ///< sums of 4 bytes in a row
+constexpr int kMaxTileParts = 3;  ///< bfloat16 numbers that a float is the sum of
+constexpr int kMaxTilePairs = 6;  ///< products of them that are summed
 
 /// The operand of LDTILECFG: the shape of each tile register.
 struct alignas(64) TileConfig {
@@ -51,7 +51,7 @@ struct AmxTiles {
   Function* multiply_signed;    ///< int8_t by int8_t; sums int32_t
   Function* multiply_unsigned;  ///< uint8_t by int8_t; sums int32_t
   /// bfloat16 by bfloat16; sums float. Subnormal numbers count as zero, and become zero.
-  Function* multiply_brain;
+  Function* multiply_bfloat16;
 
   /// The parts of n floats, at y, y + plane, ...: each is what is left, rounded to bfloat16. One
   /// part is a bfloat16 exactly, two add up to a float16, three to any float whose magnitude is 0

@@ -9,7 +9,7 @@ namespace caffe::kernels {
 namespace {
 
 constexpr int kTiles = 8;
-constexpr uint32_t kLeastNormal = 0x00800000, kMagnitude = 0x7fffffff;
+constexpr uint32_t kMinNormal = 0x00800000, kMagnitude = 0x7fffffff;
 
 inline uint32_t BitsOf(float value) {
   uint32_t bits;
@@ -25,14 +25,14 @@ inline float FloatOf(uint32_t bits) {
 /// Zero of the same sign for a subnormal number.
 inline float Flushed(float value) {
   const uint32_t bits = BitsOf(value);
-  return (bits & kMagnitude) < kLeastNormal ? FloatOf(bits & ~kMagnitude) : value;
+  return (bits & kMagnitude) < kMinNormal ? FloatOf(bits & ~kMagnitude) : value;
 }
 
 /// x y + sum. What would be below the least normal number with as many digits as a normal one has
 /// is flushed, though it may round to that number as a subnormal one.
 inline float FusedMultiplyAdd(float x, float y, float sum) {
   const float result = std::fmaf(x, y, sum);
-  if ((BitsOf(result) & kMagnitude) == kLeastNormal) {
+  if ((BitsOf(result) & kMagnitude) == kMinNormal) {
     const double exact = double(x) * y + sum, least = std::ldexp(1., -126);
     if (std::fabs(exact) < least - std::ldexp(1., -151))
       return FloatOf(BitsOf(result) & ~kMagnitude);
@@ -51,7 +51,7 @@ void Set(uint8_t* row, int index, T value) {
   std::memcpy(row + index * sizeof(T), &value, sizeof(T));
 }
 
-inline float BrainAt(const uint8_t* row, int index) {
+inline float BFloat16At(const uint8_t* row, int index) {
   return Flushed(FloatOf(uint32_t(At<uint16_t>(row, index)) << 16));
 }
 
@@ -63,13 +63,13 @@ inline float BrainAt(const uint8_t* row, int index) {
 #endif
 
 /// sums[n][i] += x[2 k + i] w[k][2 n + i] for all k < depth, n < columns and i < 2.
-CAFFE_WITH_FMA void AddBrainProducts(const uint8_t* x, const uint8_t (*w)[kTileBytes], int depth,
-                                     int columns, float (*sums)[2]) {
+CAFFE_WITH_FMA void AddBFloat16Products(const uint8_t* x, const uint8_t (*w)[kTileBytes], int depth,
+                                        int columns, float (*sums)[2]) {
   for (int k = 0; k < depth; ++k) {
     for (int i = 0; i < 2; ++i) {
-      const float factor = BrainAt(x, 2 * k + i);
+      const float factor = BFloat16At(x, 2 * k + i);
       for (int n = 0; n < columns; ++n) {
-        sums[n][i] = FusedMultiplyAdd(factor, BrainAt(w[k], 2 * n + i), sums[n][i]);
+        sums[n][i] = FusedMultiplyAdd(factor, BFloat16At(w[k], 2 * n + i), sums[n][i]);
       }
     }
   }
@@ -150,12 +150,12 @@ void EmulatedTiles::DotBytes(int sum, int x, int w) {
 template void EmulatedTiles::DotBytes<int8_t>(int, int, int);
 template void EmulatedTiles::DotBytes<uint8_t>(int, int, int);
 
-void EmulatedTiles::DotBrain(int sum, int x, int w) {
+void EmulatedTiles::DotBFloat16(int sum, int x, int w) {
   RequireProduct(sum, x, w);
   const int columns = config_.bytes[sum] / 4;
   for (int m = 0; m < config_.rows[sum]; ++m) {
     float sums[kTileOutputs][2] = {};
-    AddBrainProducts(tiles_[x].row[m], tiles_[w].row, config_.rows[w], columns, sums);
+    AddBFloat16Products(tiles_[x].row[m], tiles_[w].row, config_.rows[w], columns, sums);
     for (int n = 0; n < columns; ++n) {
       const float products = Flushed(sums[n][0] + sums[n][1]);
       const float before = Flushed(At<float>(tiles_[sum].row[m], n));

@@ -24,7 +24,7 @@ class EmulatedTiles {
   /// TDPBF16PS: of pairs of bfloat16. First and second ones are added up apart over all k, from
   /// zero, by fused operations; then both sums are added, and that to sum[m][n]. Rounds to nearest
   /// even; subnormal numbers count as zero and become zero, whatever the processor's modes.
-  void DotBrain(int sum, int x, int w);
+  void DotBFloat16(int sum, int x, int w);
 
  private:
   struct Tile {

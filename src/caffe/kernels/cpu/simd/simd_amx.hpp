@@ -54,7 +54,7 @@ struct Tiles {
     CAFFE_FOR_SUM(_tile_dpbusd, sum);
   }
   template <int sum>
-  static void DotBrain() {
+  static void DotBFloat16() {
     CAFFE_FOR_SUM(_tile_dpbf16ps, sum);
   }
 };

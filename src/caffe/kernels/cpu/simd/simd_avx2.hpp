@@ -51,7 +51,7 @@ struct Simd : GenericSimd<8> {
                      _mm256_cvtps_ph((__m256)lanes, _MM_FROUND_TO_NEAREST_INT));
   }
   template <typename To>
-  CAFFE_SIMD To LoadBrains(const uint16_t* x) {
+  CAFFE_SIMD To LoadBFloat16s(const uint16_t* x) {
     return (To)_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(x)), 16);
   }
   template <typename From>

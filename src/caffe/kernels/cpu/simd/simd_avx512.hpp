@@ -51,11 +51,11 @@ struct Simd : GenericSimd<16> {
     }
   }
   template <typename To>
-  CAFFE_SIMD To LoadBrains(const uint16_t* x) {
+  CAFFE_SIMD To LoadBFloat16s(const uint16_t* x) {
     if constexpr (sizeof(To) == 64) {
       return (To)_mm512_slli_epi32(_mm512_cvtepu16_epi32(Eight::Load256(x)), 16);
     } else {
-      return Eight::LoadBrains<To>(x);
+      return Eight::LoadBFloat16s<To>(x);
     }
   }
   template <typename From>

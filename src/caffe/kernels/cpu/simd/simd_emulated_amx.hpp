@@ -31,8 +31,8 @@ struct Tiles {
     Own().DotUnsigned(sum, 4 + sum / 2, 6 + sum % 2);
   }
   template <int sum>
-  static void DotBrain() {
-    Own().DotBrain(sum, 4 + sum / 2, 6 + sum % 2);
+  static void DotBFloat16() {
+    Own().DotBFloat16(sum, 4 + sum / 2, 6 + sum % 2);
   }
 };
 

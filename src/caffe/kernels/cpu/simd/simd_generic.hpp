@@ -43,7 +43,7 @@ struct VectorsOf<16> {
 };
 
 /// How many vectors have sums that fit the registers: of kFloatPixels, kIntegerPixels.
-constexpr int MostVectors(const int (&pixels)[4]) {
+constexpr int MaxVectors(const int (&pixels)[4]) {
   int vectors = 0;
   while (vectors < 4 && pixels[vectors] > 0) ++vectors;
   return vectors;
@@ -141,7 +141,7 @@ struct GenericSimd {
   }
   /// From BFLOAT16: the upper halves of floats.
   template <typename To>
-  CAFFE_SIMD To LoadBrains(const uint16_t* x) {
+  CAFFE_SIMD To LoadBFloat16s(const uint16_t* x) {
     uint32_t bits[sizeof(To) / sizeof(float)];
     for (size_t i = 0; i < sizeof(To) / sizeof(float); ++i) bits[i] = uint32_t(x[i]) << 16;
     To lanes;

@@ -1,8 +1,6 @@
 #ifndef CAFFE_KERNELS_CPU_TILE_PAIRS_HPP_
 #define CAFFE_KERNELS_CPU_TILE_PAIRS_HPP_
 
-#include <vector>
-
 #include "amx_tiles.hpp"
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/cpu/elementwise/stored.hpp"
@@ -14,17 +12,30 @@ inline int TileParts(Storage storage) {
   return storage == STORED_FLOAT ? 3 : storage == STORED_HALF ? 2 : 1;
 }
 
+class TilePairs {
+ public:
+  void Add(const TilePair& pair) { pairs_[size_++] = pair; }
+  const TilePair* data() const { return pairs_; }
+  const TilePair* begin() const { return pairs_; }
+  const TilePair* end() const { return pairs_ + size_; }
+  int size() const { return size_; }
+
+ private:
+  TilePair pairs_[6];  // three parts of each, of which at most two come behind the first ones
+  int size_ = 0;
+};
+
 /// Which products of parts are summed, the smallest first: those of which at most two parts come
 /// behind the first ones. That is all of them for two float16; of floats what is left out is at
 /// most 2^-22 of the whole. Where `math` is FLOAT16 that of both second parts of two float16, at
 /// most 2^-16 of the whole, is left out.
-inline std::vector<TilePair> TilePairsOf(Storage x, Storage weights, ElementType math) {
+inline TilePairs TilePairsOf(Storage x, Storage weights, ElementType math) {
   const bool halves = x == STORED_HALF && weights == STORED_HALF;
   const int last = halves && math == ElementType::FLOAT16 ? 1 : 2;
-  std::vector<TilePair> pairs;
+  TilePairs pairs;
   for (int sum = last; sum >= 0; --sum) {
     for (int i = 0; i <= sum; ++i) {
-      if (i < TileParts(x) && sum - i < TileParts(weights)) pairs.push_back({i, sum - i});
+      if (i < TileParts(x) && sum - i < TileParts(weights)) pairs.Add({i, sum - i});
     }
   }
   return pairs;

@@ -58,8 +58,8 @@ struct QuantizeLoops {
 struct VectorKernels {
   void (*half_to_float)(size_t n, const uint16_t* x, float* y);
   void (*float_to_half)(size_t n, const float* x, uint16_t* y);
-  void (*brain_to_float)(size_t n, const uint16_t* x, float* y);
-  void (*float_to_brain)(size_t n, const float* x, uint16_t* y);
+  void (*bfloat16_to_float)(size_t n, const uint16_t* x, float* y);
+  void (*float_to_bfloat16)(size_t n, const float* x, uint16_t* y);
   /// ArithmeticLoops::dot_tile with weights of halves.
   void (*half_dot_tile)(size_t n, const uint16_t* const* w, const float* const* x, double* sums);
   ArithmeticLoops<float> f32;

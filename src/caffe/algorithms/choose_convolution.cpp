@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "convolution.hpp"
+
+namespace caffe::algorithms {
+namespace {
+
+/// Bytes of scratch of each thread for Winograd's algorithm: of all together a tenth of what it
+/// reads and writes, as far as it can work so.
+size_t WinogradScratch(const kernels::ConvolutionShape& s, int num) {
+  constexpr size_t kMinScratch = size_t(3) << 17;
+  const size_t threads = std::max(1, omp_get_max_threads());
+  const size_t bytes = num * (s.input_size() + s.output_size()) * sizeof(float16);
+  return std::min(kernels::kWinogradScratch, std::max(kMinScratch, bytes / 10 / threads));
+}
+
+// Winograd's algorithm where sums need not be more exact than FLOAT16. The tiles of AMX do three
+// products in less time than vectors the quarter that it leaves of one, going by what either can do
+// at most.
+bool WinogradPays(const ConvolutionProblem& p) {
+  return p.settings.types.forward_math == ElementType::FLOAT16 &&
+         !kernels::CpuInstructionSet().has_tiles() && !p.plain_source && p.num > 0 &&
+         kernels::HasWinograd(p.shape) &&
+         kernels::WinogradPays(kernels::WinogradShapeOf(p.shape, p.num, kernels::BlockChannels()));
+}
+
+AlgorithmPtr ChooseNativeHalf(const ConvolutionProblem& p) {
+  const AlgorithmPtr packed =
+      PackedConvolution(p.shape, p.num, p.plain_source, p.settings.types.forward_math);
+  if (!packed || !WinogradPays(p)) return packed;
+  return WinogradConvolution(p.shape, p.num, WinogradScratch(p.shape, p.num));
+}
+
+// oneDNN computes in float. FLOAT16 images are widened a few at a time, so that what is wide stays
+// in the cache.
+int ImagesAtATime(const ConvolutionProblem& p) {
+  constexpr size_t kWideFloats = size_t(1) << 20;
+  const size_t image = p.shape.input_size() + p.shape.output_size();
+  if (p.settings.types.forward_type == ElementType::FLOAT || p.num == 0 || image == 0) return p.num;
+  int images = std::min<int>(p.num, std::max<size_t>(1, kWideFloats / image));
+  while (p.num % images != 0) --images;
+  return images;
+}
+
+bool MayUseOneDnn(const ConvolutionProblem& p) {
+  // Measured by benchmarks/engines: deconvolutions are 1.2 to 4.7 times as fast.
+  if (p.transposed) return p.settings.wants_onednn(/*faster=*/true);
+  const auto fits = [](ElementType type) {
+    return type == ElementType::FLOAT || type == ElementType::FLOAT16;
+  };
+  const LayerTypes& types = p.settings.types;
+  return p.settings.may_use_onednn && !p.settings.is_reference() && fits(types.forward_type) &&
+         (p.settings.phase == TEST || fits(types.backward_type));
+}
+
+AlgorithmPtr ChooseOneDnn(const ConvolutionProblem& p) {
+  if (!MayUseOneDnn(p)) return nullptr;
+  OneDnnOptions options;
+  options.bias = p.bias || p.folds;
+  options.training = p.settings.phase == TRAIN;
+  options.activation = p.activation;
+  options.images = ImagesAtATime(p);
+  return OneDnnConvolution(p.shape, p.num, p.transposed, options);
+}
+
+}  // namespace
+
+bool ConvolutionProblem::operator==(const ConvolutionProblem& other) const {
+  const auto& a = shape;
+  const auto& b = other.shape;
+  return a.channels == b.channels && a.outputs == b.outputs && a.group == b.group &&
+         a.input == b.input && a.output == b.output && a.kernel == b.kernel &&
+         a.stride == b.stride && a.pad == b.pad && a.dilation == b.dilation &&
+         transposed == other.transposed && num == other.num && bias == other.bias &&
+         folds == other.folds && activation == other.activation &&
+         plain_source == other.plain_source && settings == other.settings;
+}
+
+AlgorithmPtr Choose(const ConvolutionProblem& problem) {
+  AlgorithmPtr algorithm;
+  if (problem.settings.is_native_half() && !problem.transposed) {
+    algorithm = ChooseNativeHalf(problem);
+  }
+  if (!algorithm) algorithm = ChooseOneDnn(problem);
+  return algorithm ? algorithm : Plain(problem);
+}
+
+}  // namespace caffe::algorithms

@@ -1,0 +1,63 @@
+#ifndef CAFFE_ALGORITHMS_CONVOLUTION_HPP_
+#define CAFFE_ALGORITHMS_CONVOLUTION_HPP_
+
+#include "algorithm.hpp"
+#include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/winograd.hpp"
+#include "caffe/onednn/onednn.hpp"
+#include "settings.hpp"
+
+namespace caffe::algorithms {
+
+// Each way of convolving `num` images; null where it has no kernel for the shape.
+
+/// Channels in blocks (packed_convolution.hpp), or with `plain_source` the few channels of images
+/// in Caffe's order, in FLOAT, FLOAT16 and BFLOAT16. `math`: PackedConvolution::Make.
+AlgorithmPtr PackedConvolution(const kernels::ConvolutionShape& shape, int num, bool plain_source,
+                               ElementType math);
+
+/// The same by Winograd's algorithm (winograd.hpp). Where that meets an infinity or a NaN, which
+/// belong to single outputs, the direct kernels compute again. `max_scratch`: for each thread.
+AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num,
+                                 size_t max_scratch = kernels::kWinogradScratch);
+
+struct OneDnnOptions : onednn::WeightedPrimitive::Options {
+  int images = 0;  ///< that are computed at a time; 0: all
+};
+/// oneDNN's convolution, or with `transposed` its deconvolution, in the layouts that oneDNN likes
+/// best, on FLOAT, or on FLOAT16 that is widened, the images a few at a time.
+AlgorithmPtr OneDnnConvolution(const kernels::ConvolutionShape& shape, int num, bool transposed,
+                               const OneDnnOptions& options);
+/// The same where images lie in the caller's places. Where oneDNN cannot step over gaps between
+/// images, it computes one after the other.
+AlgorithmPtr OneDnnConvolution(const kernels::ConvolutionShape& shape, int num,
+                               const onednn::WeightedPrimitive::Options& options,
+                               const onednn::ConvolutionPlaces& places);
+
+/// All that the algorithm of a layer depends on.
+struct ConvolutionProblem {
+  kernels::ConvolutionShape shape;  ///< also of a Deconvolution: that of its gradient
+  bool transposed = false;          ///< a Deconvolution
+  int num = 0;
+  bool bias = false;
+  bool folds = false;              ///< a scale and a shift are folded into weights and bias
+  kernels::Activation activation;  ///< fused
+  bool plain_source = false;       ///< the bottom has few channels, in Caffe's order
+  Settings settings;
+
+  int output_count() const { return transposed ? shape.channels : shape.outputs; }
+  bool operator==(const ConvolutionProblem& other) const;
+};
+
+/// Channels up to which an image is read in Caffe's order.
+constexpr int kPlainChannels = 4;
+
+/// The fastest algorithm that a layer's settings allow.
+AlgorithmPtr Choose(const ConvolutionProblem& problem);
+/// The library's plain kernels (convolution.hpp), or the definition in loops: in every type, with
+/// all gradients.
+AlgorithmPtr Plain(const ConvolutionProblem& problem);
+
+}  // namespace caffe::algorithms
+
+#endif  // CAFFE_ALGORITHMS_CONVOLUTION_HPP_

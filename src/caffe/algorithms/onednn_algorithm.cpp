@@ -1,0 +1,106 @@
+#include "onednn_algorithm.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "caffe/core/float_pieces.hpp"
+
+namespace caffe::algorithms {
+namespace {
+
+using kernels::Destination;
+using kernels::Numbers;
+
+class OneDnn : public Algorithm, public Gradients {
+ public:
+  OneDnn(std::unique_ptr<const onednn::WeightedPrimitive> primitive, const OneDnnSizes& sizes,
+         bool training)
+      : primitive_(std::move(primitive)), sizes_(sizes), training_(training) {}
+
+  const char* engine() const override { return "oneDNN"; }
+  Layout source() const override { return OfAllPieces(primitive_->source()); }
+  Layout target() const override { return OfAllPieces(primitive_->target()); }
+
+  bool packs() const override { return primitive_->packs(); }
+  size_t packed_size() const override { return primitive_->packed_size(); }
+  void Pack(const Numbers& weights, const float* scale, const Destination& packed) const override {
+    const FloatValues plain(weights, sizes_.weights);
+    FloatWriter to(packed, packed_size());
+    if (!scale) {
+      return to.Write(0, [&](float* wide) { primitive_->PackWeights(plain.data(), wide); });
+    }
+    std::vector<float> scaled(plain.data(), plain.data() + sizes_.weights);
+    for (size_t i = 0; i < scaled.size(); ++i) scaled[i] *= scale[i / sizes_.weights_of_an_output];
+    to.Write(0, [&](float* wide) { primitive_->PackWeights(scaled.data(), wide); });
+  }
+  void Unpack(const Numbers& packed, const Destination& weights) const override {
+    const FloatValues wide(packed, packed_size());
+    FloatWriter to(weights, sizes_.weights);
+    to.Write(0, [&](float* plain) { primitive_->UnpackWeights(wide.data(), plain); });
+  }
+
+  void Run(const Numbers& x, const Weights& weights, const kernels::PostOps& post, void*,
+           const Destination& y) const override {
+    const FloatValues values(weights.values, packed_size());
+    const auto stride = [&](size_t image) { return image * sizes_.images; };
+    FloatReader from(x, Extent(primitive_->source(), sizes_.inputs), stride(y.strides.x));
+    FloatWriter to(y, Extent(primitive_->target(), sizes_.outputs), stride(y.strides.y));
+    const size_t residual = y.strides.residual > 0 ? stride(y.strides.residual) : to.piece();
+    kernels::PostOps here = post;
+    here.bias = static_cast<const float*>(weights.bias.data);
+    for (int i = 0; i < sizes_.pieces; ++i) {
+      if (post.residual.data) here.residual.data = post.residual.at(i * residual);
+      to.Write(
+          i, [&](float* piece) { primitive_->Forward(from.Piece(i), values.data(), here, piece); });
+    }
+  }
+
+  const Gradients* gradients() const override { return training_ ? this : nullptr; }
+  Layouts data_layouts() const override {
+    return {OfAllPieces(primitive_->data_source()), OfAllPieces(primitive_->data_target())};
+  }
+  Layouts weights_layouts() const override {
+    return {OfAllPieces(primitive_->weights_source()), OfAllPieces(primitive_->weights_target())};
+  }
+  bool has_bias_alone() const override { return false; }
+
+  void Data(const Numbers& dy, const Numbers& weights, const Destination& dx) const override {
+    const FloatValues values(weights, sizes_.weights);
+    FloatReader from(dy, Extent(primitive_->data_target(), sizes_.outputs));
+    FloatWriter to(dx, Extent(primitive_->data_source(), sizes_.inputs));
+    for (int i = 0; i < sizes_.pieces; ++i) {
+      to.Write(
+          i, [&](float* piece) { primitive_->BackwardData(from.Piece(i), values.data(), piece); });
+    }
+  }
+  void Parameters(const Numbers& x, const Numbers& dy, void* d_weights,
+                  void* d_bias) const override {
+    FloatReader bottom(x, Extent(primitive_->weights_source(), sizes_.inputs));
+    FloatReader top(dy, Extent(primitive_->weights_target(), sizes_.outputs));
+    for (int i = 0; i < sizes_.pieces; ++i) {
+      primitive_->BackwardWeights(bottom.Piece(i), top.Piece(i), static_cast<float*>(d_weights),
+                                  static_cast<float*>(d_bias));
+    }
+  }
+
+ private:
+  static size_t Extent(const Layout& layout, size_t count) { return layout.extent(count); }
+  Layout OfAllPieces(Layout layout) const {
+    layout.num *= sizes_.pieces;
+    return layout;
+  }
+
+  const std::unique_ptr<const onednn::WeightedPrimitive> primitive_;
+  const OneDnnSizes sizes_;
+  const bool training_;
+};
+
+}  // namespace
+
+AlgorithmPtr OneDnnAlgorithm(std::unique_ptr<const onednn::WeightedPrimitive> primitive,
+                             const OneDnnSizes& sizes, bool training) {
+  if (!primitive) return nullptr;
+  return std::make_shared<OneDnn>(std::move(primitive), sizes, training);
+}
+
+}  // namespace caffe::algorithms

@@ -1,0 +1,40 @@
+#ifndef CAFFE_ALGORITHMS_SETTINGS_HPP_
+#define CAFFE_ALGORITHMS_SETTINGS_HPP_
+
+#include "caffe/engine.hpp"
+#include "caffe/types.hpp"
+
+namespace caffe::algorithms {
+
+/// What a layer's algorithm depends on apart from its sizes.
+struct Settings {
+  LayerTypes types;
+  Phase phase = TEST;
+  Engine engine = Engine::DEFAULT;
+  bool may_use_onednn = false;  ///< it is there, and the layer's Dtype is float
+
+  bool is_reference() const { return engine == Engine::REFERENCE; }
+  /// FLOAT16 for inference, by the library's kernels.
+  bool is_native_half() const {
+    return types.forward_type == ElementType::FLOAT16 && phase == TEST && engine == Engine::DEFAULT;
+  }
+  /// Convolutions may compute what is behind them.
+  bool fuses() const {
+    const bool fits =
+        types.forward_type == ElementType::FLOAT || types.forward_type == ElementType::FLOAT16;
+    return phase == TEST && fits && (is_native_half() || (may_use_onednn && !is_reference()));
+  }
+  /// All is FLOAT, and the layer asks for oneDNN, or leaves the choice and oneDNN is `faster`.
+  bool wants_onednn(bool faster) const {
+    return may_use_onednn && types == LayerTypes::All(ElementType::FLOAT) &&
+           (engine == Engine::ONEDNN || (engine == Engine::DEFAULT && faster));
+  }
+  bool operator==(const Settings& other) const {
+    return types == other.types && phase == other.phase && engine == other.engine &&
+           may_use_onednn == other.may_use_onednn;
+  }
+};
+
+}  // namespace caffe::algorithms
+
+#endif  // CAFFE_ALGORITHMS_SETTINGS_HPP_

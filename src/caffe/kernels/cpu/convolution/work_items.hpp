@@ -1,0 +1,72 @@
+#ifndef CAFFE_KERNELS_CPU_WORK_ITEMS_HPP_
+#define CAFFE_KERNELS_CPU_WORK_ITEMS_HPP_
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "caffe/kernels/parallel.hpp"
+
+// What all convolutions in tiles share, whatever their numbers are: how the work is cut into items,
+// and how these are spread over threads.
+namespace caffe::kernels {
+
+/// Cuts of the pixels (bands of them, or strips of Winograd's tiles); each of them for each group,
+/// in slices of the group's outputs.
+struct WorkItems {
+  struct Item {
+    size_t cut, group, slice;
+  };
+
+  size_t cuts = 1, groups = 1, slices = 1;
+
+  size_t count() const { return cuts * groups * slices; }
+  Item At(size_t index) const {
+    return {index / slices / groups, index / slices % groups, index % slices};
+  }
+  /// Takes more slices, up to `most`, until all threads have equally many items or several.
+  void Slice(size_t most) {
+    const size_t threads = Threads();
+    while (slices < most && count() < 4 * threads && count() % threads != 0) ++slices;
+  }
+  /// The first of n parts of the outputs that belongs to a slice.
+  size_t Begin(size_t slice, size_t n) const { return n * slice / slices; }
+};
+
+/// Calls f(begin, end, memory) for parts of the items, each on a thread of its own with `bytes`
+/// bytes of scratch, unless fewer than `least_products` are a thread's.
+template <typename Function>
+void SpreadItems(const WorkItems& items, size_t products, size_t least_products, void* scratch,
+                 size_t bytes, Function&& f) {
+  const size_t count = items.count();
+  const size_t of_item = std::max<size_t>(1, products / std::max<size_t>(1, count));
+  ParallelParts(count, std::max<size_t>(1, least_products / of_item),
+                [&](size_t part, size_t begin, size_t end) {
+                  f(begin, end, static_cast<char*>(scratch) + part * bytes);
+                });
+}
+
+/// Plans for numbers of images on as many threads as there are: each is made once.
+template <typename Plan>
+class Plans {
+ public:
+  /// make(num) where there is none yet. The plan lives as long as this.
+  template <typename Make>
+  const Plan& For(int num, const Make& make) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::pair<int, size_t> key(num, Threads());
+    const auto found = plans_.find(key);
+    return found != plans_.end() ? found->second : plans_.emplace(key, make(num)).first->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<int, size_t>, Plan> plans_;
+};
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_WORK_ITEMS_HPP_

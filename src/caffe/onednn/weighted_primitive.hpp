@@ -1,0 +1,223 @@
+#ifndef CAFFE_ONEDNN_WEIGHTED_PRIMITIVE_HPP_
+#define CAFFE_ONEDNN_WEIGHTED_PRIMITIVE_HPP_
+
+#include <memory>
+#include <vector>
+
+#include "primitives.hpp"
+
+namespace caffe::onednn {
+
+/// The sizes of a weighted primitive as oneDNN sees them.
+struct WeightedProblem {
+  Dims source_dims, target_dims, weights_dims;
+  memory::desc plain_weights;   ///< Caffe's order
+  memory::desc source, target;  ///< Any where oneDNN chooses
+  bool chooses_layouts = true;
+  Layout source_layout, target_layout;  ///< where it does not
+  memory::desc weights;                 ///< as another primitive packs them, or Any
+  memory::desc residual;                ///< with Options::residual
+  int outputs = 0;
+  Dims strides, dilation, pad;  ///< of windows
+};
+
+/// A WeightedPrimitive by the primitives of `Family`, which names them (Forward, BackwardData,
+/// BackwardWeights), their algorithm, whether they have windows, and whether implementations by
+/// matrix products are welcome.
+template <typename Family>
+class WeightedPrimitiveOf : public WeightedPrimitive {
+ public:
+  using ForwardDesc = typename Family::Forward::primitive_desc;
+
+  /// Null where there is no good implementation. Throws dnnl::error where there is none at all.
+  static std::unique_ptr<WeightedPrimitive> Make(const WeightedProblem& problem,
+                                                 const Options& options) {
+    std::unique_ptr<WeightedPrimitiveOf> primitive(new WeightedPrimitiveOf(problem, options));
+    if (!primitive->MakeForward(options)) return nullptr;
+    if (options.training && !primitive->MakeBackward()) return nullptr;
+    return primitive;
+  }
+
+  static ForwardDesc DescribeForward(const WeightedProblem& p, const Options& options) {
+    dnnl::post_ops operations;
+    if (options.residual) operations.append_binary(dnnl::algorithm::binary_add, p.residual);
+    AppendActivation(options.activation, &operations);
+    dnnl::primitive_attr attributes;
+    attributes.set_post_ops(operations);
+    const auto kind = ForwardKind(options.training);
+    const memory::desc bias = BiasDesc(p, options.bias);
+    if constexpr (Family::kWindows) {
+      return Describe<typename Family::Forward>(attributes, kind, Family::kAlgorithm, p.source,
+                                                p.weights, bias, p.target, p.strides, p.dilation,
+                                                p.pad, p.pad);
+    } else {
+      return Describe<typename Family::Forward>(attributes, kind, p.source, p.weights, bias,
+                                                p.target);
+    }
+  }
+
+  const Layout& source() const override { return source_; }
+  const Layout& target() const override { return target_; }
+  const Layout& data_source() const override { return data_source_; }
+  const Layout& data_target() const override { return data_target_; }
+  const Layout& weights_source() const override { return weights_source_; }
+  const Layout& weights_target() const override { return weights_target_; }
+
+  // Those of a convolution are always packed: the caller may have folded something into them.
+  bool packs() const override {
+    return Family::kWindows || forward_desc_.weights_desc() != problem_.plain_weights;
+  }
+  size_t packed_size() const override {
+    return forward_desc_.weights_desc().get_size() / sizeof(float);
+  }
+  void PackWeights(const float* weights, float* packed) const override {
+    Run(pack_, Wrap(problem_.plain_weights, weights), Wrap(forward_desc_.weights_desc(), packed));
+  }
+  void UnpackWeights(const float* packed, float* weights) const override {
+    Run(Reorder(forward_desc_.weights_desc(), problem_.plain_weights),
+        Wrap(forward_desc_.weights_desc(), packed), Wrap(problem_.plain_weights, weights));
+  }
+
+  void Forward(const float* x, const float* packed, const kernels::PostOps& post,
+               float* y) const override {
+    Arguments arguments = {{DNNL_ARG_SRC, Wrap(forward_desc_.src_desc(), x)},
+                           {DNNL_ARG_WEIGHTS, Wrap(forward_desc_.weights_desc(), packed)},
+                           {DNNL_ARG_DST, Wrap(forward_desc_.dst_desc(), y)}};
+    if (has_bias_) arguments.emplace(DNNL_ARG_BIAS, Wrap(forward_desc_.bias_desc(), post.bias));
+    if (has_residual_) {
+      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                        Wrap(problem_.residual, post.residual.data));
+    }
+    if (const float* slopes = post.activation.slopes) {
+      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(has_residual_) | DNNL_ARG_WEIGHTS,
+                        Wrap(Plain({problem_.outputs}), slopes));
+    }
+    Run(forward_, arguments);
+  }
+
+  void BackwardData(const float* dy, const float* weights, float* dx) const override {
+    const auto run = [&](const memory& ordered) {
+      Run(data_primitive_, {{DNNL_ARG_DIFF_DST, Wrap(data_desc_.diff_dst_desc(), dy)},
+                            {DNNL_ARG_WEIGHTS, ordered},
+                            {DNNL_ARG_DIFF_SRC, Wrap(data_desc_.diff_src_desc(), dx)}});
+    };
+    const memory plain = Wrap(problem_.plain_weights, weights);
+    if (data_desc_.weights_desc() == problem_.plain_weights) return run(plain);
+    Scratch packed(data_desc_.weights_desc());
+    Run(data_pack_, plain, packed);
+    run(packed);
+  }
+
+  void BackwardWeights(const float* x, const float* dy, float* d_weights,
+                       float* d_bias) const override {
+    Scratch packed(weights_desc_.diff_weights_desc());
+    std::vector<float> bias_gradient(has_bias_ ? problem_.outputs : 0);
+    Arguments arguments = {{DNNL_ARG_SRC, Wrap(weights_desc_.src_desc(), x)},
+                           {DNNL_ARG_DIFF_DST, Wrap(weights_desc_.diff_dst_desc(), dy)},
+                           {DNNL_ARG_DIFF_WEIGHTS, packed}};
+    if (has_bias_) {
+      arguments.emplace(DNNL_ARG_DIFF_BIAS, Wrap(Plain({problem_.outputs}), bias_gradient.data()));
+    }
+    Run(weights_primitive_, arguments);
+    Run(add_, packed, Wrap(problem_.plain_weights, d_weights));
+    if (!d_bias) return;
+    for (size_t i = 0; i < bias_gradient.size(); ++i) d_bias[i] += bias_gradient[i];
+  }
+
+ private:
+  using DataDesc = typename Family::BackwardData::primitive_desc;
+  using WeightsDesc = typename Family::BackwardWeights::primitive_desc;
+
+  WeightedPrimitiveOf(const WeightedProblem& problem, const Options& options)
+      : problem_(problem), has_bias_(options.bias), has_residual_(options.residual) {}
+
+  static memory::desc BiasDesc(const WeightedProblem& problem, bool has_bias) {
+    return has_bias ? Plain({problem.outputs}) : memory::desc();
+  }
+
+  /// The caller's layouts, or those that oneDNN chose; false if Tensor has no name for these.
+  bool FindLayouts(const memory::desc& source, const memory::desc& target, Layout* source_layout,
+                   Layout* target_layout) const {
+    if (problem_.chooses_layouts) {
+      return LayoutOf(source, problem_.source_dims, source_layout) &&
+             LayoutOf(target, problem_.target_dims, target_layout);
+    }
+    *source_layout = problem_.source_layout;
+    *target_layout = problem_.target_layout;
+    return true;
+  }
+
+  bool MakeForward(const Options& options) {
+    forward_desc_ = DescribeForward(problem_, options);
+    if (IsPlainLoop(forward_desc_, !Family::kByProducts) ||
+        !FindLayouts(forward_desc_.src_desc(), forward_desc_.dst_desc(), &source_, &target_)) {
+      return false;
+    }
+    forward_ = typename Family::Forward(forward_desc_);
+    if (packs()) pack_ = Reorder(problem_.plain_weights, forward_desc_.weights_desc());
+    return true;
+  }
+
+  bool MakeBackward() {
+    const WeightedProblem& p = problem_;
+    const memory::desc bias = BiasDesc(p, has_bias_);
+    if constexpr (Family::kWindows) {
+      data_desc_ = DescribeBackward<typename Family::BackwardData>(
+          forward_desc_, Family::kAlgorithm, p.source, p.weights, p.target, p.strides, p.dilation,
+          p.pad, p.pad);
+      weights_desc_ = DescribeBackward<typename Family::BackwardWeights>(
+          forward_desc_, Family::kAlgorithm, p.source, p.weights, bias, p.target, p.strides,
+          p.dilation, p.pad, p.pad);
+    } else {
+      data_desc_ = DescribeBackward<typename Family::BackwardData>(forward_desc_, p.source,
+                                                                   p.weights, p.target);
+      weights_desc_ = DescribeBackward<typename Family::BackwardWeights>(forward_desc_, p.source,
+                                                                         p.weights, bias, p.target);
+    }
+    if (IsPlainLoop(data_desc_, !Family::kByProducts) ||
+        IsPlainLoop(weights_desc_, !Family::kByProducts) ||
+        !FindLayouts(data_desc_.diff_src_desc(), data_desc_.diff_dst_desc(), &data_source_,
+                     &data_target_) ||
+        !FindLayouts(weights_desc_.src_desc(), weights_desc_.diff_dst_desc(), &weights_source_,
+                     &weights_target_)) {
+      return false;
+    }
+    data_primitive_ = typename Family::BackwardData(data_desc_);
+    if (data_desc_.weights_desc() != p.plain_weights) {
+      data_pack_ = Reorder(p.plain_weights, data_desc_.weights_desc());
+    }
+    weights_primitive_ = typename Family::BackwardWeights(weights_desc_);
+    dnnl::primitive_attr adding;
+    dnnl::post_ops sum;
+    sum.append_sum(1.f);
+    adding.set_post_ops(sum);
+    add_ = Reorder(weights_desc_.diff_weights_desc(), p.plain_weights, adding);
+    return true;
+  }
+
+  const WeightedProblem problem_;
+  const bool has_bias_, has_residual_;
+  Layout source_, target_, data_source_, data_target_, weights_source_, weights_target_;
+
+  ForwardDesc forward_desc_;
+  typename Family::Forward forward_;
+  dnnl::reorder pack_;
+
+  DataDesc data_desc_;
+  typename Family::BackwardData data_primitive_;
+  dnnl::reorder data_pack_;
+
+  WeightsDesc weights_desc_;
+  typename Family::BackwardWeights weights_primitive_;
+  dnnl::reorder add_;  // to the gradients so far
+};
+
+/// `weights_dims` and windows of a convolution, or with `transposed` of its transpose; all in the
+/// order that oneDNN chooses.
+WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, bool transposed);
+/// False for what oneDNN does not compute: more than three spatial axes, nothing at all.
+bool HasWindows(const kernels::ConvolutionShape& shape, int num);
+
+}  // namespace caffe::onednn
+
+#endif  // CAFFE_ONEDNN_WEIGHTED_PRIMITIVE_HPP_

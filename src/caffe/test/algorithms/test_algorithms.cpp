@@ -1,0 +1,258 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "caffe/algorithms/convolution.hpp"
+#include "caffe/algorithms/inner_product.hpp"
+#include "caffe/context.hpp"
+#include "caffe/core/as_stored.hpp"
+#include "caffe/error.hpp"
+#include "caffe/kernels/instruction_set.hpp"
+#include "caffe/test/support/seeds.hpp"
+
+// Each algorithm next to the plain kernels, which have their own tests, as layers and engines call
+// it: with blobs in its layouts, and weights that it has packed.
+namespace caffe::algorithms {
+namespace {
+
+using Values = std::vector<float>;
+
+Values Random(size_t count) {
+  static std::mt19937 random(TestSeed());
+  std::uniform_real_distribution<float> value(-1, 1);
+  Values values(count);
+  for (float& x : values) x = value(random);
+  return values;
+}
+
+std::unique_ptr<Tensor> TensorOf(const Values& values) {
+  auto tensor = std::make_unique<Tensor>(values.size(), ElementType::FLOAT);
+  std::copy(values.begin(), values.end(),
+            static_cast<float*>(tensor->overwrite_cpu_data(ElementType::FLOAT)));
+  return tensor;
+}
+
+Values Plainly(Tensor& tensor) {
+  const float* values = ReadAs<float>(tensor, Layout());
+  return Values(values, values + tensor.count());
+}
+
+void ExpectNear(const Values& actual, const Values& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 2e-4) << i;
+}
+
+/// x, weights and bias of a product.
+struct Operands {
+  Operands(size_t inputs, size_t outputs, size_t weights, size_t biases)
+      : x(Random(inputs)), weights(Random(weights)), bias(Random(biases)), outputs(outputs) {}
+  const Values x, weights, bias;
+  const size_t outputs;
+};
+
+Values Run(const Algorithm& algorithm, const Operands& operands,
+           const kernels::Activation& activation = {}) {
+  const auto x = TensorOf(operands.x);
+  Tensor y(operands.outputs, ElementType::FLOAT);
+  Values packed = operands.weights;
+  if (algorithm.packs() && algorithm.packed_size() > 0) {
+    packed.assign(algorithm.packed_size(), 0.f);
+    algorithm.Pack(operands.weights.data(), nullptr, packed.data());
+    Values restored(operands.weights.size());
+    algorithm.Unpack(packed.data(), restored.data());
+    EXPECT_EQ(restored, operands.weights);
+  }
+  Workspace::Buffer<char> scratch(Context::Current().workspace(), algorithm.scratch_bytes() + 1);
+  kernels::PostOps post;
+  post.activation = activation;
+  algorithm.Run(ReadAs<float>(*x, algorithm.source()), {packed.data(), operands.bias.data()}, post,
+                scratch.get(), OverwriteAs<float>(y, algorithm.target()));
+  return Plainly(y);
+}
+
+Settings Floats(Phase phase) {
+  return {LayerTypes::All(ElementType::FLOAT), phase, Engine::DEFAULT, onednn::Enabled()};
+}
+
+ConvolutionProblem Problem(int num, int channels, int outputs, int kernel, bool transposed) {
+  ConvolutionProblem problem;
+  problem.shape.channels = channels;
+  problem.shape.outputs = outputs;
+  problem.shape.input = problem.shape.output = {9, 7};
+  problem.shape.kernel = {kernel, kernel};
+  problem.shape.stride = problem.shape.dilation = {1, 1};
+  problem.shape.pad = {kernel / 2, kernel / 2};
+  problem.transposed = transposed;
+  problem.num = num;
+  problem.bias = true;
+  problem.settings = Floats(TEST);
+  return problem;
+}
+
+Operands OperandsOf(const ConvolutionProblem& p) {
+  const size_t inputs = p.num * p.shape.input_size(), outputs = p.num * p.shape.output_size();
+  return Operands(p.transposed ? outputs : inputs, p.transposed ? inputs : outputs,
+                  p.shape.weight_count(), p.output_count());
+}
+
+/// All that can convolve this.
+std::vector<AlgorithmPtr> Ways(const ConvolutionProblem& p) {
+  onednn::Convolution::Options onednn;
+  onednn.bias = true;
+  OneDnnOptions best;
+  best.bias = true;
+  OneDnnOptions one = best;
+  one.images = 1;
+  onednn::ConvolutionPlaces places;
+  places.source_block = places.target_block = kernels::BlockChannels();
+  places.packed_shape = p.shape;
+  places.packed_num = p.num;
+  std::vector<AlgorithmPtr> ways = {Choose(p),
+                                    OneDnnConvolution(p.shape, p.num, p.transposed, best),
+                                    OneDnnConvolution(p.shape, p.num, p.transposed, one)};
+  if (p.transposed) return ways;
+  ways.push_back(OneDnnConvolution(p.shape, p.num, onednn, places));
+  ways.push_back(WinogradConvolution(p.shape, p.num));
+  for (const bool plain : {false, true}) {
+    ways.push_back(PackedConvolution(p.shape, p.num, plain, ElementType::FLOAT));
+  }
+  return ways;
+}
+
+TEST(ConvolutionAlgorithms, ComputeWhatPlainKernelsCompute) {
+  for (const bool transposed : {false, true}) {
+    for (const auto& [channels, outputs] : {std::pair(3, 16), std::pair(16, 24), std::pair(5, 7)}) {
+      for (const int kernel : {1, 3, 5}) {
+        SCOPED_TRACE(Join(channels, " -> ", outputs, ", kernel ", kernel));
+        const ConvolutionProblem problem = Problem(2, channels, outputs, kernel, transposed);
+        const Operands operands = OperandsOf(problem);
+        const Values expected = Run(*Plain(problem), operands);
+        for (const AlgorithmPtr& way : Ways(problem)) {
+          if (way) ExpectNear(Run(*way, operands), expected);
+        }
+      }
+    }
+  }
+}
+
+TEST(ConvolutionAlgorithms, OfFewImagesAtATimeAreThoseOfAll) {
+  const ConvolutionProblem problem = Problem(4, 16, 16, 3, false);
+  OneDnnOptions options;
+  options.bias = true;
+  const AlgorithmPtr all = OneDnnConvolution(problem.shape, 4, false, options);
+  options.images = 2;
+  const AlgorithmPtr halves = OneDnnConvolution(problem.shape, 4, false, options);
+  if (!all || !halves) GTEST_SKIP() << "oneDNN has no such convolution";
+  const Operands operands = OperandsOf(problem);
+  ExpectNear(Run(*halves, operands), Run(*all, operands));
+}
+
+TEST(ConvolutionAlgorithms, KeepInfinitiesToTheOutputsThatReadThem) {
+  const ConvolutionProblem problem = Problem(1, 16, 16, 3, false);
+  Operands operands = OperandsOf(problem);
+  const_cast<Values&>(operands.x)[0] = INFINITY;
+  const Values expected = Run(*Plain(problem), operands);
+  const Values actual = Run(*WinogradConvolution(problem.shape, 1), operands);
+  for (size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_EQ(std::isfinite(actual[i]), std::isfinite(expected[i])) << i;
+  }
+}
+
+TEST(ConvolutionAlgorithms, PackWeightsForImagesOfAllSizes) {
+  ConvolutionProblem large = Problem(2, 16, 16, 3, false);
+  large.shape.input = large.shape.output = {20, 20};
+  const ConvolutionProblem small = Problem(1, 16, 16, 3, false);
+  const auto packed = [](const ConvolutionProblem& p) {
+    return PackedConvolution(p.shape, p.num, false, ElementType::FLOAT);
+  };
+  const auto winograd = [](const ConvolutionProblem& p) {
+    return WinogradConvolution(p.shape, p.num);
+  };
+  EXPECT_TRUE(packed(large)->PacksAs(*packed(small)));
+  EXPECT_TRUE(winograd(large)->PacksAs(*winograd(small)));
+  EXPECT_FALSE(winograd(large)->PacksAs(*packed(large)));
+}
+
+TEST(ConvolutionAlgorithms, AreChosenAgainOnlyForAnotherProblem) {
+  const ConvolutionProblem problem = Problem(2, 16, 16, 3, false);
+  ConvolutionProblem other = problem;
+  EXPECT_TRUE(problem == other);
+  other.num = 3;
+  EXPECT_FALSE(problem == other);
+  other = problem;
+  other.shape.pad = {1, 0};
+  EXPECT_FALSE(problem == other);
+  other = problem;
+  other.settings.phase = TRAIN;
+  EXPECT_FALSE(problem == other);
+}
+
+/// dx, d_weights and d_bias, the latter two on top of ones.
+std::vector<Values> GradientsOf(const Algorithm& algorithm, const Operands& operands,
+                                const Values& gradient) {
+  const Gradients& gradients = *algorithm.gradients();
+  const auto x = TensorOf(operands.x), dy = TensorOf(gradient);
+  Tensor dx(operands.x.size(), ElementType::FLOAT);
+  const Gradients::Layouts data = gradients.data_layouts(), weights = gradients.weights_layouts();
+  gradients.Data(ReadAs<float>(*dy, data.top), operands.weights.data(),
+                 OverwriteAs<float>(dx, data.bottom));
+  Values d_weights(operands.weights.size(), 1.f), d_bias(operands.bias.size(), 1.f);
+  gradients.Parameters(ReadAs<float>(*x, weights.bottom), ReadAs<float>(*dy, weights.top),
+                       d_weights.data(), d_bias.data());
+  return {Plainly(dx), d_weights, d_bias};
+}
+
+template <typename Problem>
+void ExpectGradients(Problem problem, const Operands& operands) {
+  problem.settings = Floats(TRAIN);
+  const Values gradient = Random(operands.outputs);
+  const auto expected = GradientsOf(*Plain(problem), operands, gradient);
+  const AlgorithmPtr chosen = Choose(problem);
+  ASSERT_TRUE(chosen->gradients());
+  const auto actual = GradientsOf(*chosen, operands, gradient);
+  for (int i = 0; i < 3; ++i) ExpectNear(actual[i], expected[i]);
+}
+
+TEST(ConvolutionAlgorithms, HaveTheGradientsOfPlainKernels) {
+  for (const bool transposed : {false, true}) {
+    const ConvolutionProblem problem = Problem(2, 16, 8, 3, transposed);
+    ExpectGradients(problem, OperandsOf(problem));
+  }
+}
+
+InnerProductProblem Product(int rows) {
+  InnerProductProblem problem;
+  problem.rows = rows;
+  problem.inputs = 48;
+  problem.outputs = 20;
+  problem.bias = true;
+  problem.settings = Floats(TEST);
+  return problem;
+}
+
+Operands OperandsOf(const InnerProductProblem& p) {
+  return Operands(p.rows * p.inputs, p.rows * p.outputs, p.inputs * p.outputs, p.outputs);
+}
+
+TEST(InnerProductAlgorithms, ComputeWhatPlainProductsCompute) {
+  for (const int rows : {1, 5, 40}) {
+    const InnerProductProblem problem = Product(rows);
+    const Operands operands = OperandsOf(problem);
+    const Values expected = Run(*Plain(problem), operands);
+    for (const AlgorithmPtr& way :
+         {Choose(problem), PackedInnerProduct(rows, 48, 20), BlasInnerProduct(rows, 48, 20)}) {
+      ExpectNear(Run(*way, operands), expected);
+    }
+  }
+}
+
+TEST(InnerProductAlgorithms, HaveTheGradientsOfPlainProducts) {
+  for (const int rows : {1, 40}) ExpectGradients(Product(rows), OperandsOf(Product(rows)));
+}
+
+}  // namespace
+}  // namespace caffe::algorithms

@@ -1,0 +1,168 @@
+// What an Error says by itself, next to its message.
+#include "caffe/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+
+#include "caffe/core/error_context.hpp"
+#include "caffe/inference/engine.hpp"
+#include "caffe/net.hpp"
+#include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/test_files.hpp"
+
+namespace caffe {
+namespace {
+
+/// The Error that f throws.
+template <typename Function>
+Error Thrown(Function&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Error("");
+}
+
+struct NamedLayer {
+  std::string name() const { return "conv1"; }
+  std::string type() const { return "Convolution"; }
+};
+
+TEST(Error, KeepsPartsOfItsMessage) {
+  const Error error = Thrown([] {
+    Require(false, Error::File{"net.prototxt"}, ": ", Error::Field{"convolution_param.pad"}, " is ",
+            -1, Error::Remedy{"give 0 or more"});
+  });
+  EXPECT_STREQ(error.what(), "net.prototxt: convolution_param.pad is -1: give 0 or more");
+  EXPECT_EQ(error.file(), "net.prototxt");
+  EXPECT_EQ(error.layer(), "");
+  EXPECT_EQ(error.field(), "convolution_param.pad");
+  EXPECT_EQ(error.remedy(), "give 0 or more");
+}
+
+TEST(Error, KnowsNothingThatWasNotSaid) {
+  const Error error = Thrown([] { Fail("layer 'a' of net.prototxt: ", 1, " is not ", 2); });
+  EXPECT_STREQ(error.what(), "layer 'a' of net.prototxt: 1 is not 2");
+  EXPECT_EQ(error.file() + error.layer() + error.field() + error.remedy(), "");
+}
+
+TEST(Error, IsAboutTheFirstFileAndLayerThatAreNamed) {
+  Error error("it is damaged");
+  error.AddLayer("conv1", "Convolution");
+  error.AddLayer("conv2", "Convolution");
+  error.AddFile("a.prototxt");
+  error.AddFile("b.prototxt");
+  EXPECT_STREQ(error.what(), "a.prototxt: layer 'conv1' (Convolution): it is damaged");
+  EXPECT_EQ(error.layer(), "conv1");
+  EXPECT_EQ(error.file(), "a.prototxt");
+}
+
+TEST(Error, CrossesThreads) {
+  std::exception_ptr thrown;
+  std::thread([&] {
+    try {
+      Fail(Error::File{"a.npy"}, ": ", Error::Field{"descr"}, " is missing",
+           Error::Remedy{"save it again"});
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }).join();
+  const Error error = Thrown([&] { std::rethrow_exception(thrown); });
+  EXPECT_STREQ(error.what(), "a.npy: descr is missing: save it again");
+  EXPECT_EQ(error.file(), "a.npy");
+  EXPECT_EQ(error.field(), "descr");
+  EXPECT_EQ(error.remedy(), "save it again");
+}
+
+TEST(ErrorContext, NamesAFileOnce) {
+  const Error error = Thrown(
+      [] { WithFile("a.prototxt", [] { WithFile("a.prototxt", [] { Fail("it is empty"); }); }); });
+  EXPECT_STREQ(error.what(), "a.prototxt: it is empty");
+  EXPECT_EQ(error.file(), "a.prototxt");
+}
+
+// A prototxt that names a mean image: the image is what is wrong, and the prototxt is where to
+// look.
+TEST(ErrorContext, KeepsTheInnerOfTwoFiles) {
+  const Error error = Thrown([] {
+    WithFile("net.prototxt", [] { Fail(Error::File{"mean.binaryproto"}, ": is empty"); });
+  });
+  EXPECT_STREQ(error.what(), "net.prototxt: mean.binaryproto: is empty");
+  EXPECT_EQ(error.file(), "mean.binaryproto");
+}
+
+TEST(ErrorContext, SaysWhereInAFile) {
+  Error error("this is no number");
+  AddFile("table", ", line 3", &error);
+  EXPECT_STREQ(error.what(), "table, line 3: this is no number");
+  EXPECT_EQ(error.file(), "table");
+}
+
+TEST(ErrorContext, NamesTheLayerThatLacksMemory) {
+  const Error error = Thrown([] { WithLayer(NamedLayer(), [] { throw std::bad_alloc(); }); });
+  EXPECT_STREQ(error.what(), "layer 'conv1' (Convolution): out of memory");
+  EXPECT_EQ(error.layer(), "conv1");
+}
+
+TEST(ErrorContext, ReturnsWhatTheFunctionReturns) {
+  int number = 1;
+  int& same = WithFile("a", [&]() -> int& { return number; });
+  EXPECT_EQ(&same, &number);
+  EXPECT_EQ(WithLayer(NamedLayer(), [] { return 2; }), 2);
+}
+
+// --- What the library throws ---
+
+std::unique_ptr<Net<float>> InnerProductNet(int outputs) {
+  return MakeNet(Join(
+      "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 3 } } } "
+      "layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' "
+      "        inner_product_param { num_output: ",
+      outputs, " } }"));
+}
+
+TEST(ErrorsOfTheLibrary, NameAMissingFile) {
+  const std::string file = NewFileName();
+  for (const auto& read : {std::function<void()>([&] { Net<float>(file, TEST); }),
+                           std::function<void()>([&] { inference::Engine::Load(file); })}) {
+    EXPECT_EQ(Thrown(read).file(), file);
+  }
+}
+
+TEST(ErrorsOfTheLibrary, NameFileLayerAndFieldOfAPrototxt) {
+  const std::string file = NewFile(
+      "layer { name: 'images' type: 'Data' top: 'data' "
+      "        data_param { batch_size: 1 } transform_param { crop_h: 3 } }");
+  const Error error = Thrown([&] { Net<float>(file, TEST); });
+  EXPECT_EQ(error.file(), file);
+  EXPECT_EQ(error.layer(), "images");
+  EXPECT_NE(error.field(), "");
+  ExpectContains(error.what(), file + ": layer 'images' (Data): " + error.field());
+}
+
+TEST(ErrorsOfTheLibrary, NameTheCaffemodelThatDoesNotFit) {
+  const std::string file = NewFileName();
+  InnerProductNet(4)->ToBinaryProto(file);
+  const auto other = InnerProductNet(5);
+  const Error error = Thrown([&] { other->CopyTrainedLayersFrom(file); });
+  EXPECT_EQ(error.file(), file);
+  ExpectContains(error.what(), file + ": Cannot copy param 0 weights from layer 'ip'");
+}
+
+TEST(ErrorsOfTheLibrary, NameThePlanThatIsNone) {
+  const std::string file = NewFile("this is no plan");
+  const Error error = Thrown([&] { inference::Engine::Load(file); });
+  EXPECT_EQ(error.file(), file);
+  ExpectContains(error.what(), file + ": ");
+}
+
+}  // namespace
+}  // namespace caffe
