@@ -6,8 +6,8 @@
 
 #include "caffe/common.hpp"
 #include "caffe/util/rng.hpp"
-#include "caffe/util/text/progress.hpp"
 #include "caffe/util/system/thread_team.hpp"
+#include "caffe/util/text/progress.hpp"
 #include "new_database.hpp"
 
 CAFFE_FLAG(bool, gray, false, "", "convert images to grey");
@@ -75,8 +75,8 @@ void WriteImages(std::vector<ListLine> lines, const std::string& list, const std
         first_size = records[i].size;
         first_path = name;
       }
-      Require(records[i].size == first_size, Error::File{name}, ": the picture is ",
-              records[i].size, ", but ", first_path, " is ", first_size,
+      Require(records[i].size == first_size, Error::File{name}, ": the image is ", records[i].size,
+              ", but ", first_path, " is ", first_size,
               Error::Remedy{"leave out -check_size or resize them"});
       database.Put(NumberKey(static_cast<int64_t>(start + i), 8) + "_" + name, records[i].value);
       if (database.count() % 1000 == 0) {

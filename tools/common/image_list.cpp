@@ -24,7 +24,7 @@ std::vector<ListLine> ReadImageList(const std::string& file, const std::string& 
     line.rest = text.substr(space + 1);
     lines.push_back(line);
   }
-  Require(!lines.empty(), Error::File{file}, ": the list names no pictures");
+  Require(!lines.empty(), Error::File{file}, ": the list names no images");
   return lines;
 }
 

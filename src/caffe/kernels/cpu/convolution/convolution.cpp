@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "depthwise_convolution.hpp"
 
@@ -78,8 +79,6 @@ class Rows {
 
 size_t Threads() { return omp_in_parallel() ? 1 : std::max(1, omp_get_max_threads()); }
 
-int CeilDivide(size_t a, size_t b) { return static_cast<int>((a + b - 1) / b); }
-
 /// The matrices of one group of one image.
 struct Product {
   explicit Product(const ConvolutionShape& s)
@@ -124,10 +123,10 @@ void ForwardBand(const ConvolutionShape& s, const Product& p, int begin, int end
 int BandOf(const Product& p, size_t units, size_t threads) {
   if (units < threads && size_t(p.n) < threads * kMinPositions) return p.extent;
   const size_t cached = kColumnElements / std::max<size_t>(1, size_t(p.k) * p.inner);
-  const size_t least = CeilDivide(kMinPositions, p.inner);
-  const size_t fair = CeilDivide(p.extent, CeilDivide(threads, units));
+  const size_t least = CeilDiv(kMinPositions, p.inner);
+  const size_t fair = CeilDiv(p.extent, CeilDiv(threads, units));
   const size_t band = std::min(std::max(cached, least), fair);
-  return CeilDivide(p.extent, CeilDivide(p.extent, band));
+  return CeilDiv(p.extent, CeilDiv(p.extent, band));
 }
 
 }  // namespace
@@ -142,7 +141,7 @@ void ConvolutionForward(const ConvolutionShape& s, int num, const X* x, const W*
   const Widened<F, W> w(weights, s.weight_count());
   const size_t units = size_t(num) * s.group, threads = Threads();
   const int band = BandOf(p, units, threads);
-  const size_t bands = CeilDivide(p.extent, band);
+  const size_t bands = CeilDiv(p.extent, band);
   const auto compute = [&](size_t from, size_t to) {
     Scratch<F> column = Make<F>(s.is_pointwise() ? 0 : size_t(p.k) * band * p.inner);
     for (size_t item = from; item < to; ++item) {
@@ -194,7 +193,7 @@ void ConvolutionBackwardData(const ConvolutionShape& s, int num, const X* dy, co
   const size_t inputs = s.input_spatial(), units = size_t(num) * s.group, threads = Threads();
   const Widened<F, W> w(weights, s.weight_count());
   const int block = ChannelBlock(p, units, threads);
-  const size_t blocks = CeilDivide(p.channels, block);
+  const size_t blocks = CeilDiv(p.channels, block);
   const auto compute = [&](size_t from, size_t to) {
     Scratch<F> column = Make<F>(s.is_pointwise() ? 0 : size_t(block) * p.kernel * p.n);
     std::vector<F> start(block, F(0));
@@ -241,9 +240,9 @@ void ConvolutionBackwardWeights(const ConvolutionShape& s, int num, const X* x, 
   if (num == 0 || p.n == 0 || p.m == 0 || p.channels == 0) return;
   const size_t threads = Threads();
   const int block = ChannelBlock(p, s.group, threads);
-  const size_t blocks = CeilDivide(p.channels, block);
-  const int parts = std::min(p.m, CeilDivide(threads, s.group * blocks));
-  const int outputs = CeilDivide(p.m, parts);
+  const size_t blocks = CeilDiv(p.channels, block);
+  const int parts = std::min(p.m, static_cast<int>(CeilDiv(threads, s.group * blocks)));
+  const int outputs = static_cast<int>(CeilDiv(p.m, parts));
   const size_t column_row = size_t(block) * p.kernel * p.inner;
   const int band = static_cast<int>(std::min(
       std::max<size_t>(1, kColumnElements / std::max<size_t>(1, column_row)), size_t(p.extent)));

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
 
 namespace caffe::kernels {
 namespace {
 
-int Divide(int n, int by) { return (n + by - 1) / by; }
-
 /// The largest of the fewest nearly equal parts of `extent` with at most `most` each.
 int EqualPart(int extent, int most) {
-  const int parts = Divide(extent, std::min(extent, std::max(1, most)));
-  return Divide(extent, parts);
+  const size_t parts = CeilDiv(extent, std::min(extent, std::max(1, most)));
+  return static_cast<int>(CeilDiv(extent, parts));
 }
 
 BandAxis AxisOf(const ConvolutionShape& s, int axis) {
@@ -61,24 +60,24 @@ Band Bands::Largest(int num, int pixels, size_t buffer) const {
 }
 
 Band Bands::ForThreads(int num, const Band& largest, size_t threads) const {
-  const size_t count = Count(num, largest), parts = Divide(rows_.output, largest.rows);
+  const size_t count = Count(num, largest), parts = CeilDiv(rows_.output, largest.rows);
   if (count % threads == 0 || count >= 4 * threads) return largest;
   for (size_t more = parts + 1; 2 * more <= 3 * parts; ++more) {
     Band band = largest;
-    band.rows = static_cast<int>(Divide(rows_.output, more));
+    band.rows = static_cast<int>(CeilDiv(rows_.output, more));
     if (rows_.output % more == 0 && Count(num, band) % threads == 0) return band;
   }
   return largest;
 }
 
 size_t Bands::Count(int num, const Band& b) const {
-  return size_t(Divide(num, b.images)) * Divide(rows_.output, b.rows) *
-         Divide(columns_.output, b.columns);
+  return CeilDiv(num, b.images) * CeilDiv(rows_.output, b.rows) *
+         CeilDiv(columns_.output, b.columns);
 }
 
 Band Bands::At(int num, const Band& largest, size_t index) const {
   const auto part = [&index](int extent, int length, int* begin, int* count) {
-    const int parts = Divide(extent, length);
+    const int parts = static_cast<int>(CeilDiv(extent, length));
     *begin = static_cast<int>(index % parts) * length;
     *count = std::min(length, extent - *begin);
     index /= parts;
@@ -129,7 +128,8 @@ int Bands::FindRowGroups(const Band& band, RowGroup* groups) const {
       const int first = rows_.first(band.row + r);
       // Positions of the kernel before input row `end`.
       const auto before = [&](int end) {
-        return std::clamp(end > first ? Divide(end - first, rows_.dilation) : 0, 0, rows_.kernel);
+        const size_t positions = end > first ? CeilDiv(end - first, rows_.dilation) : 0;
+        return static_cast<int>(std::min<size_t>(positions, rows_.kernel));
       };
       const int begin = before(0), rows = before(rows_.input) - begin;
       RowGroup* last = count > 0 ? groups + count - 1 : nullptr;

@@ -76,7 +76,7 @@ size_t MostTerms(const DepthwiseDeconvolutionShape& s) {
   for (int i = 0; i < 2; ++i) {
     // Positions of the kernel that are so far apart meet inputs together.
     const int apart = s.stride[i] / std::gcd(s.stride[i], s.dilation[i]);
-    terms *= Divide(s.kernel[i], apart);
+    terms *= CeilDiv(s.kernel[i], apart);
   }
   return terms;
 }
@@ -96,7 +96,7 @@ class DepthwiseDeconvolution::Plan {
         to_halves_(to_halves),
         tiles_(ChosenInt8Tiles()),
         block_(tiles_.block),
-        blocks_(Divide(s.channels, block_)),
+        blocks_(CeilDiv(s.channels, block_)),
         rows_(s.kernel[0], s.stride[0], s.pad[0], s.dilation[0], s.height, s.out_height),
         columns_(s.kernel[1], s.stride[1], s.pad[1], s.dilation[1], s.width, s.out_width),
         width_(columns_.Reach(s.out_width, s.stride[1])),
@@ -151,13 +151,13 @@ class DepthwiseDeconvolution::Plan {
     return pieces.bytes() + kBetweenThreads;
   }
 
-  size_t items() const { return s_.num * blocks_ * Divide(s_.out_height, band_); }
+  size_t items() const { return s_.num * blocks_ * CeilDiv(s_.out_height, band_); }
 
   /// `writing` is that of the first block, without y.
   template <typename X, typename Y>
   void RunBands(int zero_point, const X* x, const float* weights,
                 const Int8Tiles::Writing& of_first, Y* y, void* scratch) const {
-    const size_t bands = Divide(s_.out_height, band_);
+    const size_t bands = CeilDiv(s_.out_height, band_);
     const size_t products = Floats(band_) * s_.kernel[0] * s_.kernel[1];
     const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, products));
     ParallelParts(items(), grain, [&](size_t part, size_t begin, size_t last) {
@@ -190,8 +190,8 @@ class DepthwiseDeconvolution::Plan {
   /// of the stride, or all.
   int BandSize() const {
     const int stride = std::min(s_.stride[0], s_.out_height);
-    const size_t parts = Divide(Threads(), std::max<size_t>(1, s_.num * blocks_));
-    const int most = static_cast<int>(Divide(s_.out_height, parts));
+    const size_t parts = CeilDiv(Threads(), std::max<size_t>(1, s_.num * blocks_));
+    const int most = static_cast<int>(CeilDiv(s_.out_height, parts));
     int band = stride;
     while (band < most && (Floats(band + stride) <= kBandFloats || band < kMinRows * stride)) {
       band += stride;
@@ -252,7 +252,7 @@ class DepthwiseDeconvolution::Plan {
       const int row = static_cast<int>(p / columns_.taps.size());
       if (outputs <= row) continue;
       const int pixels =
-          static_cast<int>(Divide(size_t(outputs - row), s_.stride[0])) * phase.columns;
+          static_cast<int>(CeilDiv(size_t(outputs - row), s_.stride[0])) * phase.columns;
       for (size_t t = 0; t < phase.taps.size(); ++t) {
         std::copy_n(weights + phase.taps[t] * block_, block_, taps + t * block_);
       }
@@ -294,7 +294,7 @@ DepthwiseDeconvolution::~DepthwiseDeconvolution() = default;
 
 size_t DepthwiseDeconvolution::packed_size(const DepthwiseDeconvolutionShape& s) {
   const size_t block = ChosenInt8Tiles().block;
-  return Divide(s.channels, block) * block * s.kernel[0] * s.kernel[1];
+  return RoundUp(s.channels, block) * s.kernel[0] * s.kernel[1];
 }
 
 void DepthwiseDeconvolution::PackWeights(const DepthwiseDeconvolutionShape& s, const float* weights,

@@ -29,12 +29,12 @@ constexpr size_t kDepthwiseFloats = 16 << 10;
 constexpr size_t kGrain = 1 << 17;  // products below which work stays on one thread
 
 // Scratch is handed out in pieces that begin on lines of the cache.
-size_t Aligned(size_t floats) { return Divide(floats, 16) * 16; }
+size_t Aligned(size_t floats) { return RoundUp(floats, 16); }
 
 template <typename T>
 T* Take(float** scratch, size_t count) {
   T* piece = reinterpret_cast<T*>(*scratch);
-  *scratch += Aligned(Divide(count * sizeof(T), sizeof(float)));
+  *scratch += Aligned(CeilDiv(count * sizeof(T), sizeof(float)));
   return piece;
 }
 /// Floats that hold the offsets of so many pixels: their windows' and both targets'.
@@ -111,7 +111,7 @@ class Packed : public PackedConvolution {
   }
 
   size_t weights_of_an_output() const override { return shape_.column_rows(); }
-  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+  size_t Blocks(int channels) const { return CeilDiv(channels, tiles_.block); }
   /// `strides` of a call with no stride 0.
   ImageStrides Strides(const ImageStrides& strides) const {
     const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
@@ -166,10 +166,10 @@ class DensePacked : public Packed {
   DensePacked(const ConvolutionShape& shape, bool plain_input)
       : Packed(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
-        units_(Divide(shape.channels / shape.group, lanes_)),
+        units_(CeilDiv(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)) {
     const size_t parts = tiles_.vectors == 3 ? std::max<size_t>(1, group_blocks_ / 2)
-                                             : Divide(group_blocks_, tiles_.vectors);
+                                             : CeilDiv(group_blocks_, tiles_.vectors);
     for (size_t i = 0; i <= parts; ++i) starts_.push_back(group_blocks_ * i / parts);
   }
 
@@ -256,19 +256,19 @@ DensePacked::Plan DensePacked::MakePlan(int num) const {
   for (size_t part = 0; part < parts(); ++part) most = std::max<size_t>(most, vectors(part));
   const size_t unit_weights = taps * lanes_ * most * tiles_.block;
   const auto equal = [](size_t n, size_t most) {
-    return Divide(n, Divide(n, std::max<size_t>(1, most)));
+    return CeilDiv(n, CeilDiv(n, std::max<size_t>(1, most)));
   };
   plan.units = equal(units_, kInputFloats / plan.unit_size);
   plan.weight_units = equal(plan.units, kWeightFloats / unit_weights);
-  const size_t pieces = Divide(units_, plan.units);
+  const size_t pieces = CeilDiv(units_, plan.units);
 
   const size_t sums = group_blocks_ * tiles_.block * pixels;
-  const size_t slices = pieces > 1 ? std::min(parts(), Divide(sums, kPartialFloats)) : 1;
+  const size_t slices = pieces > 1 ? std::min(parts(), CeilDiv(sums, kPartialFloats)) : 1;
   plan.items = {bands_.Count(num, plan.largest), size_t(shape_.group), slices};
   plan.items.Slice(parts());
 
   // Between pieces the sums of all outputs wait, otherwise those of one part.
-  const size_t waiting = pieces > 1 ? Divide(parts(), plan.items.slices) * most
+  const size_t waiting = pieces > 1 ? CeilDiv(parts(), plan.items.slices) * most
                          : plan.weight_units < plan.units ? most
                                                           : 0;
   plan.partial = waiting * tiles_.block * pixels;
@@ -302,7 +302,7 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
   const int pixels = band.pixels(), block = tiles_.block, taps = bands_.taps();
   const size_t plane = bands_.output_plane() * block;
 
-  const size_t most = Divide(group_blocks_, parts());
+  const size_t most = CeilDiv(group_blocks_, parts());
   float* buffer = Take<float>(&scratch, plan.units * plan.unit_size);
   const float* input = buffer;
   float* wide = Take<float>(&scratch, plan.weight_units * taps * lanes_ * most * block);

@@ -21,11 +21,7 @@ constexpr size_t kMaxSlice = 128;                   // channels
 constexpr size_t kMaxSlicePoints = 36 * kMaxSlice;  // points of all its channels
 constexpr size_t kLine = 16;
 
-size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
-
-size_t PointStride(size_t n) { return (RoundUp(n, kLine) / kLine | 1) * kLine; }
-
-size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) / block; }
+size_t PointStride(size_t n) { return (CeilDiv(n, kLine) | 1) * kLine; }
 
 const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShape& s) {
   if (s.kernel == 5) return kernels.f45;
@@ -60,8 +56,8 @@ struct WinogradPlan {
     g.output_width = s.output_width();
     g.pad_h = s.pad_h;
     g.pad_w = s.pad_w;
-    g.tiles_y = (g.output_height + s.tile - 1) / s.tile;
-    g.tiles_x = (g.output_width + s.tile - 1) / s.tile;
+    g.tiles_y = CeilDiv(g.output_height, s.tile);
+    g.tiles_x = CeilDiv(g.output_width, s.tile);
     g.depth = RoundUp(g.channels, kernels.lanes);
     const size_t side = s.tile + s.kernel - 1;
     points = side * side;
@@ -70,17 +66,17 @@ struct WinogradPlan {
     const size_t fitting = max_scratch / 2 / (points * pair * sizeof(float));
     const size_t wanted = std::min({fitting, kMaxSlice, kMaxSlicePoints / points});
     const size_t most = std::max(wanted / kernels.lanes, size_t(1)) * kernels.lanes;
-    slices = (g.depth + most - 1) / most;
-    g.slice = RoundUp((g.depth + slices - 1) / slices, kernels.lanes);
+    slices = CeilDiv(g.depth, most);
+    g.slice = RoundUp(CeilDiv(g.depth, slices), kernels.lanes);
     tiles = s.num * g.tiles_y * g.tiles_x;
-    padded_outputs = Blocks(g.outputs, s.block) * s.block;
+    padded_outputs = RoundUp(g.outputs, s.block);
     const ImageStrides strides =
-        WithoutZeros(given, Blocks(s.channels, s.block) * s.block * g.height * g.width,
-                     Blocks(s.outputs, s.block) * s.block * g.output_height * g.output_width);
+        WithoutZeros(given, RoundUp(s.channels, s.block) * g.height * g.width,
+                     RoundUp(s.outputs, s.block) * g.output_height * g.output_width);
     g.x_image = strides.x;
     g.y_image = strides.y;
     g.residual_image = strides.residual;
-    output_panels = RoundUp(padded_outputs, pair) / pair;
+    output_panels = CeilDiv(padded_outputs, pair);
     weights_stride = PointStride(g.slice * pair);
   }
 
@@ -97,9 +93,7 @@ struct WinogradPlan {
   }
   size_t sums_stride(size_t strip_tiles) const { return PointStride(strip_tiles * pair); }
 
-  size_t TilePanels(size_t strip_tiles) const {
-    return (strip_tiles + kernels.panel - 1) / kernels.panel;
-  }
+  size_t TilePanels(size_t strip_tiles) const { return CeilDiv(strip_tiles, kernels.panel); }
 
   WinogradGeometry g;
   const WinogradKernels& kernels;
@@ -143,7 +137,7 @@ Plan PlanFor(const WinogradPlan& s, size_t max_scratch, bool shared) {
     plan.strips = std::max(plan.strips, std::min(4 * plan.threads, s.tiles / kFairStrip));
   }
   for (;; plan.strips += std::max<size_t>(1, plan.strips / 8)) {
-    plan.strip_tiles = (s.tiles + plan.strips - 1) / plan.strips;
+    plan.strip_tiles = CeilDiv(s.tiles, plan.strips);
     plan.input = s.points * s.input_stride(plan.strip_tiles);
     plan.sums = s.points * s.sums_stride(plan.strip_tiles);
     if (plan.floats() * sizeof(float) <= plan.threads * max_scratch) return plan;
@@ -319,7 +313,7 @@ bool WinogradPays(const WinogradShape& shape) {
   constexpr double kProduct = 1 / (16 * 0.87), kWeights = 14. / 36, kTransforms = 25. / 36;
   constexpr double kStart = 10000, kMargin = 1.1;
   const double outputs = s.padded_outputs, tiles = s.tiles;
-  const double channels = Blocks(s.g.channels, shape.block) * shape.block;
+  const double channels = RoundUp(s.g.channels, shape.block);
   // Direct convolutions have their own ways with pictures of three colours.
   const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
   const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
@@ -331,13 +325,13 @@ bool WinogradPays(const WinogradShape& shape) {
 }
 
 size_t WinogradPackedSize(const WinogradShape& s) {
-  return Blocks(s.outputs, s.block) * s.block * (s.channels / s.groups) * Taps(s);
+  return RoundUp(s.outputs, s.block) * (s.channels / s.groups) * Taps(s);
 }
 
 template <typename From, typename To>
 void WinogradPackWeights(const WinogradShape& s, const From* weights, To* packed) {
   const size_t block = s.block, row = s.channels / s.groups * Taps(s);
-  ParallelFor(Blocks(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
+  ParallelFor(CeilDiv(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
     for (size_t b = begin; b < end; ++b) {
       for (size_t i = 0; i < row; ++i) {
         for (size_t lane = 0; lane < block; ++lane) {

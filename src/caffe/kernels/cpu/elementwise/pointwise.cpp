@@ -5,6 +5,7 @@
 
 #include "caffe/float16.hpp"
 #include "caffe/kernels/activation.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
 
 namespace caffe::kernels {
@@ -31,7 +32,7 @@ void WithActivation(const Activation& activation, Function&& f) {
 
 void ApplyPointwise(size_t num, size_t channels, size_t spatial, size_t block, const float* scale,
                     const float* shift, const Activation& activation, const float* x, float* y) {
-  const size_t blocks = (channels + block - 1) / block;
+  const size_t blocks = CeilDiv(channels, block);
   std::vector<float> a(blocks * block, 0.f), b(blocks * block, 0.f);
   std::copy(scale, scale + channels, a.begin());
   std::copy(shift, shift + channels, b.begin());
@@ -67,7 +68,7 @@ void ApplyPointwise(size_t num, size_t channels, size_t spatial, size_t block, c
 
 void BlockedPRelu(size_t num, size_t channels, size_t spatial, size_t block, const float* slope,
                   const float* x, float* y) {
-  const size_t blocks = (channels + block - 1) / block, length = spatial * block;
+  const size_t blocks = CeilDiv(channels, block), length = spatial * block;
   std::vector<float> slopes(blocks * block, 0.f);
   std::copy(slope, slope + channels, slopes.begin());
   ParallelFor(num * blocks, std::max<size_t>(1, kGrain / std::max<size_t>(1, length)),
@@ -103,8 +104,8 @@ template <typename T>
 void ActivateInPlace(size_t num, size_t channels, size_t spatial, size_t block,
                      const Activation& activation, T* y) {
   constexpr size_t kChunk = 2048;
-  const size_t blocks = (channels + block - 1) / block;
-  const size_t run = std::max<size_t>(1, kChunk / block), runs = (spatial + run - 1) / run;
+  const size_t blocks = CeilDiv(channels, block);
+  const size_t run = std::max<size_t>(1, kChunk / block), runs = CeilDiv(spatial, run);
   ParallelFor(num * blocks * runs, kGrain / kChunk, [&](size_t begin, size_t end) {
     std::vector<float> numbers(run * block);
     for (size_t i = begin; i < end; ++i) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 
@@ -143,7 +144,7 @@ void FewRowsGemm(int m, int n, int k, AccumulatorType<C> alpha, const A* a, int 
   using F = AccumulatorType<C>;
   constexpr int kTile = 4;
   const Panel<F, A> left(a, lda, m, k);
-  const size_t tiles = (size_t(n) + kTile - 1) / kTile;
+  const size_t tiles = CeilDiv(n, kTile);
   const size_t grain = std::max<size_t>(1, kLoopGrain / (size_t(kTile) * m * k + 1));
   ParallelFor(tiles, grain, [&](size_t begin, size_t end) {
     DotTiles<F, B> dots(m);

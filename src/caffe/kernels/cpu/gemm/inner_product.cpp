@@ -233,7 +233,7 @@ class Product {
     const size_t steps = p_.depth() / tiles_.block;
     const size_t most = std::max<size_t>(1, kWeights / (widest() * tiles_.block));
     if (amx_) return kTileRowBytes / TileRows<A>::kElement / tiles_.block;
-    return Divide(steps, Divide(steps, most));
+    return CeilDiv(steps, CeilDiv(steps, most));
   }
   /// Bytes of x in the order of tiles.
   size_t TileRowsBytes(int rows) const { return amx_ ? TileRows<A>(p_, rows).bytes() : 0; }
@@ -424,11 +424,11 @@ InnerProductPanels::InnerProductPanels(int inputs, int outputs, int block, int v
     : inputs_(inputs), outputs_(outputs), block_(block), vectors_(vectors) {
   Require(inputs > 0 && outputs > 0, "an inner product of ", inputs, " inputs and ", outputs,
           " outputs");
-  depth_ = Divide(inputs, block) * block;
-  padded_outputs_ = Divide(outputs, block) * block;
+  depth_ = RoundUp(inputs, block);
+  padded_outputs_ = RoundUp(outputs, block);
 }
 
-size_t InnerProductPanels::panels() const { return Divide(padded_outputs_, vectors_ * block_); }
+size_t InnerProductPanels::panels() const { return CeilDiv(padded_outputs_, vectors_ * block_); }
 
 int InnerProductPanels::vectors(size_t panel) const {
   return static_cast<int>(std::min<size_t>(vectors_, (padded_outputs_ - start(panel)) / block_));

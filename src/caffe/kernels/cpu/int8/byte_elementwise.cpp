@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 
@@ -55,8 +56,8 @@ template void CombineBytes(Combination, size_t, const std::vector<ScaledBytes>&,
 void LookUpBytes(size_t num, size_t channels, size_t spatial, size_t block, bool by_channel,
                  const uint8_t* tables, const uint8_t* x, uint8_t* y) {
   constexpr size_t kTable = 256;
-  const size_t blocks = (channels + block - 1) / block;
-  const size_t run = std::max<size_t>(1, kLoopGrain / block), runs = (spatial + run - 1) / run;
+  const size_t blocks = CeilDiv(channels, block);
+  const size_t run = std::max<size_t>(1, kLoopGrain / block), runs = CeilDiv(spatial, run);
   ParallelFor(num * blocks * runs, 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t plane = i / runs, first = i % runs * run, b = plane % blocks;

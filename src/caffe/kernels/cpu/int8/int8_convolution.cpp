@@ -33,7 +33,7 @@ class DenseInt8 : public PackedInt8 {
   DenseInt8(const ConvolutionShape& shape, bool plain_input)
       : PackedInt8(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
-        units_(Divide(shape.channels / shape.group, lanes_)),
+        units_(CeilDiv(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)),
         parts_(group_blocks_, tiles_.vectors) {
     const int width = bands_.columns().kernel;
@@ -125,21 +125,21 @@ DenseInt8::Plan DenseInt8::MakePlan(int num) const {
       bands_.ForThreads(images, bands_.Largest(images, kPixels, kInputWords / lanes_), Threads());
   const size_t pixels = plan.largest.pixels();
   // A pair may reach one element past the last one.
-  plan.unit_size = Divide(bands_.BufferSize(plan.largest) * lanes_ + 1, 32) * 32;
+  plan.unit_size = RoundUp(bands_.BufferSize(plan.largest) * lanes_ + 1, 32);
   // Buffers that lie whole pages apart would meet in the same lines of the cache.
   if (plan.unit_size % 512 == 0) plan.unit_size += 32;
 
   const size_t unit_weights = unit_rows() * 2 * parts_.most_vectors() * tiles_.block;
   const size_t fitting =
       std::max<size_t>(1, std::min(kWeightWords / unit_weights, kInputWords / plan.unit_size));
-  const size_t pieces = Divide(units_, fitting);
-  plan.units = Divide(units_, pieces);
+  const size_t pieces = CeilDiv(units_, fitting);
+  plan.units = CeilDiv(units_, pieces);
 
   const size_t sums = group_blocks_ * tiles_.block * pixels;
-  const size_t slices = pieces > 1 ? std::min(parts_.count(), Divide(sums, kPartialSums)) : 1;
+  const size_t slices = pieces > 1 ? std::min(parts_.count(), CeilDiv(sums, kPartialSums)) : 1;
   plan.items = {bands_.Count(num, plan.largest), size_t(shape_.group), slices};
   plan.items.Slice(parts_.count());
-  const size_t slice_blocks = Divide(parts_.count(), plan.items.slices) * parts_.most_vectors();
+  const size_t slice_blocks = CeilDiv(parts_.count(), plan.items.slices) * parts_.most_vectors();
   plan.partial = pieces > 1 ? slice_blocks * tiles_.block * pixels : 0;
   return plan;
 }

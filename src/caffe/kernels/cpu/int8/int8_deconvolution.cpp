@@ -75,7 +75,7 @@ std::shared_ptr<const Int8Deconvolution> Int8Deconvolution::Make(const Convoluti
 
 size_t Int8Deconvolution::packed_size() const {
   size_t size = 0;
-  for (const Phase& phase : phases_) size += Divide(phase.convolution->packed_size(), 64) * 64;
+  for (const Phase& phase : phases_) size += RoundUp(phase.convolution->packed_size(), 64);
   return size;
 }
 
@@ -99,7 +99,7 @@ void Int8Deconvolution::PackWeights(const int8_t* weights, int8_t* packed) const
   const std::vector<int8_t> transposed = Transposed(weights);
   for (const Phase& phase : phases_) {
     phase.convolution->PackWeights(WeightsOf(phase, transposed.data()).data(), packed);
-    packed += Divide(phase.convolution->packed_size(), 64) * 64;
+    packed += RoundUp(phase.convolution->packed_size(), 64);
   }
 }
 
@@ -117,7 +117,7 @@ void Int8Deconvolution::FoldZeroPoint(const int8_t* weights, int32_t zero_point,
 
 size_t Int8Deconvolution::OutputBytes(const Phase& phase, int num) const {
   const size_t block = phase.convolution->block();
-  return num * Divide(shape_.outputs, block) * block * phase.shape.output_spatial();
+  return num * RoundUp(shape_.outputs, block) * phase.shape.output_spatial();
 }
 
 size_t Int8Deconvolution::scratch_bytes(int num) const {
@@ -143,10 +143,10 @@ void Int8Deconvolution::Forward(int num, const X* x, const int8_t* packed, const
   void* const own = pieces.Take<char>(0);
   for (const Phase& phase : phases_) {
     phase.convolution->Forward(num, x, packed, of_phase, own, made);
-    packed += Divide(phase.convolution->packed_size(), 64) * 64;
+    packed += RoundUp(phase.convolution->packed_size(), 64);
     of_phase.bias += shape_.outputs;
     if (made == y) return;
-    const size_t block = phase.convolution->block(), planes = num * Divide(shape_.outputs, block);
+    const size_t block = phase.convolution->block(), planes = num * CeilDiv(shape_.outputs, block);
     const size_t rows = phase.shape.output[0], columns = phase.shape.output[1];
     const size_t bytes = columns * block;
     ParallelFor(planes * rows, std::max<size_t>(1, kGrain / bytes), [&](size_t begin, size_t end) {

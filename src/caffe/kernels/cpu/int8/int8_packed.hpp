@@ -19,11 +19,11 @@ constexpr size_t kInt8Grain = 1 << 18;  // products below which work stays on on
 /// Blocks of outputs in nearly equal parts, whose sums fit the registers together.
 class OutputParts {
  public:
-  OutputParts(size_t blocks, size_t most) : blocks_(blocks), count_(Divide(blocks, most)) {}
+  OutputParts(size_t blocks, size_t most) : blocks_(blocks), count_(CeilDiv(blocks, most)) {}
   size_t count() const { return count_; }
   size_t begin(size_t part) const { return blocks_ * part / count_; }  ///< its first block
   int vectors(size_t part) const { return static_cast<int>(begin(part + 1) - begin(part)); }
-  size_t most_vectors() const { return Divide(blocks_, count_); }
+  size_t most_vectors() const { return CeilDiv(blocks_, count_); }
 
  private:
   size_t blocks_, count_;
@@ -83,7 +83,7 @@ class PackedInt8 : public Int8Convolution {
     int zero_point;
   };
 
-  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+  size_t Blocks(int channels) const { return CeilDiv(channels, tiles_.block); }
 
   /// What all items of a call share, with bias and scale padded and no stride 0.
   struct Call {

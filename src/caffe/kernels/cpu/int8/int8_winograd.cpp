@@ -42,12 +42,12 @@ class WinogradInt8 : public PackedInt8 {
         side_(side),
         extent_(side + 2),
         points_(extent_ * extent_),
-        cuts_(Divide(shape.kernel[0], 3)),
+        cuts_(CeilDiv(shape.kernel[0], 3)),
         channel_blocks_(Blocks(shape.channels / shape.group)),
         blocks_(cuts_ * cuts_ * channel_blocks_),
         output_blocks_(Blocks(shape.outputs / shape.group)),
-        tile_rows_(Divide(shape.output[0], side)),
-        tile_columns_(Divide(shape.output[1], side)),
+        tile_rows_(CeilDiv(shape.output[0], side)),
+        tile_columns_(CeilDiv(shape.output[1], side)),
         parts_(output_blocks_, tiles_.vectors) {}
 
   size_t packed_size() const override {
@@ -107,13 +107,13 @@ class WinogradInt8 : public PackedInt8 {
   // Points that lay whole pages apart would meet in the same lines of the cache.
   static size_t Apart(size_t elements, size_t element_size) {
     const size_t line = 64 / element_size;
-    const size_t lines = Divide(elements, line);
+    const size_t lines = CeilDiv(elements, line);
     return (lines % 8 == 0 ? lines + 1 : lines) * line;
   }
   size_t FirstBlock(const Plan& plan, size_t slice) const {
     return blocks_ * slice / plan.channel_slices;
   }
-  size_t SliceBlocks(const Plan& plan) const { return Divide(blocks_, plan.channel_slices); }
+  size_t SliceBlocks(const Plan& plan) const { return CeilDiv(blocks_, plan.channel_slices); }
   size_t WeightsStride(const Plan& plan) const {
     return Apart(SliceBlocks(plan) * tiles_.block * parts_.most_vectors() * tiles_.block, 2);
   }
@@ -158,11 +158,11 @@ WinogradInt8::Plan WinogradInt8::MakePlan(int num) const {
   plan.tiles = size_t(std::max(1, num)) * tile_rows_ * tile_columns_;
   const size_t tile_bytes = points_ * blocks_ * tiles_.block * sizeof(int16_t);
   const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMaxTiles);
-  plan.items = {Divide(plan.tiles, most), size_t(shape_.group), 1};
+  plan.items = {CeilDiv(plan.tiles, most), size_t(shape_.group), 1};
   plan.items.Slice(parts_.count());
-  plan.strip_tiles = Divide(plan.tiles, plan.items.cuts);
+  plan.strip_tiles = CeilDiv(plan.tiles, plan.items.cuts);
   plan.input_stride = Apart(plan.strip_tiles * tiles_.block, 2);
-  plan.channel_slices = Divide(blocks_ * tiles_.block, kSlice);
+  plan.channel_slices = CeilDiv(blocks_ * tiles_.block, kSlice);
   return plan;
 }
 

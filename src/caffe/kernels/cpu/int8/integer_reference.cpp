@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "caffe/error.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
 
 namespace caffe::kernels {
@@ -75,7 +76,7 @@ void Convolve(const ConvolutionShape& s, bool transposed, size_t num, const X* x
   const size_t positions = s.output_spatial(), plane = s.input_spatial(), taps = s.kernel_size();
   const size_t channels = s.channels / s.group, outputs = s.outputs / s.group;
   const size_t count = channels * taps;
-  const size_t blocks = (positions + kPositions - 1) / kPositions;
+  const size_t blocks = CeilDiv(positions, kPositions);
   const size_t grain =
       std::max<size_t>(1, kGrain / std::max<size_t>(1, kPositions * count * outputs));
   ParallelFor(num * s.group * blocks, grain, [&](size_t begin, size_t end) {

@@ -33,7 +33,7 @@ class VnniInt8 : public PackedInt8 {
   VnniInt8(const ConvolutionShape& shape, bool plain_input)
       : PackedInt8(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
-        units_(Divide(shape.channels / shape.group, lanes_)),
+        units_(CeilDiv(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)),
         parts_(group_blocks_, tiles_.vectors) {
     for (size_t unit = 0; unit < units_; ++unit) AddSteps(static_cast<int>(unit));

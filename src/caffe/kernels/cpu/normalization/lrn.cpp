@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 
@@ -35,7 +36,7 @@ template <typename Make>
 void ForEachTile(const LrnShape& s, Make&& make) {
   const size_t plane = Plane(s), length = TileLength(s);
   if (plane == 0) return;
-  const size_t tiles = s.within_channel ? s.channels : (plane + length - 1) / length;
+  const size_t tiles = s.within_channel ? s.channels : CeilDiv(plane, length);
   const int rows = s.within_channel ? 1 : s.channels;
   ParallelFor(s.num * tiles, 1, [&](size_t begin, size_t end) {
     auto f = make(rows * length);
@@ -181,7 +182,7 @@ class BlockedTile {
   BlockedTile(const LrnShape& s, size_t most, const Stored& stored)
       : s_(s),
         stored_(stored),
-        blocks_((s.channels + kBlock - 1) / kBlock),
+        blocks_(CeilDiv(s.channels, kBlock)),
         pitch_(size_t(blocks_) * kBlock + s.size - 1),
         x_(most * blocks_ * kBlock),
         squares_(most * pitch_ + s.size - 1),
@@ -249,8 +250,8 @@ void ForwardInBlocks(const LrnShape& s, const Stored& stored, const X* x, Y* y) 
                most = std::max<size_t>(8, kBlockedTileElements / std::max(1, s.channels));
   const size_t length = std::min(plane, most);
   if (plane == 0 || s.channels == 0) return;
-  const size_t tiles = (plane + length - 1) / length;
-  const size_t image = (s.channels + kBlock - 1) / kBlock * kBlock * plane;
+  const size_t tiles = CeilDiv(plane, length);
+  const size_t image = RoundUp(s.channels, kBlock) * plane;
   ParallelFor(s.num * tiles, 1, [&](size_t begin, size_t end) {
     BlockedTile<X, Y, kBlock> tile(s, length, stored);
     for (size_t i = begin; i < end; ++i) {

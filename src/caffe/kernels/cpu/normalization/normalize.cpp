@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 #include "caffe/kernels/elementwise.hpp"
@@ -37,7 +38,7 @@ std::vector<F> GroupSums(const NormShape& shape, const double* factor, const T* 
     }
     return sums;
   }
-  const size_t parts = (shape.spatial + kChunk - 1) / kChunk;
+  const size_t parts = CeilDiv(shape.spatial, kChunk);
   ParallelFor(shape.num * parts, Grain(std::min(kChunk, shape.spatial) * shape.channels),
               [&](size_t begin, size_t end) {
                 for (size_t part = begin; part < end; ++part) {

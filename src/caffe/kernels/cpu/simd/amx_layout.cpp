@@ -28,9 +28,9 @@ AmxLayout::AmxLayout(const ConvolutionShape& shape, const Bands& bands, int lane
       block_(block),
       element_(element),
       step_(kTileBytes / element),
-      units_(Divide(shape.channels / shape.group, lanes)),
+      units_(CeilDiv(shape.channels / shape.group, lanes)),
       unit_depth_(size_t(bands.taps()) * lanes),
-      group_blocks_(Divide(shape.outputs / shape.group, block)),
+      group_blocks_(CeilDiv(shape.outputs / shape.group, block)),
       panel_blocks_(kTileOutputs / block) {
   // Units that fill whole steps.
   const size_t whole = lanes == 1 ? units_ : std::max<size_t>(1, step_ / lanes);
@@ -103,10 +103,10 @@ AmxPlan::AmxPlan(const AmxLayout& layout_of_any, const Bands& bands, int num, in
   buffer = bands.BufferSize(largest) * layout.lanes();
 
   const size_t panels = layout.panels();
-  const size_t slices = std::min(panels, Divide(panels * tiles.padded() * kTileOutputs, kSums));
+  const size_t slices = std::min(panels, CeilDiv(panels * tiles.padded() * kTileOutputs, kSums));
   items = {bands.Count(num, largest), size_t(groups), slices};
   items.Slice(panels);
-  slice_panels = Divide(panels, items.slices);
+  slice_panels = CeilDiv(panels, items.slices);
 }
 
 }  // namespace caffe::kernels

@@ -31,12 +31,12 @@ class AmxLayout {
   size_t unit_depth() const { return unit_depth_; }  ///< numbers of a unit in a row
   size_t group_blocks() const { return group_blocks_; }
 
-  size_t parts() const { return Divide(units_, part_units_); }
+  size_t parts() const { return CeilDiv(units_, part_units_); }
   size_t first_unit(size_t part) const { return part * part_units_; }
   size_t units(size_t part) const { return std::min(part_units_, units_ - first_unit(part)); }
   /// Numbers of a part in a row: used, and with those that fill it up.
   size_t used(size_t part) const { return units(part) * unit_depth_; }
-  size_t depth(size_t part) const { return Divide(used(part), step_) * step_; }
+  size_t depth(size_t part) const { return RoundUp(used(part), step_); }
   size_t most_depth() const { return depth(0); }
   int steps(size_t part) const { return static_cast<int>(depth(part) / step_); }
   /// Of all parts, and of those before one.
@@ -47,7 +47,7 @@ class AmxLayout {
     return depth_before(unit / part_units_) + unit % part_units_ * unit_depth_;
   }
 
-  size_t panels() const { return Divide(group_blocks_, panel_blocks_); }
+  size_t panels() const { return CeilDiv(group_blocks_, panel_blocks_); }
   size_t first_block(size_t panel) const { return panel * panel_blocks_; }
   int blocks(size_t panel) const {
     return static_cast<int>(std::min(panel_blocks_, group_blocks_ - first_block(panel)));
@@ -86,8 +86,8 @@ class AmxLayout {
 /// Rows of pixels in nearly equal tiles.
 struct PixelTiles {
   explicit PixelTiles(int pixels)
-      : tiles(static_cast<int>(Divide(pixels, kTileRows))),
-        rows(static_cast<int>(Divide(pixels, tiles))) {}
+      : tiles(static_cast<int>(CeilDiv(pixels, kTileRows))),
+        rows(static_cast<int>(CeilDiv(pixels, tiles))) {}
   int tiles, rows;
   size_t padded() const { return size_t(tiles) * rows; }
 };

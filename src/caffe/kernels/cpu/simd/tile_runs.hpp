@@ -5,13 +5,11 @@
 #include <cstddef>
 #include <cstring>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
 
 // What kernels that run tiles of registers over bands of outputs share.
 namespace caffe::kernels {
-
-/// n / by, rounded up.
-inline size_t Divide(size_t n, size_t by) { return (n + by - 1) / by; }
 
 inline size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
 
@@ -27,7 +25,7 @@ class Pieces {
   template <typename T>
   T* Take(size_t count) {
     char* piece = memory_ ? memory_ + bytes_ : nullptr;
-    bytes_ += Divide(count * sizeof(T), 64) * 64;
+    bytes_ += RoundUp(count * sizeof(T), 64);
     return reinterpret_cast<T*>(piece);
   }
   size_t bytes() const { return bytes_; }
@@ -69,7 +67,7 @@ void ForEachDepthwiseWeight(size_t channels, size_t taps, size_t block, Function
 /// p pixels.
 template <typename Function, typename Work>
 void RunTiles(Function* const* functions, int most, int pixels, const Work& work, int first = 0) {
-  const int tiles = static_cast<int>(Divide(pixels, most));
+  const int tiles = static_cast<int>(CeilDiv(pixels, most));
   const int smaller = pixels / tiles, larger_tiles = pixels % tiles;
   if (larger_tiles > 0) functions[smaller](work, first, larger_tiles);
   functions[smaller - 1](work, first + larger_tiles * (smaller + 1), tiles - larger_tiles);
