@@ -48,6 +48,10 @@ if(CCACHE_PROGRAM)
   set(pch_default OFF)
 endif()
 option(CAFFE_PCH "Precompile the headers that most files include" ${pch_default})
+# A precompiled header fills the heap at which GCC begins to collect garbage, file by file.
+if(CAFFE_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>")
+endif()
 
 if(SANITIZE)
   string(REPLACE ";" "," sanitizers "${SANITIZE}")

@@ -199,11 +199,16 @@ set(public_headers_parts
   caffe/layers/channel_normalization.hpp
   caffe/layers/difference_loss_layer.hpp
   caffe/layers/direct_recurrent_layer.hpp
+  caffe/layers/forward_only_layer.hpp
   caffe/layers/image_list_layer.hpp
   caffe/layers/label_margin_layer.hpp
+  caffe/layers/labelled_loss_layer.hpp
+  caffe/layers/region_layer.hpp
   caffe/layers/resize_layer.hpp
   caffe/layers/roi_layer.hpp
   caffe/layers/roi_sum_layer.hpp
+  caffe/layers/strided_layer.hpp
+  caffe/layers/view_layer.hpp
   caffe/layers/yolo_output_layer.hpp
   caffe/loss_scale.hpp
   caffe/util/db_session.hpp

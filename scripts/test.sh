@@ -5,8 +5,9 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/test.sh [--filter PATTERN] [--build-dir DIR] [--sanitize WHAT] [--werror]
+usage: scripts/test.sh [--quick] [--filter PATTERN] [--build-dir DIR] [--sanitize WHAT] [--werror]
 
+  --quick            without slow tests and most of the programs' scripts: minutes
   --filter PATTERN   only the unit tests whose names fit, as GoogleTest's --gtest_filter: seconds
   --build-dir DIR    where to build (default: build)
   --sanitize WHAT    build with a sanitizer, address, undefined or thread; where --build-dir does
@@ -26,12 +27,14 @@ die() {
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=
 filter=
+quick=
 options=()
 while [ $# -gt 0 ]; do
   case $1 in
     --filter | --build-dir | --sanitize) [ $# -ge 2 ] || die "$1 needs a value; --help shows how" ;;
   esac
   case $1 in
+    --quick) quick=1; shift ;;
     --filter) filter=$2; shift 2 ;;
     --build-dir) mkdir -p "$2"; build=$(cd "$2" && pwd); shift 2 ;;
     --sanitize)
@@ -112,15 +115,21 @@ run_script() {
   esac
 }
 
-if [ -z "$filter" ]; then
+if [ -n "$quick" ]; then
+  export CAFFE_SLOW_TESTS=0 CAFFE_TEST_PACKAGES=0
+fi
+if [ -n "$filter" ]; then
+  "$root/scripts/install_dependencies.sh"
+  targets=caffe_tests
+elif [ -n "$quick" ]; then
+  "$root/scripts/install_dependencies.sh"
+  targets=all
+else
   "$root/scripts/install_dependencies.sh" --tests || {
     echo "test.sh: what only tests need could not be installed: some of them are skipped"
     "$root/scripts/install_dependencies.sh"
   }
   targets="all benchmarks"  # these are not in "all", and should compile all the same
-else
-  "$root/scripts/install_dependencies.sh"
-  targets=caffe_tests
 fi
 TARGETS=$targets "$root/scripts/build.sh" "$build" "${options[@]}"
 
@@ -128,12 +137,16 @@ rm -rf "$logs"
 mkdir -p "$logs"
 echo "== Unit tests"
 run_unit_tests
-if [ -z "$filter" ]; then
-  for script in "$root"/scripts/tests/*.sh; do
-    echo "== $(basename "$script" .sh)"
-    run_script "$script"
-  done
+scripts=("$root"/scripts/tests/*.sh)
+if [ -n "$filter" ]; then
+  scripts=()
+elif [ -n "$quick" ]; then
+  scripts=("$root"/scripts/tests/{flags,progress,python,watch_blobs}.sh)
 fi
+for script in "${scripts[@]}"; do
+  echo "== $(basename "$script" .sh)"
+  run_script "$script"
+done
 
 [ $((passed + failed + skipped)) -gt 0 ] || echo "no test is called like '$filter'"
 if [ "$skipped" != 0 ]; then

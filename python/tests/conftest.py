@@ -3,6 +3,7 @@ import os
 import pathlib
 import sys
 import textwrap
+import zlib
 
 os.environ.setdefault("GLOG_minloglevel", "2")
 
@@ -89,9 +90,30 @@ def solver_file(write, tmp_path):
     return write_solver
 
 
+def seed_of(name):
+    """The seed of a test's random numbers, as for the unit tests: it depends on the test's name alone, or is
+    what CAFFE_TEST_SEED says, a number or "random"."""
+    given = os.environ.get("CAFFE_TEST_SEED", "")
+    if given == "random":
+        return int.from_bytes(os.urandom(4), "little")
+    return int(given) % 2 ** 32 if given else zlib.crc32(name.encode())
+
+
 @pytest.fixture
-def random():
+def random(request):
     """Random numbers; a failed test prints the seed."""
-    seed = int.from_bytes(os.urandom(4), "little")
-    print(f"seed {seed}")
+    seed = seed_of(request.node.name)
+    print(f"seed {seed}; CAFFE_TEST_SEED={seed} repeats it")
     return np.random.RandomState(seed)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes two seconds or more; CAFFE_SLOW_TESTS=0 leaves it out")
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("CAFFE_SLOW_TESTS") != "0":
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow, and CAFFE_SLOW_TESTS is 0"))

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 
 namespace caffe {
 
@@ -14,9 +14,9 @@ namespace caffe {
 /// share for each class (C). A label equal to ignore_label does not count. A label that ties with
 /// others counts as ranked behind those that are not smaller. No gradient.
 template <typename Dtype>
-class AccuracyLayer : public Layer<Dtype> {
+class AccuracyLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit AccuracyLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit AccuracyLayer(const LayerParameter& param) : ForwardOnlyLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Accuracy"; }
@@ -26,8 +26,6 @@ class AccuracyLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 #ifndef CPU_ONLY
   void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
 #endif

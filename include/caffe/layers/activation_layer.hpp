@@ -16,7 +16,7 @@ struct Activation;
 namespace onednn {
 class Activation;
 template <typename>
-class ForShape;
+class Unary;
 }  // namespace onednn
 
 /// What layers that apply a kernels::Activation have in common: which one it is, a row of the
@@ -28,7 +28,7 @@ class ActivationLayer : public NeuronLayer<Dtype> {
  public:
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   bool DescribePointwise(Pointwise* description) override;
-  const char* forward_engine() const override { return EngineName(active_); }
+  const char* forward_engine() const override { return EngineName(by_onednn_); }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
@@ -45,17 +45,23 @@ class ActivationLayer : public NeuronLayer<Dtype> {
       : NeuronLayer<Dtype>(param), operation_(operation) {}
 
  private:
+  /// The layout that the kernels take a tensor of the bottom's shape in.
+  template <typename T>
+  Layout LayoutOf(const Tensor& tensor, const Shape& shape) const;
+  /// True if the top overwrites what the gradient is computed from.
+  bool MustKeep(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const;
+  template <typename T>
+  void Keep(const Blob<Dtype>& bottom, const Layout& layout);
   const Blob<Dtype>& GradientArgument(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const;
+  /// False where the library's own kernels compute.
+  bool ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top);
 
   Blob<Dtype> kept_;  // x where y has overwritten it, in the forward type
-  /// Null where the library's own kernels compute.
-  onednn::Activation* OneDnn(const Blob<Dtype>& bottom);
-
   const char* const operation_;
   std::shared_ptr<const kernels::Activation> function_;
   const Engine engine_ = ReadEngine(this->layer_param_);
-  std::shared_ptr<onednn::ForShape<onednn::Activation>> onednn_;
-  onednn::Activation* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels
+  std::shared_ptr<onednn::Unary<onednn::Activation>> onednn_;
+  bool by_onednn_ = false;  // the latest forward pass
 };
 
 }  // namespace caffe

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 
 namespace caffe {
 
@@ -15,9 +15,9 @@ namespace caffe {
 /// with out_max_val, indices before values; one more axis of extent 1 for each axis that the bottom
 /// has beyond three. Has no gradient.
 template <typename Dtype>
-class ArgMaxLayer : public Layer<Dtype> {
+class ArgMaxLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit ArgMaxLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit ArgMaxLayer(const LayerParameter& param) : ForwardOnlyLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "ArgMax"; }
@@ -26,8 +26,6 @@ class ArgMaxLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 #ifndef CPU_ONLY
   void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
 #endif

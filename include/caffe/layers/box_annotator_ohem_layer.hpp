@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 
 namespace caffe {
 
@@ -15,9 +15,9 @@ namespace caffe {
 /// weights, box_annotator_ohem_param.ignore_label and 0 for regions that are not kept. No
 /// gradients.
 template <typename Dtype>
-class BoxAnnotatorOHEMLayer : public Layer<Dtype> {
+class BoxAnnotatorOHEMLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit BoxAnnotatorOHEMLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit BoxAnnotatorOHEMLayer(const LayerParameter& param) : ForwardOnlyLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "BoxAnnotatorOHEM"; }
@@ -26,8 +26,6 @@ class BoxAnnotatorOHEMLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>&, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>&) override;
 };
 
 }  // namespace caffe

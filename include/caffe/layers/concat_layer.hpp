@@ -40,14 +40,10 @@ class ConcatLayer : public Layer<Dtype> {
   int concat_axis_ = 1;
 
  private:
-  template <typename T>
-  bool ConcatBlocked(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top) const;
-  /// True if blocks of this many channels may be copied as they are.
-  bool BlocksFit(int block, const vector<Blob<Dtype>*>& bottom) const;
+  /// How many channels lie together where `stored` has them in blocks that may be copied as they
+  /// are; else 1, Caffe's order.
+  int Block(const Layout& stored, const vector<Blob<Dtype>*>& bottom) const;
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top);
-  template <typename D>
-  bool BackwardBlocked(const Blob<Dtype>& top, const vector<bool>& propagate_down,
-                       const vector<Blob<Dtype>*>& bottom) const;
 
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<onednn::ForShape<onednn::Concat>> onednn_;

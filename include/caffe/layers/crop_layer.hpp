@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/strided_layer.hpp"
 
 namespace caffe {
 
@@ -16,23 +16,15 @@ std::vector<int> CropOffsets(const CropParameter& param, const Shape& bottom,
 /// axes. It begins at `offset`: one for all these axes, or one for each; 0 if none is given. Bottom
 /// 1 gives its shape only: its gradient is 0.
 template <typename Dtype>
-class CropLayer : public Layer<Dtype> {
+class CropLayer : public StridedLayer<Dtype> {
  public:
-  explicit CropLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit CropLayer(const LayerParameter& param) : StridedLayer<Dtype>(param, "Crop") {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Crop"; }
   int ExactNumBottomBlobs() const override { return 2; }
-  int ExactNumTopBlobs() const override { return 1; }
 
  protected:
-  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
-#ifndef CPU_ONLY
-  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
-#endif
+  vector<StridedPart> Parts(const vector<Shape>& bottoms, const Shape& top) const override;
 
   vector<int> offsets_;  ///< one for each axis of bottom 0
 };

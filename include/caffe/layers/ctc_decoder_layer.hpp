@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 
 namespace caffe {
 
@@ -24,9 +24,9 @@ namespace caffe {
 /// best scores. A sequence ends before its next indicator 0, labels before the first negative one.
 /// Two bottoms are scores and indicators only if the second has shape (T, N). No gradients.
 template <typename Dtype>
-class CTCGreedyDecoderLayer : public Layer<Dtype> {
+class CTCGreedyDecoderLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit CTCGreedyDecoderLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit CTCGreedyDecoderLayer(const LayerParameter& param) : ForwardOnlyLayer<Dtype>(param) {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "CTCGreedyDecoder"; }
   int MinBottomBlobs() const override { return 1; }
@@ -36,8 +36,6 @@ class CTCGreedyDecoderLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>&, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>&) override;
 
  private:
   vector<int> LabelsOf(const Blob<Dtype>& labels, int sequence, bool by_step) const;

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 #include "caffe/util/bbox_util.hpp"
 #include "caffe/util/label_map.hpp"
 
@@ -21,9 +21,9 @@ namespace caffe {
 ///
 /// With name_size_file the boxes are compared in whole pixels of the images.
 template <typename Dtype>
-class DetectionEvaluateLayer : public Layer<Dtype> {
+class DetectionEvaluateLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit DetectionEvaluateLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit DetectionEvaluateLayer(const LayerParameter& param) : ForwardOnlyLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "DetectionEvaluate"; }
@@ -33,8 +33,6 @@ class DetectionEvaluateLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 
  private:
   void Judge(int item, const LabelBBox& detections, const LabelBBox& truths, Dtype** row);

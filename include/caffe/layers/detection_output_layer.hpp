@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 
 namespace caffe {
 
@@ -33,9 +33,9 @@ struct SoftSuppression;
 /// Writes files as save_output_param says; output_directory is not emptied. `visualize` does
 /// nothing.
 template <typename Dtype>
-class DetectionOutputLayer : public Layer<Dtype> {
+class DetectionOutputLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit DetectionOutputLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit DetectionOutputLayer(const LayerParameter& param) : ForwardOnlyLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "DetectionOutput"; }
@@ -46,8 +46,6 @@ class DetectionOutputLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 
   int num_classes_ = 0, num_loc_classes_ = 0, num_priors_ = 0;
   bool share_location_ = true;

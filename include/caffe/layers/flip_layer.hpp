@@ -12,7 +12,7 @@ namespace caffe {
 template <typename Dtype>
 class FlipLayer : public ReverseLayer<Dtype> {
  public:
-  explicit FlipLayer(const LayerParameter& param) : ReverseLayer<Dtype>(param) {}
+  explicit FlipLayer(const LayerParameter& param) : ReverseLayer<Dtype>(param, "Flip") {}
   const char* type() const override { return "Flip"; }
 
  protected:

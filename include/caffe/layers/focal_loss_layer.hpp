@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layers/loss_layer.hpp"
+#include "caffe/layers/labelled_loss_layer.hpp"
 
 namespace caffe {
 
@@ -20,9 +20,9 @@ namespace caffe {
 /// softmax_param.axis; labels (N, inner...), whole numbers in [0, C) or loss_param.ignore_label.
 /// Tops: the loss; with a second one, the probabilities p.
 template <typename Dtype>
-class FocalLossLayer : public LossLayer<Dtype> {
+class FocalLossLayer : public LabelledLossLayer<Dtype> {
  public:
-  explicit FocalLossLayer(const LayerParameter& param) : LossLayer<Dtype>(param) {}
+  explicit FocalLossLayer(const LayerParameter& param) : LabelledLossLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "FocalLoss"; }
@@ -36,17 +36,15 @@ class FocalLossLayer : public LossLayer<Dtype> {
                     const vector<Blob<Dtype>*>& bottom) override;
 
  private:
-  /// Of prediction `index`: its label, -1 if it does not count, and where its logits are.
-  int LabelAt(const Dtype* labels, int index) const;
+  /// Where the logits of prediction `index` are.
   size_t FirstOf(int index) const;
-  double Normalizer(int valid) const;
   double LossOf(double log_p) const;
   /// d loss / d log p_t.
   double SlopeOf(double log_p) const;
 
   bool linear_ = false;
   double alpha_ = 1, gamma_ = 0;
-  int outer_num_ = 0, classes_ = 0, inner_num_ = 0;
+  int classes_ = 0;
 };
 
 }  // namespace caffe

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layers/loss_layer.hpp"
+#include "caffe/layers/labelled_loss_layer.hpp"
 
 namespace caffe {
 
@@ -18,9 +18,9 @@ namespace caffe {
 /// infogain_loss_param.source names a file with it, a BlobProto. Tops: the loss; with a second one,
 /// the probabilities. loss_param as for SoftmaxWithLoss. Logarithms are taken of the logits.
 template <typename Dtype>
-class InfogainLossLayer : public LossLayer<Dtype> {
+class InfogainLossLayer : public LabelledLossLayer<Dtype> {
  public:
-  explicit InfogainLossLayer(const LayerParameter& param) : LossLayer<Dtype>(param) {}
+  explicit InfogainLossLayer(const LayerParameter& param) : LabelledLossLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "InfogainLoss"; }
@@ -40,29 +40,17 @@ class InfogainLossLayer : public LossLayer<Dtype> {
   void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
 #endif
-  virtual Dtype get_normalizer(LossParameter_NormalizationMode normalization_mode, int valid_count);
   /// sum_rows_H_[label] = sum over k of H[label, k].
   virtual void sum_rows_of_H(const Blob<Dtype>* H);
 
   Blob<Dtype> prob_;
   Blob<Dtype> infogain_;    ///< H from the file
   Blob<Dtype> sum_rows_H_;  ///< (C)
-  bool has_ignore_label_ = false;
-  int ignore_label_ = 0;
-  LossParameter_NormalizationMode normalization_ = LossParameter_NormalizationMode_VALID;
-  int infogain_axis_ = 1, outer_num_ = 0, inner_num_ = 0, num_labels_ = 0;
+  int infogain_axis_ = 1, num_labels_ = 0;
 
  private:
-#ifndef CPU_ONLY
-  Blob<Dtype> gpu_normalizer_;  // of the latest forward pass
-#endif
-
   const Blob<Dtype>& MatrixOf(const vector<Blob<Dtype>*>& bottom) const {
     return bottom.size() > 2 ? *bottom[2] : infogain_;
-  }
-  int LabelAt(const Dtype* labels, int index) const {
-    return ReadLabel(labels[index], index, num_labels_,
-                     has_ignore_label_ ? &ignore_label_ : nullptr);
   }
 };
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 
 namespace caffe {
 
@@ -11,9 +11,10 @@ namespace caffe {
 /// Bottoms: scores (N, T, C), labels (N, L), filled up with blanks
 /// (labelsequence_accuracy_param.blank_label, which need not be a class). No gradients.
 template <typename Dtype>
-class LabelsequenceAccuracyLayer : public Layer<Dtype> {
+class LabelsequenceAccuracyLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit LabelsequenceAccuracyLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit LabelsequenceAccuracyLayer(const LayerParameter& param)
+      : ForwardOnlyLayer<Dtype>(param) {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "LabelsequenceAccuracy"; }
   int ExactNumBottomBlobs() const override { return 2; }
@@ -21,8 +22,6 @@ class LabelsequenceAccuracyLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>&, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>&) override;
 };
 
 }  // namespace caffe

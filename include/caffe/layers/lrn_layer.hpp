@@ -22,7 +22,7 @@ struct LrnShape;
 namespace onednn {
 class Lrn;
 template <typename>
-class ForShape;
+class Unary;
 }  // namespace onednn
 
 /// Local response normalisation (Krizhevsky, Sutskever and Hinton 2012): y = x / s^beta, where s is
@@ -37,7 +37,7 @@ class LRNLayer : public Layer<Dtype> {
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "LRN"; }
   const char* forward_engine() const override {
-    return EngineName(active_, engine_ == Engine::REFERENCE);
+    return EngineName(by_onednn_, engine_ == Engine::REFERENCE);
   }
   int ExactNumBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
@@ -58,15 +58,15 @@ class LRNLayer : public Layer<Dtype> {
 
  private:
   kernels::LrnShape ShapeNow() const;
-  /// Null where the library's own kernels compute.
-  onednn::Lrn* OneDnn(const Blob<Dtype>& bottom);
+  /// False where the library's own kernels compute.
+  bool ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top);
   /// False where the bottom does not lie in blocks of T.
   template <typename T>
   bool ForwardBlocked(const kernels::LrnShape& shape, const Blob<Dtype>& bottom, Blob<Dtype>* top);
 
   const Engine engine_ = ReadEngine(this->layer_param_);
-  std::shared_ptr<onednn::ForShape<onednn::Lrn>> onednn_;
-  onednn::Lrn* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels
+  std::shared_ptr<onednn::Unary<onednn::Lrn>> onednn_;
+  bool by_onednn_ = false;  // the latest forward pass
 };
 
 }  // namespace caffe

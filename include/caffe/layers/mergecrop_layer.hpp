@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/strided_layer.hpp"
 
 namespace caffe {
 
@@ -13,34 +13,17 @@ namespace caffe {
 /// all: where forward is false the top has 0 instead, where backward is false the gradient is 0. By
 /// default bottom 1 has no gradient.
 template <typename Dtype>
-class MergeCropLayer : public Layer<Dtype> {
+class MergeCropLayer : public StridedLayer<Dtype> {
  public:
-  explicit MergeCropLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit MergeCropLayer(const LayerParameter& param) : StridedLayer<Dtype>(param, "MergeCrop") {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "MergeCrop"; }
   int ExactNumBottomBlobs() const override { return 2; }
-  int ExactNumTopBlobs() const override { return 1; }
 
  protected:
-  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
-#ifndef CPU_ONLY
-  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
-#endif
+  vector<StridedPart> Parts(const vector<Shape>& bottoms, const Shape& top) const override;
 
  private:
-  /// The window of bottom number `which` that is in the top: its shape, and where it begins in the
-  /// bottom and in the top.
-  struct Window {
-    Window(const vector<Blob<Dtype>*>& bottom, int which);
-    Shape shape;
-    vector<int> in_bottom, in_top;
-  };
-
   bool forward_[2] = {true, true};
   bool backward_[2] = {true, false};
 };

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/region_layer.hpp"
 
 namespace caffe {
 
@@ -22,21 +22,18 @@ struct Box;
 /// best those are kept that overlap no better one by more than nms_thresh, post_nms_topn at most.
 /// Gradients are 0.
 template <typename Dtype>
-class ProposalLayer : public Layer<Dtype> {
+class ProposalLayer : public RegionLayer<Dtype> {
  public:
-  explicit ProposalLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit ProposalLayer(const LayerParameter& param) : RegionLayer<Dtype>(param, "Proposal") {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Proposal"; }
   int ExactNumBottomBlobs() const override { return 3; }
   int MinTopBlobs() const override { return 1; }
   int MaxTopBlobs() const override { return 2; }
-  bool AllowForceBackward(const int /*bottom_index*/) const override { return false; }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 
  private:
   struct Image {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/strided_layer.hpp"
 
 namespace caffe {
 
@@ -14,32 +14,13 @@ namespace caffe {
 ///
 /// With `reverse`, (N, C, H, W) becomes (N, C / s^2, H s, W s), the inverse of taking phases.
 template <typename Dtype>
-class ReorgLayer : public Layer<Dtype> {
+class ReorgLayer : public StridedLayer<Dtype> {
  public:
-  explicit ReorgLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
-  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  explicit ReorgLayer(const LayerParameter& param) : StridedLayer<Dtype>(param, "Reorg") {}
   const char* type() const override { return "Reorg"; }
-  int ExactNumBottomBlobs() const override { return 1; }
-  int ExactNumTopBlobs() const override { return 1; }
 
  protected:
-  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
-#ifndef CPU_ONLY
-  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
-#endif
-
- private:
-  /// From the phases to the planes (`reverse`) or back, for a bottom of this shape.
-  template <typename T>
-  void Move(const Shape& bottom, bool reverse, const T* x, T* y) const;
-#ifndef CPU_ONLY
-  template <typename T>
-  void MoveOnGpu(const Shape& bottom, bool reverse, const T* x, T* y) const;
-#endif
+  vector<StridedPart> Parts(const vector<Shape>& bottoms, const Shape& top) const override;
 };
 
 }  // namespace caffe

@@ -1,9 +1,7 @@
 #ifndef CAFFE_RESHAPE_LAYER_HPP_
 #define CAFFE_RESHAPE_LAYER_HPP_
 
-#include <vector>
-
-#include "caffe/layer.hpp"
+#include "caffe/layers/view_layer.hpp"
 
 namespace caffe {
 
@@ -12,18 +10,10 @@ namespace caffe {
 /// axis may be the number of axes (or -1, which then counts from behind the last one): nothing is
 /// replaced, axes are added. The top shares the bottom's data and gradient.
 template <typename Dtype>
-class ReshapeLayer : public Layer<Dtype> {
+class ReshapeLayer : public ViewLayer<Dtype> {
  public:
-  explicit ReshapeLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
-  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  explicit ReshapeLayer(const LayerParameter& param) : ViewLayer<Dtype>(param, "Reshape") {}
   const char* type() const override { return "Reshape"; }
-  int ExactNumBottomBlobs() const override { return 1; }
-  int ExactNumTopBlobs() const override { return 1; }
-
- protected:
-  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 };
 
 }  // namespace caffe

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 
 namespace caffe {
 
@@ -20,9 +20,9 @@ namespace caffe {
 /// Pixels whose label is one of seg_accuracy_param.ignore_label do not count. With `reset: false`
 /// pixels are counted from the first pass on, not from the present one. No gradient.
 template <typename Dtype>
-class SegAccuracyLayer : public Layer<Dtype> {
+class SegAccuracyLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit SegAccuracyLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit SegAccuracyLayer(const LayerParameter& param) : ForwardOnlyLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "SegAccuracy"; }
@@ -32,8 +32,6 @@ class SegAccuracyLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 
  private:
   template <typename T>

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/strided_layer.hpp"
 
 namespace caffe {
 
@@ -11,26 +11,14 @@ namespace caffe {
 /// each, and so on (ShuffleNet: Zhang et al. 2017). Bottom and top (N, C, ...), C a multiple of
 /// group.
 template <typename Dtype>
-class ShuffleChannelLayer : public Layer<Dtype> {
+class ShuffleChannelLayer : public StridedLayer<Dtype> {
  public:
-  explicit ShuffleChannelLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
-  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  explicit ShuffleChannelLayer(const LayerParameter& param)
+      : StridedLayer<Dtype>(param, "ShuffleChannel") {}
   const char* type() const override { return "ShuffleChannel"; }
-  int ExactNumBottomBlobs() const override { return 1; }
-  int ExactNumTopBlobs() const override { return 1; }
 
  protected:
-  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
-#ifndef CPU_ONLY
-  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
-#endif
-
- private:
-  int group_ = 1;
+  vector<StridedPart> Parts(const vector<Shape>& bottoms, const Shape& top) const override;
 };
 
 }  // namespace caffe

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layers/loss_layer.hpp"
+#include "caffe/layers/labelled_loss_layer.hpp"
 
 // Programs take it from here, as from Caffe's header.
 #include "caffe/layers/sigmoid_layer.hpp"
@@ -19,9 +19,10 @@ namespace caffe {
 /// sum is divided by the number of items, shape(0), unless loss_param.normalization says otherwise
 /// (Caffe's default here; other losses have VALID).
 template <typename Dtype>
-class SigmoidCrossEntropyLossLayer : public LossLayer<Dtype> {
+class SigmoidCrossEntropyLossLayer : public LabelledLossLayer<Dtype> {
  public:
-  explicit SigmoidCrossEntropyLossLayer(const LayerParameter& param) : LossLayer<Dtype>(param) {}
+  explicit SigmoidCrossEntropyLossLayer(const LayerParameter& param)
+      : LabelledLossLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "SigmoidCrossEntropyLoss"; }
@@ -35,21 +36,12 @@ class SigmoidCrossEntropyLossLayer : public LossLayer<Dtype> {
   void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
 #endif
-  virtual Dtype get_normalizer(LossParameter_NormalizationMode normalization_mode, int valid_count);
 
-  bool has_ignore_label_ = false;
-  int ignore_label_ = 0;
-  LossParameter_NormalizationMode normalization_ = LossParameter_NormalizationMode_BATCH_SIZE;
   Dtype normalizer_ = 1;  ///< of the latest forward pass
-  int outer_num_ = 0, inner_num_ = 0;
 
  private:
-#ifndef CPU_ONLY
-  Blob<Dtype> gpu_normalizer_;  // of the latest forward pass
-#endif
-
   bool Counts(Dtype target) const {
-    return !has_ignore_label_ || std::trunc(target) != Dtype(ignore_label_);
+    return !this->has_ignore_label_ || std::trunc(target) != Dtype(this->ignore_label_);
   }
 };
 

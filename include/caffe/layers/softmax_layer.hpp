@@ -12,7 +12,7 @@ namespace caffe {
 namespace onednn {
 class Softmax;
 template <typename>
-class ForShape;
+class Unary;
 }  // namespace onednn
 
 /// y = exp(x) / sum of exp(x) over `axis` (1 by default). May be in place.
@@ -23,7 +23,7 @@ class SoftmaxLayer : public Layer<Dtype> {
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Softmax"; }
   const char* forward_engine() const override {
-    return EngineName(active_, engine_ == Engine::REFERENCE);
+    return EngineName(by_onednn_, engine_ == Engine::REFERENCE);
   }
   int ExactNumBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
@@ -43,12 +43,12 @@ class SoftmaxLayer : public Layer<Dtype> {
   int softmax_axis_ = 1;
 
  private:
-  /// Null where the library's own kernels compute.
-  onednn::Softmax* OneDnn(const Blob<Dtype>& bottom);
+  /// False where the library's own kernels compute.
+  bool ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top);
 
   const Engine engine_ = ReadEngine(this->layer_param_);
-  std::shared_ptr<onednn::ForShape<onednn::Softmax>> onednn_;
-  onednn::Softmax* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels
+  std::shared_ptr<onednn::Unary<onednn::Softmax>> onednn_;
+  bool by_onednn_ = false;  // the latest forward pass
 };
 
 }  // namespace caffe

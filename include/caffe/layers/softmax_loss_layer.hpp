@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layers/loss_layer.hpp"
+#include "caffe/layers/labelled_loss_layer.hpp"
 
 // Programs take it from here, as from Caffe's header.
 #include "caffe/layers/softmax_layer.hpp"
@@ -25,9 +25,9 @@ struct SoftmaxTargets;
 /// SegNet's weight_by_label_freqs a prediction counts class_weighting[label] times. Logarithms are
 /// taken of the logits, in float: log p = x - log sum exp x.
 template <typename Dtype>
-class SoftmaxWithLossLayer : public LossLayer<Dtype> {
+class SoftmaxWithLossLayer : public LabelledLossLayer<Dtype> {
  public:
-  explicit SoftmaxWithLossLayer(const LayerParameter& param) : LossLayer<Dtype>(param) {}
+  explicit SoftmaxWithLossLayer(const LayerParameter& param) : LabelledLossLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "SoftmaxWithLoss"; }
@@ -45,18 +45,11 @@ class SoftmaxWithLossLayer : public LossLayer<Dtype> {
                     const vector<Blob<Dtype>*>& bottom) override;
 #endif
 
-  /// What the summed loss is divided by, `valid_count` being the labels that are not ignored.
-  virtual Dtype get_normalizer(LossParameter_NormalizationMode normalization_mode, int valid_count);
-
   Blob<Dtype> prob_;  ///< the probabilities, in Dtype
-  bool has_ignore_label_ = false;
-  int ignore_label_ = 0;
-  LossParameter_NormalizationMode normalization_ = LossParameter_NormalizationMode_VALID;
   float label_smoothing_ = 0;
-  int softmax_axis_ = 1, outer_num_ = 0, inner_num_ = 0;
+  int softmax_axis_ = 1;
 
  private:
-  int LabelAt(const Dtype* labels, int index, int classes) const;
   float WeightOf(int label) const { return class_weights_.empty() ? 1.f : class_weights_[label]; }
 
   vector<float> class_weights_;  // one a class, or none
@@ -64,7 +57,6 @@ class SoftmaxWithLossLayer : public LossLayer<Dtype> {
   cuda::SoftmaxTargets<Dtype> GpuTargets(const vector<Blob<Dtype>*>& bottom);
 
   Blob<float> gpu_class_weights_;
-  Blob<Dtype> gpu_normalizer_;  // of the latest forward pass
 #endif
 };
 

@@ -12,7 +12,7 @@ namespace caffe {
 template <typename Dtype>
 class TransposeLayer : public PermuteLayer<Dtype> {
  public:
-  explicit TransposeLayer(const LayerParameter& param) : PermuteLayer<Dtype>(param) {}
+  explicit TransposeLayer(const LayerParameter& param) : PermuteLayer<Dtype>(param, "Transpose") {}
   const char* type() const override { return "Transpose"; }
 
  protected:

@@ -1,10 +1,11 @@
 #ifndef CAFFE_YOLO_OUTPUT_LAYER_HPP_
 #define CAFFE_YOLO_OUTPUT_LAYER_HPP_
 
+#include <cmath>
 #include <functional>
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/forward_only_layer.hpp"
 
 namespace caffe {
 
@@ -16,9 +17,9 @@ namespace caffe {
 /// first. Of boxes that overlap by nms_threshold or more, of whatever class, the best is kept.
 /// Without any detection there is a row (item, -1, ..., -1) for each item.
 template <typename Dtype>
-class YoloOutputLayer : public Layer<Dtype> {
+class YoloOutputLayer : public ForwardOnlyLayer<Dtype> {
  public:
-  explicit YoloOutputLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit YoloOutputLayer(const LayerParameter& param) : ForwardOnlyLayer<Dtype>(param) {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   int MinBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
@@ -26,8 +27,6 @@ class YoloOutputLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 
   /// Takes a box by its centre and size.
   using Found =
@@ -50,8 +49,11 @@ class YoloOutputLayer : public Layer<Dtype> {
   float nms_threshold_ = 0;
 };
 
-/// The shape that the table gives before there are detections.
-std::vector<Shape> YoloTopShapes(const LayerParameter&, const std::vector<Shape>&);
+/// The row of such a layer in the operation table; the top's shape is that before there are
+/// detections.
+Operation YoloOperation(const char* type);
+
+inline float YoloSigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace caffe
 

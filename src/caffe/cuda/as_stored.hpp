@@ -1,7 +1,6 @@
 #ifndef CAFFE_CUDA_AS_STORED_HPP_
 #define CAFFE_CUDA_AS_STORED_HPP_
 
-#include <algorithm>
 #include <vector>
 
 #include "caffe/core/as_stored.hpp"
@@ -82,19 +81,6 @@ Layout ChannelLayout(const Blob<Dtype>& blob, int outer, int channels) {
       layout.num == static_cast<size_t>(outer) && layout.channels == static_cast<size_t>(channels);
   return same ? layout : Layout();
 }
-
-/// The rows of a blob that are cut along `axis`: `count` of them, `length` elements each.
-/// `channels_last`: the axis is that of the channels, which lie last.
-struct Rows {
-  Layout layout;
-  int count, length;
-
-  template <typename Dtype>
-  Rows(const Blob<Dtype>& blob, int axis, bool channels_last)
-      : layout(channels_last ? ChannelsLast(blob.shape()) : Layout()),
-        count(channels_last ? blob.count() / std::max(1, blob.shape(axis)) : blob.count(0, axis)),
-        length(channels_last ? blob.shape(axis) : blob.count(axis)) {}
-};
 
 }  // namespace caffe::cuda
 

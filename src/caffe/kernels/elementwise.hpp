@@ -28,13 +28,6 @@ void Multiply(size_t n, const X* x, const Z* z, Y* y);
 template <typename X, typename Z, typename Y>
 void Divide(size_t n, const X* x, const Z* z, Y* y);
 
-/// y = x for x > 0, slope x otherwise.
-template <typename T>
-void Relu(size_t n, AccumulatorType<T> slope, const T* x, T* y);
-/// dx = dy for x > 0, slope dy otherwise.
-template <typename T, typename D>
-void ReluGradient(size_t n, AccumulatorType<D> slope, const T* x, const D* dy, D* dx);
-
 /// y = mask ? scale x : 0.
 template <typename T>
 void MaskScale(size_t n, const uint8_t* mask, AccumulatorType<T> scale, const T* x, T* y);

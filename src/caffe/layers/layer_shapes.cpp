@@ -9,8 +9,12 @@ namespace caffe {
 
 int CheckedAxis(const char* field, int axis, const Shape& bottom) {
   const int axes = static_cast<int>(bottom.size());
-  Require(axis >= -axes && axis < axes, field, " ", axis, " is out of range for a bottom of shape ",
-          ShapeString(bottom));
+  if (axis < -axes || axis >= axes) {
+    const std::string name = field;
+    const size_t message = std::min(name.find(':'), name.size());
+    Fail(Error::Field{name.substr(0, message)}, name.substr(message), " ", axis,
+         " is out of range for a bottom of shape ", ShapeString(bottom));
+  }
   return axis < 0 ? axis + axes : axis;
 }
 
@@ -30,8 +34,8 @@ namespace {
 int FirstAxis(const std::string& what, const Shape& bottom, int axis, size_t axes) {
   if (axes == 0) return 0;
   const int first = CheckedAxis((what + "_param: axis").c_str(), axis, bottom);
-  Require(bottom.size() >= first + axes, what, "_param: a ", what, " of ", axes, " axes from axis ",
-          first, " on does not fit a bottom of shape ", ShapeString(bottom));
+  Require(bottom.size() >= first + axes, Error::Field{what + "_param"}, ": a ", what, " of ", axes,
+          " axes from axis ", first, " on does not fit a bottom of shape ", ShapeString(bottom));
   return first;
 }
 
@@ -39,7 +43,8 @@ int FirstAxis(const std::string& what, const Shape& bottom, int axis, size_t axe
 
 Shape Broadcast::ParameterShape(const std::string& what, const Shape& bottom, int axis,
                                 int num_axes) {
-  Require(num_axes >= -1, what, "_param: num_axes must be -1 or more, got ", num_axes);
+  Require(num_axes >= -1, Error::Field{what + "_param"}, ": num_axes must be -1 or more, got ",
+          num_axes);
   if (num_axes == 0) return Shape();
   const int first = FirstAxis(what, bottom, axis, num_axes == -1 ? 1 : num_axes);
   return Shape(bottom.begin() + first,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "caffe/blob.hpp"
+#include "caffe/core/own_operation.hpp"
 #include "caffe/operation.hpp"
 
 // What layers that work along axes check alike.
@@ -25,6 +26,14 @@ std::vector<Shape> ShapesOf(const std::vector<Blob<Dtype>*>& blobs) {
   std::vector<Shape> shapes;
   for (const Blob<Dtype>* blob : blobs) shapes.push_back(blob->shape());
   return shapes;
+}
+
+/// Gives the tops the shapes that the library's row of type `operation` says.
+template <typename Dtype>
+void ReshapeTops(const char* operation, const LayerParameter& layer,
+                 const std::vector<Blob<Dtype>*>& bottom, const std::vector<Blob<Dtype>*>& top) {
+  const std::vector<Shape> shapes = OwnOperation(operation).top_shapes(layer, ShapesOf(bottom));
+  for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(shapes.at(i));
 }
 
 /// A factor (Scale) or summand (Bias) that covers some axes of a bottom and is repeated along the

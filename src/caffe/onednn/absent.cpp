@@ -27,9 +27,6 @@ std::unique_ptr<Activation> Activation::Make(const kernels::Activation&, size_t,
                                              bool) {
   return nullptr;
 }
-std::unique_ptr<Activation> Activation::MakeRelu(float, size_t, const Layout&, bool) {
-  return nullptr;
-}
 std::unique_ptr<Lrn> Lrn::Make(int, int, int, int, int, float, float, float, bool, const Layout&) {
   return nullptr;
 }

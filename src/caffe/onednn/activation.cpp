@@ -75,39 +75,27 @@ std::optional<Function> NameOf(const kernels::Activation& f, bool training) {
   return std::nullopt;
 }
 
-std::unique_ptr<Activation> MakeFunction(const Function& f, bool from_output, size_t count,
-                                         const Layout& layout, bool training) {
-  return MakeOrNull([&]() -> std::unique_ptr<Activation> {
-    std::unique_ptr<ActivationPrimitive> activation(new ActivationPrimitive);
-    activation->from_output = from_output;
-    const memory::desc desc = DescribedFlat(count, layout);
-    activation->forward_desc =
-        DescribeEltwise(ForwardKind(training), f.algorithm, desc, f.alpha, f.beta);
-    if (IsPlainLoop(activation->forward_desc)) return nullptr;
-    activation->forward = dnnl::eltwise_forward(activation->forward_desc);
-    if (!training) return activation;
-    activation->backward_desc =
-        DescribeEltwiseBackward(activation->forward_desc, f.algorithm, desc, f.alpha, f.beta);
-    if (IsPlainLoop(activation->backward_desc)) return nullptr;
-    activation->backward = dnnl::eltwise_backward(activation->backward_desc);
-    return activation;
-  });
-}
-
 }  // namespace
 
 std::unique_ptr<Activation> Activation::Make(const kernels::Activation& f, size_t count,
                                              const Layout& layout, bool training) {
   const std::optional<Function> function = NameOf(f, training);
   if (!function || count == 0) return nullptr;
-  const bool from_output = f.GradientArgument() == kernels::Activation::Argument::OUTPUT;
-  return MakeFunction(*function, from_output, count, layout, training);
-}
-
-std::unique_ptr<Activation> Activation::MakeRelu(float slope, size_t count, const Layout& layout,
-                                                 bool training) {
-  if (count == 0) return nullptr;
-  return MakeFunction({Algorithm::eltwise_relu, slope}, false, count, layout, training);
+  return MakeOrNull([&, name = *function]() -> std::unique_ptr<Activation> {
+    std::unique_ptr<ActivationPrimitive> activation(new ActivationPrimitive);
+    activation->from_output = f.GradientArgument() == kernels::Activation::Argument::OUTPUT;
+    const memory::desc desc = DescribedFlat(count, layout);
+    activation->forward_desc =
+        DescribeEltwise(ForwardKind(training), name.algorithm, desc, name.alpha, name.beta);
+    if (IsPlainLoop(activation->forward_desc)) return nullptr;
+    activation->forward = dnnl::eltwise_forward(activation->forward_desc);
+    if (!training) return activation;
+    activation->backward_desc = DescribeEltwiseBackward(activation->forward_desc, name.algorithm,
+                                                        desc, name.alpha, name.beta);
+    if (IsPlainLoop(activation->backward_desc)) return nullptr;
+    activation->backward = dnnl::eltwise_backward(activation->backward_desc);
+    return activation;
+  });
 }
 
 }  // namespace caffe::onednn

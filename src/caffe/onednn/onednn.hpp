@@ -106,9 +106,6 @@ class Activation {
   /// For `count` elements of x, y, dx and dy in `layout`. Null for functions that oneDNN lacks.
   static std::unique_ptr<Activation> Make(const kernels::Activation& f, size_t count,
                                           const Layout& layout, bool training);
-  /// max(x, 0) + slope min(x, 0).
-  static std::unique_ptr<Activation> MakeRelu(float slope, size_t count, const Layout& layout,
-                                              bool training);
   virtual ~Activation() = default;
   virtual void Forward(const float* x, float* y) = 0;
   /// `v` is x, or y where f.GradientArgument() says OUTPUT. In training.

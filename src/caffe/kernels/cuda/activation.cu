@@ -7,6 +7,12 @@ namespace {
 
 using kernels::Activation;
 
+/// As the host's: the slope 0 makes -inf 0, which 0 times it is not.
+template <typename F>
+__host__ __device__ inline F LeakyRelu(F slope, F x) {
+  return x < 0 ? (slope == 0 ? F(0) : slope * x) : x;
+}
+
 /// An Activation whose numbers are of the type that is computed in.
 template <typename F>
 struct Function {
@@ -20,7 +26,7 @@ struct Function {
       case Activation::PRELU:  // needs the channels: PRelu
         return x;
       case Activation::RELU:
-        return x > 0 ? x : a * x;
+        return LeakyRelu(a, x);
       case Activation::ABSOLUTE:
         return x < 0 ? -x : x;
       case Activation::POWER:
@@ -122,27 +128,27 @@ Function<F> FunctionOf(const Activation& f) {
 template <typename T>
 void Activate(Stream& stream, const Activation& f, int n, const T* x, T* y) {
   const auto function = FunctionOf<T, Math<T>>(f);
+  if (f.kind == Activation::RELU) {  // a small kernel: nets have many of them
+    const auto slope = function.a;
+    Map(stream, n, x, y,
+        [=] __host__ __device__(Math<T> value) { return LeakyRelu(slope, value); });
+    return;
+  }
   Map(stream, n, x, y, [=] __host__ __device__(Math<T> value) { return function.Value(value); });
 }
 
 template <typename T, typename D>
 void ActivateGradient(Stream& stream, const Activation& f, int n, const T* v, const D* dy, D* dx) {
   const auto function = FunctionOf<T, Math<D>>(f);
+  if (f.kind == Activation::RELU) {
+    const auto slope = function.a;
+    Map(stream, n, v, dy, dx, [=] __host__ __device__(Math<T> value, Math<D> gradient) {
+      return value > 0 ? gradient : slope * gradient;
+    });
+    return;
+  }
   Map(stream, n, v, dy, dx, [=] __host__ __device__(Math<T> value, Math<D> gradient) {
     return gradient * function.Slope(value);
-  });
-}
-
-template <typename T>
-void Relu(Stream& stream, int n, AccumulatorType<T> slope, const T* x, T* y) {
-  Map(stream, n, x, y,
-      [=] __host__ __device__(Math<T> value) { return value > 0 ? value : slope * value; });
-}
-
-template <typename T, typename D>
-void ReluGradient(Stream& stream, int n, AccumulatorType<D> slope, const T* x, const D* dy, D* dx) {
-  Map(stream, n, x, dy, dx, [=] __host__ __device__(Math<T> value, Math<D> gradient) {
-    return value > 0 ? gradient : slope * gradient;
   });
 }
 
@@ -195,7 +201,6 @@ template void SoftTruncationGradient(Stream&, int, double, const double*, const 
 
 #define INSTANTIATE(T)                                                   \
   template void Activate(Stream&, const Activation&, int, const T*, T*); \
-  template void Relu(Stream&, int, AccumulatorType<T>, const T*, T*);    \
   template void PRelu(Stream&, int, int, int, const AccumulatorType<T>*, const T*, T*);
 INSTANTIATE(float)
 INSTANTIATE(double)
@@ -204,7 +209,6 @@ INSTANTIATE(float16)
 
 #define INSTANTIATE(T, D)                                                                  \
   template void ActivateGradient(Stream&, const Activation&, int, const T*, const D*, D*); \
-  template void ReluGradient(Stream&, int, AccumulatorType<D>, const T*, const D*, D*);    \
   template void PReluGradient(Stream&, int, int, int, const AccumulatorType<D>*, const T*, \
                               const D*, D*);                                               \
   template void PReluSlopeGradient(Stream&, int, int, int, const T*, const D*, AccumulatorType<D>*);

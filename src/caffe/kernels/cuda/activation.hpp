@@ -6,19 +6,14 @@
 
 namespace caffe::cuda {
 
-// On device memory, with the arguments of the kernels of the same names in kernels/activation.hpp
-// and kernels/elementwise.hpp; n elements; in place where they are.
+// On device memory, with the arguments of the kernels of the same names in kernels/activation.hpp;
+// n elements; in place where they are.
 
 template <typename T>
 void Activate(Stream& stream, const kernels::Activation& f, int n, const T* x, T* y);
 template <typename T, typename D>
 void ActivateGradient(Stream& stream, const kernels::Activation& f, int n, const T* v, const D* dy,
                       D* dx);
-
-template <typename T>
-void Relu(Stream& stream, int n, AccumulatorType<T> slope, const T* x, T* y);
-template <typename T, typename D>
-void ReluGradient(Stream& stream, int n, AccumulatorType<D> slope, const T* x, const D* dy, D* dx);
 
 template <typename T>
 void PRelu(Stream& stream, int outer, int channels, int inner, const AccumulatorType<T>* slope,

@@ -1,10 +1,9 @@
 #include "caffe/layers/activation_layer.hpp"
 
-#include "caffe/core/as_stored.hpp"
 #include "caffe/core/own_operation.hpp"
 #include "caffe/core/pointwise.hpp"
 #include "caffe/kernels/post_ops.hpp"
-#include "caffe/onednn/for_shape.hpp"
+#include "caffe/layers/onednn_unary.hpp"
 
 namespace caffe {
 
@@ -23,12 +22,35 @@ void ActivationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vecto
       OwnOperation(operation_).activation(this->layer_param_));
 }
 
+// Padding is 0, which ReLU leaves as it is.
 template <typename Dtype>
-onednn::Activation* ActivationLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
-  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(*function_))) return nullptr;
+template <typename T>
+Layout ActivationLayer<Dtype>::LayoutOf(const Tensor& tensor, const Shape& shape) const {
+  const bool may_be_padded = function_->kind == kernels::Activation::RELU;
+  return may_be_padded ? LayoutFor<T>(tensor, shape) : UnpaddedLayoutFor<T>(tensor, shape);
+}
+
+template <typename Dtype>
+bool ActivationLayer<Dtype>::MustKeep(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const {
+  return &bottom == &top && this->phase_ == TRAIN &&
+         function_->GradientArgument() == Argument::INPUT;
+}
+
+template <typename Dtype>
+template <typename T>
+void ActivationLayer<Dtype>::Keep(const Blob<Dtype>& bottom, const Layout& layout) {
+  kept_.ReshapeLike(bottom);
+  std::copy_n(ReadAs<T>(bottom.data_tensor(), layout), layout.extent(bottom.count()),
+              OverwriteAs<T>(kept_.data_tensor(), layout));
+}
+
+template <typename Dtype>
+bool ActivationLayer<Dtype>::ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top) {
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(*function_))) return false;
   const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
-  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Activation>>();
-  return onednn_->Get(bottom.shape(), layout, [&] {
+  if (MustKeep(bottom, *top)) Keep<float>(bottom, layout);
+  if (!onednn_) onednn_ = std::make_shared<onednn::Unary<onednn::Activation>>();
+  return onednn_->Forward(bottom, layout, top, [&] {
     return onednn::Activation::Make(*function_, bottom.count(), layout, this->phase_ == TRAIN);
   });
 }
@@ -36,29 +58,15 @@ onednn::Activation* ActivationLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
 template <typename Dtype>
 void ActivationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
-  const bool keep = bottom[0] == top[0] && this->phase_ == TRAIN &&
-                    function_->GradientArgument() == Argument::INPUT;
-  const size_t count = bottom[0]->count();
-  active_ = OneDnn(*bottom[0]);
-  if (active_) {
-    const Layout& layout = onednn_->layout();
-    const float* x = ReadAs<float>(bottom[0]->data_tensor(), layout);
-    if (keep) {
-      kept_.ReshapeLike(*bottom[0]);
-      std::copy_n(x, layout.extent(count), OverwriteAs<float>(kept_.data_tensor(), layout));
-    }
-    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), layout));
-    return;
-  }
+  by_onednn_ = ForwardOneDnn(*bottom[0], top[0]);
+  if (by_onednn_) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const Layout layout = UnpaddedLayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
+    const Layout layout = LayoutOf<T>(bottom[0]->data_tensor(), bottom[0]->shape());
+    if (MustKeep(*bottom[0], *top[0])) Keep<T>(*bottom[0], layout);
     const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
-    if (keep) {
-      kept_.ReshapeLike(*bottom[0]);
-      std::copy_n(x, count, OverwriteAs<T>(kept_.data_tensor(), layout));
-    }
-    kernels::Activate(*function_, count, x, OverwriteAs<T>(top[0]->data_tensor(), layout));
+    kernels::Activate(*function_, layout.extent(bottom[0]->count()), x,
+                      OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
 
@@ -78,19 +86,13 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                           const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
   const Blob<Dtype>& argument = GradientArgument(*bottom[0], *top[0]);
-  if (active_ && this->phase_ == TRAIN) {
-    const Layout& layout = onednn_->layout();
-    const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
-    active_->Backward(ReadAs<float>(argument.data_tensor(), layout), dy,
-                      OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
-    return;
-  }
+  if (by_onednn_ && this->phase_ == TRAIN) return onednn_->Backward(argument, *top[0], bottom[0]);
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
-    const Layout layout = UnpaddedLayoutFor<D>(top[0]->diff_tensor(), top[0]->shape());
+    const Layout layout = LayoutOf<D>(top[0]->diff_tensor(), top[0]->shape());
     const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
-    kernels::ActivateGradient(*function_, bottom[0]->count(),
+    kernels::ActivateGradient(*function_, layout.extent(bottom[0]->count()),
                               ReadAs<T>(argument.data_tensor(), layout), dy,
                               OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
   });
@@ -99,7 +101,8 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
 template <typename Dtype>
 bool ActivationLayer<Dtype>::DescribePointwise(Pointwise* description) {
   const auto fused = kernels::AsPostOp(*function_);
-  if (!fused || fused->kind != kernels::Activation::CLIP) return false;
+  const auto is = [&](kernels::Activation::Kind kind) { return fused && fused->kind == kind; };
+  if (!is(kernels::Activation::RELU) && !is(kernels::Activation::CLIP)) return false;
   description->activation = *fused;
   return true;
 }

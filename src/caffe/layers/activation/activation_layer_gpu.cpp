@@ -8,11 +8,7 @@ namespace caffe {
 template <typename Dtype>
 void ActivationLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
-  if (bottom[0] == top[0] && this->phase_ == TRAIN &&
-      function_->GradientArgument() == kernels::Activation::Argument::INPUT) {
-    kept_.ReshapeLike(*bottom[0]);
-    kept_.CopyFrom(*bottom[0]);
-  }
+  if (MustKeep(*bottom[0], *top[0])) kept_.CopyFrom(*bottom[0], false, true);
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const Layout layout = cuda::StoredLayout<T>(*bottom[0]);

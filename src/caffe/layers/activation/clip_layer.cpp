@@ -7,9 +7,10 @@ namespace {
 
 kernels::Activation FunctionOf(const LayerParameter& layer) {
   const ClipParameter& param = layer.clip_param();
-  Require(param.has_min() && param.has_max(), "clip_param: give min and max");
-  Require(param.min() <= param.max(), "clip_param: min must not be greater than max, got ",
-          param.min(), " and ", param.max());
+  Require(param.has_min() && param.has_max(), Error::Field{"clip_param"},
+          Error::Remedy{"give min and max"});
+  Require(param.min() <= param.max(), Error::Field{"clip_param"},
+          ": min must not be greater than max, got ", param.min(), " and ", param.max());
   return {kernels::Activation::CLIP, param.min(), param.max()};
 }
 

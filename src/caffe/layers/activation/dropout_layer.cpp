@@ -22,8 +22,8 @@ template <typename Dtype>
 void DropoutLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   const DropoutParameter& param = this->layer_param_.dropout_param();
   threshold_ = param.dropout_ratio();
-  Require(threshold_ >= 0 && threshold_ < 1,
-          "dropout_param: dropout_ratio must be at least 0 and less than 1, got ", threshold_);
+  Require(threshold_ >= 0 && threshold_ < 1, Error::Field{"dropout_param"},
+          ": dropout_ratio must be at least 0 and less than 1, got ", threshold_);
   const bool scale_train = param.scale_train();
   scale_ = scale_train ? Dtype(1) / (Dtype(1) - threshold_) : Dtype(1);
   test_scale_ = scale_train ? Dtype(1) : Dtype(1) - threshold_;

@@ -9,8 +9,8 @@ namespace {
 
 kernels::Activation FunctionOf(const LayerParameter& layer) {
   const ExpParameter& param = layer.exp_param();
-  Require(param.base() > 0 || param.base() == -1,
-          "exp_param: base must be positive, or -1 for e, got ", param.base());
+  Require(param.base() > 0 || param.base() == -1, Error::Field{"exp_param"},
+          ": base must be positive, or -1 for e, got ", param.base());
   const double log_base = param.base() == -1 ? 1 : std::log(double(param.base()));
   return {kernels::Activation::EXPONENTIAL, log_base * param.scale(),
           std::exp(log_base * param.shift())};

@@ -10,8 +10,8 @@ namespace {
 kernels::Activation FunctionOf(const LayerParameter& layer) {
   const LogParameter& param = layer.log_param();
   const bool natural = param.base() == -1;
-  Require(natural || (param.base() > 0 && param.base() != 1),
-          "log_param: base must be positive and not 1, or -1 for e, got ", param.base());
+  Require(natural || (param.base() > 0 && param.base() != 1), Error::Field{"log_param"},
+          ": base must be positive and not 1, or -1 for e, got ", param.base());
   const double factor = natural ? 1 : 1 / std::log(double(param.base()));
   return {kernels::Activation::LOGARITHM, param.shift(), param.scale(), factor};
 }

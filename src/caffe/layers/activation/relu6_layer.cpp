@@ -7,7 +7,7 @@ namespace {
 
 kernels::Activation FunctionOf(const LayerParameter& layer) {
   const ReLU6Parameter& param = layer.relu6_param();
-  Require(param.threshold() > 0, "relu6_param: threshold must be positive, got ",
+  Require(param.threshold() > 0, Error::Field{"relu6_param"}, ": threshold must be positive, got ",
           param.threshold());
   return {kernels::Activation::CLIPPED_RELU, param.threshold(), param.negative_slope()};
 }

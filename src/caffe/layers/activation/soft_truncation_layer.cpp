@@ -12,7 +12,7 @@ template <typename Dtype>
 void SoftTruncationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                             const vector<Blob<Dtype>*>&) {
   Require(this->layer_param_.soft_truncation_param().c() != 0,
-          "soft_truncation_param: c must not be 0");
+          Error::Field{"soft_truncation_param"}, ": c must not be 0");
 }
 
 template <typename Dtype>

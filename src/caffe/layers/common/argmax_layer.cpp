@@ -24,8 +24,9 @@ Search SearchOf(const ArgMaxParameter& param, const Shape& bottom) {
     Require(!bottom.empty(), "ArgMax without axis takes a bottom of 1 axis or more");
     search = {static_cast<size_t>(bottom[0]), CountOf(bottom, 1, bottom.size()), 1};
   }
-  Require(param.top_k() >= 1 && param.top_k() <= search.extent, "argmax_param: top_k must be 1 to ",
-          search.extent, ", the number of values that are searched, got ", param.top_k());
+  Require(param.top_k() >= 1 && param.top_k() <= search.extent, Error::Field{"argmax_param"},
+          ": top_k must be 1 to ", search.extent, ", the number of values that are searched, got ",
+          param.top_k());
   return search;
 }
 
@@ -125,13 +126,6 @@ void ArgMaxLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
       }
     });
   });
-}
-
-template <typename Dtype>
-void ArgMaxLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                      const vector<bool>& propagate_down,
-                                      const vector<Blob<Dtype>*>&) {
-  Require(!propagate_down[0], "ArgMax has no gradient");
 }
 
 INSTANTIATE_CLASS(ArgMaxLayer);

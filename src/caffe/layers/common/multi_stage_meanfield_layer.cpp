@@ -33,7 +33,7 @@ vector<float> Diagonal(const char* field, const string& list, float weight, int 
   vector<float> numbers;
   for (float number = 0; stream >> number;) numbers.push_back(number);
   Require(stream.eof() && static_cast<int>(numbers.size()) == classes,
-          "multi_stage_meanfield_param: ", field, " must be ", classes,
+          Error::Field{"multi_stage_meanfield_param"}, ": ", field, " must be ", classes,
           " numbers, one for each class, not '", list, "'");
   return numbers;
 }
@@ -86,14 +86,15 @@ void MultiStageMeanfieldLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bot
                                                  const vector<Blob<Dtype>*>&) {
   const MultiStageMeanfieldParameter& p = this->layer_param_.multi_stage_meanfield_param();
   const auto positive = [](const char* field, double value) {
-    Require(value > 0, "multi_stage_meanfield_param: ", field, " must be positive, got ", value);
+    Require(value > 0, Error::Field{"multi_stage_meanfield_param"}, ": ", field,
+            " must be positive, got ", value);
   };
   positive("num_iterations", p.num_iterations());
   positive("theta_alpha", p.theta_alpha());
   positive("theta_beta", p.theta_beta());
   positive("theta_gamma", p.theta_gamma());
-  Require(!p.is_no_class_weights(),
-          "multi_stage_meanfield_param: is_no_class_weights is not available: leave it out");
+  Require(!p.is_no_class_weights(), Error::Field{"multi_stage_meanfield_param"},
+          ": is_no_class_weights is not available", Error::Remedy{"leave it out"});
   spatial_.reset();
   const int classes = bottom[0]->shape(1);
   const vector<float> diagonals[] = {

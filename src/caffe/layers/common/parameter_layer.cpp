@@ -8,10 +8,10 @@ namespace {
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>&) {
   const ParameterParameter& param = layer.parameter_param();
-  Require(param.has_shape(), "parameter_param: give the shape");
+  Require(param.has_shape(), Error::Field{"parameter_param"}, Error::Remedy{"give the shape"});
   Shape top;
   for (const int64_t dim : param.shape().dim()) {
-    Require(dim > 0 && dim <= INT_MAX, "parameter_param: shape has dim ", dim,
+    Require(dim > 0 && dim <= INT_MAX, Error::Field{"parameter_param"}, ": shape has dim ", dim,
             ": extents are positive");
     top.push_back(static_cast<int>(dim));
   }

@@ -63,7 +63,8 @@ template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::CheckParameters() const {
   const AnnotatedDataParameter& param = this->layer_param_.annotated_data_param();
   const auto refuse = [](bool given, const char* field) {
-    Require(!given, "annotated_data_param: ", field, " is not available: leave it out");
+    Require(!given, Error::Field{"annotated_data_param"}, ": ", field, " is not available",
+            Error::Remedy{"leave it out"});
   };
   refuse(param.yolo_data_type() != 0, "yolo_data_type");
   refuse(param.single_class(), "single_class");
@@ -75,8 +76,8 @@ void AnnotatedDataLayer<Dtype>::CheckParameters() const {
   if (augmentation_.has_resize_param()) CheckResize(augmentation_.resize_param());
   if (augmentation_.has_expand_param()) {
     CheckExpansion(augmentation_.expand_param());
-    Require(!augmentation_.has_mean_file(),
-            "transform_param: expand_param fills frames with mean_value, it cannot use mean_file");
+    Require(!augmentation_.has_mean_file(), Error::Field{"transform_param"},
+            ": expand_param fills frames with mean_value, it cannot use mean_file");
   }
 }
 
@@ -85,7 +86,8 @@ void AnnotatedDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                                const vector<Blob<Dtype>*>& top) {
   const DataParameter& param = this->layer_param_.data_param();
   const int batch_size = static_cast<int>(param.batch_size());
-  Require(batch_size > 0, "data_param: batch_size must be positive, got ", batch_size);
+  Require(batch_size > 0, Error::Field{"data_param"}, ": batch_size must be positive, got ",
+          batch_size);
   CheckParameters();
   LOG_IF(INFO, param.shuffle() && Caffe::root_solver())
       << "data_param: shuffle is ignored: convert_annoset can shuffle";
@@ -255,7 +257,7 @@ void AnnotatedDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                                const vector<Blob<Dtype>*>&) {
-  Fail("AnnotatedData needs OpenCV: build with USE_OPENCV=ON");
+  Fail("AnnotatedData needs OpenCV", Error::Remedy{"build with USE_OPENCV=ON"});
 }
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::load_batch(Batch<Dtype>*) {}

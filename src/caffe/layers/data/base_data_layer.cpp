@@ -28,7 +28,7 @@ void BaseDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 namespace {
 
 int PrefetchCount(const DataParameter& param) {
-  Require(param.prefetch() <= 10000, "data_param: prefetch ", param.prefetch(),
+  Require(param.prefetch() <= 10000, Error::Field{"data_param"}, ": prefetch ", param.prefetch(),
           " is too large: a few batches are enough");
   return std::max(1, static_cast<int>(param.prefetch()));
 }

@@ -41,7 +41,7 @@ void DataLayer<Dtype>::FailAt(const std::string& key, Error error) const {
 template <typename Dtype>
 void DataLayer<Dtype>::OpenSource() {
   const DataParameter& param = this->layer_param_.data_param();
-  Require(!param.source().empty(), "data_param: source is missing");
+  Require(!param.source().empty(), Error::Field{"data_param"}, ": source is missing");
   cursor_.reset();  // of an earlier SetUp: before its database
   db_.reset(db::GetDB(param.backend()));
   db_->Open(param.source(), db::READ);
@@ -55,7 +55,8 @@ void DataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                       const vector<Blob<Dtype>*>& top) {
   const DataParameter& param = this->layer_param_.data_param();
   const int batch_size = this->batch_size();
-  Require(batch_size > 0, "data_param: batch_size must be positive, got ", batch_size);
+  Require(batch_size > 0, Error::Field{"data_param"}, ": batch_size must be positive, got ",
+          batch_size);
   OpenSource();
   LogIgnoredFields(param);
   if (param.shuffle() && param.cache()) SetUpShuffle();

@@ -48,9 +48,9 @@ template <typename Dtype>
 cv::Mat DenseImageDataLayer<Dtype>::ReadLabels(const string& file, const cv::Mat& image) const {
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
   const int factor = static_cast<int>(param.label_divide_factor());
-  Require(image.cols >= factor && image.rows >= factor,
-          "dense_image_data_param: label_divide_factor ", factor, " leaves nothing of an image of ",
-          image.rows, " x ", image.cols);
+  Require(image.cols >= factor && image.rows >= factor, Error::Field{"dense_image_data_param"},
+          ": label_divide_factor ", factor, " leaves nothing of an image of ", image.rows, " x ",
+          image.cols);
   return ReadListedLabels(param.root_folder() + file, image, param.new_height() > 0, factor);
 }
 
@@ -60,17 +60,20 @@ void DenseImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
   const TransformationParameter& transform = this->transform_param_;
   const int batch_size = static_cast<int>(param.batch_size());
-  Require(batch_size > 0, "dense_image_data_param: batch_size must be positive, got ", batch_size);
-  Require(!param.source().empty(), "dense_image_data_param: source is missing");
-  Require(!transform.has_resize_param(), "transform_param: this layer does not know resize_param, ",
-          "which its labels would need too: give dense_image_data_param: new_height and new_width");
+  Require(batch_size > 0, Error::Field{"dense_image_data_param"},
+          ": batch_size must be positive, got ", batch_size);
+  Require(!param.source().empty(), Error::Field{"dense_image_data_param"}, ": source is missing");
+  Require(!transform.has_resize_param(), Error::Field{"transform_param"},
+          ": this layer does not know resize_param, ", "which its labels would need too",
+          Error::Remedy{"give dense_image_data_param: new_height and new_width"});
   CheckNewSize("dense_image_data_param", param.new_height(), param.new_width());
-  Require(!param.rotate(), "dense_image_data_param: rotate is not available: leave it out");
+  Require(!param.rotate(), Error::Field{"dense_image_data_param"}, ": rotate is not available",
+          Error::Remedy{"leave it out"});
   const uint32_t factor = param.label_divide_factor();
-  Require(factor > 0 && factor <= 1u << 20,
-          "dense_image_data_param: label_divide_factor must be 1 or a little more, got ", factor);
+  Require(factor > 0 && factor <= 1u << 20, Error::Field{"dense_image_data_param"},
+          ": label_divide_factor must be 1 or a little more, got ", factor);
   Require(factor == 1 || !(transform.crop_size() || transform.crop_h() || transform.crop_height()),
-          "dense_image_data_param: label_divide_factor ", factor,
+          Error::Field{"dense_image_data_param"}, ": label_divide_factor ", factor,
           " and cropping (transform_param) exclude each other");
   this->OpenList(param.source(), param.shuffle(), param.rand_skip());
 
@@ -127,7 +130,7 @@ void DenseImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
 template <typename Dtype>
 void DenseImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                                 const vector<Blob<Dtype>*>&) {
-  Fail("DenseImageData needs OpenCV: build with USE_OPENCV=ON");
+  Fail("DenseImageData needs OpenCV", Error::Remedy{"build with USE_OPENCV=ON"});
 }
 
 template <typename Dtype>

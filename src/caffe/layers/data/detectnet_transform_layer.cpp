@@ -41,15 +41,17 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   Require(!objects.empty() && objects[0] == images[0], "there are ", images[0],
           " images and objects of shape ", ShapeString(objects), ": one item each");
   constexpr uint32_t kMost = 1 << 16;
-  Require(param.stride() > 0, "detectnet_groundtruth_param: stride must be positive");
+  Require(param.stride() > 0, Error::Field{"detectnet_groundtruth_param"},
+          ": stride must be positive");
   Require(param.image_size_x() >= param.stride() && param.image_size_x() <= kMost &&
               param.image_size_y() >= param.stride() && param.image_size_y() <= kMost,
-          "detectnet_groundtruth_param: image_size_x ", param.image_size_x(), " and image_size_y ",
-          param.image_size_y(), " must be at least stride, ", param.stride(), ", and at most ",
-          kMost);
+          Error::Field{"detectnet_groundtruth_param"}, ": image_size_x ", param.image_size_x(),
+          " and image_size_y ", param.image_size_y(), " must be at least stride, ", param.stride(),
+          ", and at most ", kMost);
   uint32_t last = 0;
   for (const auto& entry : ClassesOf(param)) last = std::max(last, entry.second);
-  Require(last < kMost, "detectnet_groundtruth_param: object_class dst ", last, " is too large");
+  Require(last < kMost, Error::Field{"detectnet_groundtruth_param"}, ": object_class dst ", last,
+          " is too large");
   const auto places = [&](uint32_t side) {
     return static_cast<int>(std::lrint(double(side) / param.stride()));
   };
@@ -109,24 +111,25 @@ template <typename Dtype>
 void DetectNetTransformationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                                      const vector<Blob<Dtype>*>&) {
 #ifndef USE_OPENCV
-  Fail("DetectNetTransformation needs OpenCV: build with USE_OPENCV=ON");
+  Fail("DetectNetTransformation needs OpenCV", Error::Remedy{"build with USE_OPENCV=ON"});
 #endif
   const TransformationParameter& transform = this->layer_param_.transform_param();
   const int means = transform.mean_value_size();
-  Require(means == 0 || means == 1 || means == 3, "transform_param: mean_value is given ", means,
-          " times: give it once, or once for each of the 3 channels");
+  Require(means == 0 || means == 1 || means == 3, Error::Field{"transform_param"},
+          ": mean_value is given ", means, " times",
+          Error::Remedy{"give it once, or once for each of the 3 channels"});
   const DetectNetAugmentationParameter& augmentation =
       this->layer_param_.detectnet_augmentation_param();
   Require(augmentation.scale_min() > 0 && augmentation.scale_min() <= augmentation.scale_max() &&
               augmentation.scale_max() <= 100,
-          "detectnet_augmentation_param: scale_min ", augmentation.scale_min(), " and scale_max ",
-          augmentation.scale_max(), " are not a range of positive factors");
+          Error::Field{"detectnet_augmentation_param"}, ": scale_min ", augmentation.scale_min(),
+          " and scale_max ", augmentation.scale_max(), " are not a range of positive factors");
   if (transform.has_mean_file()) {
     BlobProto proto;
     ReadProtoFromBinaryFileOrDie(transform.mean_file(), &proto);
     data_mean_.FromProto(proto);
-    Require(data_mean_.channels() == 3 && data_mean_.count() > 0, "transform_param: the mean in ",
-            transform.mean_file(), " has shape ", data_mean_.shape_string(),
+    Require(data_mean_.channels() == 3 && data_mean_.count() > 0, Error::Field{"transform_param"},
+            ": the mean in ", transform.mean_file(), " has shape ", data_mean_.shape_string(),
             ": 3 channels are needed");
   }
   rng_.reset(new Caffe::RNG(caffe_rng_rand()));

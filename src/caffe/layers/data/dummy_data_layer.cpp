@@ -8,23 +8,25 @@ namespace {
 /// Value number `i` of a field that is given once for all tops or once each.
 template <typename Field>
 const auto& OnceOrEach(const char* name, const Field& field, int tops, int i) {
-  Require(field.size() == 1 || field.size() == tops, "dummy_data_param: ", name, " is given ",
-          field.size(), " times for ", tops, " tops: give it once, or once per top");
+  Require(field.size() == 1 || field.size() == tops, Error::Field{"dummy_data_param"}, ": ", name,
+          " is given ", field.size(), " times for ", tops, " tops",
+          Error::Remedy{"give it once, or once per top"});
   return field.Get(field.size() == 1 ? 0 : i);
 }
 
 int OldExtent(const char* name, const google::protobuf::RepeatedField<uint32_t>& field, int tops,
               int i) {
   const uint32_t extent = OnceOrEach(name, field, tops, i);
-  Require(extent <= 0x7fffffff, "dummy_data_param: ", name, " ", extent, " is too large");
+  Require(extent <= 0x7fffffff, Error::Field{"dummy_data_param"}, ": ", name, " ", extent,
+          " is too large");
   return static_cast<int>(extent);
 }
 
 std::vector<Shape> ReadShapes(const DummyDataParameter& param, int tops) {
   const bool old_form =
       param.num_size() || param.channels_size() || param.height_size() || param.width_size();
-  Require(!param.shape_size() || !old_form,
-          "dummy_data_param: give shape, or num, channels, height and width, not both");
+  Require(!param.shape_size() || !old_form, Error::Field{"dummy_data_param"},
+          Error::Remedy{"give shape, or num, channels, height and width, not both"});
   std::vector<Shape> shapes;
   for (int i = 0; i < tops; ++i) {
     if (old_form) {
@@ -57,9 +59,9 @@ void DummyDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                        const vector<Blob<Dtype>*>& top) {
   const DummyDataParameter& param = this->layer_param_.dummy_data_param();
   const int tops = static_cast<int>(top.size()), fillers = param.data_filler_size();
-  Require(fillers == 0 || fillers == 1 || fillers == tops,
-          "dummy_data_param: data_filler is given ", fillers, " times for ", tops,
-          " tops: give it once, or once per top");
+  Require(fillers == 0 || fillers == 1 || fillers == tops, Error::Field{"dummy_data_param"},
+          ": data_filler is given ", fillers, " times for ", tops, " tops",
+          Error::Remedy{"give it once, or once per top"});
   const std::vector<Shape> shapes = ReadShapes(param, tops);
   for (int i = 0; i < tops; ++i) top[i]->Reshape(shapes[i]);
 

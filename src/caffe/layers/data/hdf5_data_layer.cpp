@@ -24,7 +24,7 @@ const bool dealt_out = RecordShare::AddType("HDF5Data");
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::ReadSource() {
   const string& source = this->layer_param_.hdf5_data_param().source();
-  Require(!source.empty(), "hdf5_data_param: source is missing");
+  Require(!source.empty(), Error::Field{"hdf5_data_param"}, ": source is missing");
   std::ifstream file(source);
   Require(file.is_open(), source, ": the list of HDF5 files cannot be opened");
   hdf_filenames_.clear();
@@ -52,12 +52,13 @@ rng_t* GeneratorOf(const shared_ptr<Caffe::RNG>& random) {
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                       const vector<Blob<Dtype>*>& top) {
-  Require(!this->layer_param_.has_transform_param(),
-          "transform_param: HDF5Data does not transform data: leave it out");
+  Require(!this->layer_param_.has_transform_param(), Error::Field{"transform_param"},
+          ": HDF5Data does not transform data", Error::Remedy{"leave it out"});
   const int batch_size = this->batch_size();
-  Require(batch_size > 0, "hdf5_data_param: batch_size must be positive, got ", batch_size);
+  Require(batch_size > 0, Error::Field{"hdf5_data_param"}, ": batch_size must be positive, got ",
+          batch_size);
   Require(this->layer_param_.top_size() == static_cast<int>(top.size()),
-          "HDF5Data reads the datasets that its tops are called after: name them");
+          "HDF5Data reads the datasets that its tops are called after", Error::Remedy{"name them"});
   ReadSource();
   // Caffe shuffles without a draw from its generator: ours stands where it stood.
   rng_t generator = *caffe_rng();
@@ -201,7 +202,7 @@ void HDF5DataLayer<Dtype>::RestoreState(const string& text) {
 
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  Fail("HDF5Data needs HDF5: build with USE_HDF5=ON");
+  Fail("HDF5Data needs HDF5", Error::Remedy{"build with USE_HDF5=ON"});
 }
 
 template <typename Dtype>

@@ -38,7 +38,7 @@ void AppendRows(const Hdf5Handle& file, const char* dataset, const Blob<Dtype>& 
 template <typename Dtype>
 void HDF5OutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   file_name_ = this->layer_param_.hdf5_output_param().file_name();
-  Require(!file_name_.empty(), "hdf5_output_param: file_name is missing");
+  Require(!file_name_.empty(), Error::Field{"hdf5_output_param"}, ": file_name is missing");
   file_.reset();  // closed before it is replaced
   file_ = std::make_shared<Hdf5Handle>(Hdf5Handle::CreateFile(file_name_));
 }
@@ -57,7 +57,7 @@ void HDF5OutputLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 
 template <typename Dtype>
 void HDF5OutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  Fail("HDF5Output needs HDF5: build with USE_HDF5=ON");
+  Fail("HDF5Output needs HDF5", Error::Remedy{"build with USE_HDF5=ON"});
 }
 
 template <typename Dtype>

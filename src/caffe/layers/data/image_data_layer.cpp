@@ -69,8 +69,9 @@ void ImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                            const vector<Blob<Dtype>*>& top) {
   const ImageDataParameter& param = this->layer_param_.image_data_param();
   const int batch_size = static_cast<int>(param.batch_size());
-  Require(batch_size > 0, "image_data_param: batch_size must be positive, got ", batch_size);
-  Require(!param.source().empty(), "image_data_param: source is missing");
+  Require(batch_size > 0, Error::Field{"image_data_param"}, ": batch_size must be positive, got ",
+          batch_size);
+  Require(!param.source().empty(), Error::Field{"image_data_param"}, ": source is missing");
   CheckNewSize("image_data_param", param.new_height(), param.new_width());
   CheckNewSize("image_data_param: short_side", param.short_side(), param.short_side());
   LOG_IF(INFO, (param.cache() || param.precache()) && Caffe::root_solver())
@@ -126,7 +127,7 @@ void ImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
 template <typename Dtype>
 void ImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                            const vector<Blob<Dtype>*>&) {
-  Fail("ImageData needs OpenCV: build with USE_OPENCV=ON");
+  Fail("ImageData needs OpenCV", Error::Remedy{"build with USE_OPENCV=ON"});
 }
 
 template <typename Dtype>

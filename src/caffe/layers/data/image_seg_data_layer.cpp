@@ -94,17 +94,18 @@ void ImageSegDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   const ImageDataParameter& param = this->layer_param_.image_data_param();
   const TransformationParameter& transform = this->transform_param_;
   const int batch_size = static_cast<int>(param.batch_size());
-  Require(batch_size > 0, "image_data_param: batch_size must be positive, got ", batch_size);
-  Require(!param.source().empty(), "image_data_param: source is missing");
-  Require(!transform.has_resize_param(),
-          "transform_param: ImageSegData does not know resize_param, which its labels would need ",
-          "too: give image_data_param: new_height and new_width");
+  Require(batch_size > 0, Error::Field{"image_data_param"}, ": batch_size must be positive, got ",
+          batch_size);
+  Require(!param.source().empty(), Error::Field{"image_data_param"}, ": source is missing");
+  Require(!transform.has_resize_param(), Error::Field{"transform_param"},
+          ": ImageSegData does not know resize_param, which its labels would need ", "too",
+          Error::Remedy{"give image_data_param: new_height and new_width"});
   CheckNewSize("image_data_param", param.new_height(), param.new_width());
-  Require(param.ignore_label() >= 0 && param.ignore_label() <= 255,
-          "image_data_param: ignore_label must be from 0 to 255, as labels of pixels are, got ",
-          param.ignore_label());
-  Require(!transform.has_mean_file(),
-          "transform_param: ImageSegData takes mean_value, not mean_file");
+  Require(
+      param.ignore_label() >= 0 && param.ignore_label() <= 255, Error::Field{"image_data_param"},
+      ": ignore_label must be from 0 to 255, as labels of pixels are, got ", param.ignore_label());
+  Require(!transform.has_mean_file(), Error::Field{"transform_param"},
+          ": ImageSegData takes mean_value, not mean_file");
   // As DataTransformer chooses among the forks' fields.
   const auto crop_side = [&transform](uint32_t ssd_side, uint32_t reid_side) {
     return static_cast<int>(transform.crop_size() ? transform.crop_size()
@@ -173,7 +174,7 @@ void ImageSegDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
 template <typename Dtype>
 void ImageSegDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                               const vector<Blob<Dtype>*>&) {
-  Fail("ImageSegData needs OpenCV: build with USE_OPENCV=ON");
+  Fail("ImageSegData needs OpenCV", Error::Remedy{"build with USE_OPENCV=ON"});
 }
 
 template <typename Dtype>

@@ -8,8 +8,9 @@ namespace {
 /// Empty if none are given: the program shapes the tops.
 std::vector<Shape> ReadShapes(const InputParameter& param, int tops) {
   const int shapes = param.shape_size();
-  Require(shapes == 0 || shapes == 1 || shapes == tops, "input_param: shape is given ", shapes,
-          " times for ", tops, " tops: give it once, or once per top");
+  Require(shapes == 0 || shapes == 1 || shapes == tops, Error::Field{"input_param"},
+          ": shape is given ", shapes, " times for ", tops, " tops",
+          Error::Remedy{"give it once, or once per top"});
   std::vector<Shape> result;
   for (int i = 0; i < tops && shapes > 0; ++i) {
     result.push_back(payload::Extents(param.shape(shapes == 1 ? 0 : i)));

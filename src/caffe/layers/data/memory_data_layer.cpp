@@ -13,21 +13,22 @@ namespace {
 Shape BatchShape(const MemoryDataParameter& param) {
   const bool old_form =
       param.has_batch_size() || param.has_channels() || param.has_height() || param.has_width();
-  Require(!old_form || param.dim_size() == 0,
-          "memory_data_param: give batch_size, channels, height and width, or dim, not both");
-  Require(param.dim_size() <= 4, "memory_data_param: dim is given ", param.dim_size(),
-          " times: this layer's data has 4 axes at most");
+  Require(!old_form || param.dim_size() == 0, Error::Field{"memory_data_param"},
+          Error::Remedy{"give batch_size, channels, height and width, or dim, not both"});
+  Require(param.dim_size() <= 4, Error::Field{"memory_data_param"}, ": dim is given ",
+          param.dim_size(), " times: this layer's data has 4 axes at most");
   uint32_t extents[4] = {param.batch_size(), param.channels(), param.height(), param.width()};
   for (int i = 0; i < 4 && param.dim_size() > 0; ++i) {
     extents[i] = i < param.dim_size() ? param.dim(i) : 1;
   }
   uint64_t count = 1;
   for (const uint32_t extent : extents) {
-    Require(extent > 0,
-            "memory_data_param: batch_size, channels, height and width must be given and positive");
+    Require(extent > 0, Error::Field{"memory_data_param"},
+            ": batch_size, channels, height and width must be given and positive");
     count *= extent;
-    Require(count <= uint64_t(std::numeric_limits<int>::max()), "memory_data_param: a batch of ",
-            extents[0], " x ", extents[1], " x ", extents[2], " x ", extents[3], " is too large");
+    Require(count <= uint64_t(std::numeric_limits<int>::max()), Error::Field{"memory_data_param"},
+            ": a batch of ", extents[0], " x ", extents[1], " x ", extents[2], " x ", extents[3],
+            " is too large");
   }
   return Shape(extents, extents + 4);
 }
@@ -135,7 +136,7 @@ void MemoryDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
   Require(data_ != nullptr,
           "MemoryData needs to be given data first: call AddDatumVector, AddMatVector or Reset");
   Require(n_ % batch_size_ == 0, "MemoryData: ", n_, " items are no multiple of batch_size ",
-          batch_size_, ", which was changed: give new data");
+          batch_size_, ", which was changed", Error::Remedy{"give new data"});
   top[0]->Reshape(batch_size_, channels_, height_, width_);
   top[1]->Reshape(vector<int>(1, batch_size_));
   top[0]->set_cpu_data(data_ + pos_ * size_);

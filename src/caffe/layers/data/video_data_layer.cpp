@@ -136,7 +136,8 @@ template <typename Dtype>
 void VideoDataLayer<Dtype>::OpenReader() {
   position_ = 0;
   if (param().video_type() == VideoDataParameter::VIDEO) {
-    Require(!param().video_file().empty(), "video_data_param: video_file is missing");
+    Require(!param().video_file().empty(), Error::Field{"video_data_param"},
+            ": video_file is missing");
     reader_ = OpenVideo(param().video_file());
   } else {
     reader_ = OpenCamera(param().device_id());
@@ -212,14 +213,15 @@ string FrameName(const string& pattern, char axis, int number) {
       width = 10 * width + (pattern[i] - '0');
     }
     const char kind = i < pattern.size() ? pattern[i] : '\0';
-    Require(kind == 'd' || (kind == 'c' && axis), "video_data_param: name_pattern '", pattern,
+    Require(kind == 'd' || (kind == 'c' && axis), Error::Field{"video_data_param"},
+            ": name_pattern '", pattern,
             "' may have %d, like %04d, for the frame's number, and for FLOW %c for x and y");
     const string text = kind == 'd' ? std::to_string(number) : string(1, axis);
     numbers += kind == 'd';
     if (text.size() < width) name += string(width - text.size(), fill);
     name += text;
   }
-  Require(numbers == 1, "video_data_param: name_pattern '", pattern,
+  Require(numbers == 1, Error::Field{"video_data_param"}, ": name_pattern '", pattern,
           "' needs one %d, like %04d, for the frame's number");
   return name;
 }
@@ -255,21 +257,22 @@ void VideoDataLayer<Dtype>::SetUpSnippets() {
   const TransformationParameter& transform = this->layer_param_.transform_param();
   const VideoDataParameter& p = param();
   Require(p.new_length() > 0 && p.num_segments() > 0 && AllChannels(p) <= 512,
-          "video_data_param: new_length ", p.new_length(), " and num_segments ", p.num_segments(),
-          " must be positive, and all frames have 512 channels at most");
+          Error::Field{"video_data_param"}, ": new_length ", p.new_length(), " and num_segments ",
+          p.num_segments(), " must be positive, and all frames have 512 channels at most");
   CheckNewSize("video_data_param", p.new_height(), p.new_width());
   Require(!p.has_scale() && !p.has_mean_file() && !p.has_crop_size() && !p.has_mirror(),
-          "video_data_param: scale, mean_file, crop_size and mirror are transform_param's: give "
-          "them there");
-  Require(!transform.has_resize_param(),
-          "transform_param: resize_param is not for snippets: give new_height and new_width");
-  Require(transform.crop_size() <= 1u << 20, "transform_param: crop_size ", transform.crop_size(),
-          " is too large");
-  Require(!transform.multi_scale() || transform.crop_size() > 0,
-          "transform_param: multi_scale needs crop_size");
+          Error::Field{"video_data_param"},
+          ": scale, mean_file, crop_size and mirror are transform_param's",
+          Error::Remedy{"give them there"});
+  Require(!transform.has_resize_param(), Error::Field{"transform_param"},
+          ": resize_param is not for snippets", Error::Remedy{"give new_height and new_width"});
+  Require(transform.crop_size() <= 1u << 20, Error::Field{"transform_param"}, ": crop_size ",
+          transform.crop_size(), " is too large");
+  Require(!transform.multi_scale() || transform.crop_size() > 0, Error::Field{"transform_param"},
+          ": multi_scale needs crop_size");
   for (const float ratio : transform.scale_ratios()) {
-    Require(ratio > 0 && ratio <= 1,
-            "transform_param: scale_ratios must be above 0 and at most 1, ", "got ", ratio);
+    Require(ratio > 0 && ratio <= 1, Error::Field{"transform_param"},
+            ": scale_ratios must be above 0 and at most 1, ", "got ", ratio);
   }
   this->OpenList(p.source(), p.shuffle(), p.rand_skip());
 }
@@ -322,7 +325,7 @@ typename VideoDataLayer<Dtype>::Cut VideoDataLayer<Dtype>::CutOf(int frame_heigh
     size = sizes[draws.size % sizes.size()];
   }
   const int right = frame_width - size.width, below = frame_height - size.height;
-  Require(right >= 0 && below >= 0, "transform_param: crop_size ", crop,
+  Require(right >= 0 && below >= 0, Error::Field{"transform_param"}, ": crop_size ", crop,
           " is larger than the frame of ", frame_height, " x ", frame_width);
   if (this->phase_ == TEST) return {right / 2, below / 2, size.width, size.height};
   if (transform.fix_crop()) {
@@ -444,7 +447,7 @@ void VideoDataLayer<Dtype>::SetSourceState(const string& text) {
 template <typename Dtype>
 void VideoDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                            const vector<Blob<Dtype>*>&) {
-  Fail("VideoData needs OpenCV: build with USE_OPENCV=ON");
+  Fail("VideoData needs OpenCV", Error::Remedy{"build with USE_OPENCV=ON"});
 }
 template <typename Dtype>
 void VideoDataLayer<Dtype>::load_batch(Batch<Dtype>*) {}

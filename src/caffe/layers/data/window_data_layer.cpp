@@ -33,18 +33,20 @@ int CropSize(const LayerParameter& layer) {
 void CheckParameters(const LayerParameter& layer) {
   const WindowDataParameter& param = layer.window_data_param();
   const uint32_t crop_size = layer.transform_param().crop_size();
-  Require(!param.source().empty(), "window_data_param: source is missing");
+  Require(!param.source().empty(), Error::Field{"window_data_param"}, ": source is missing");
   Require(param.batch_size() > 0 && param.batch_size() <= 1u << 20,
-          "window_data_param: batch_size must be positive, got ", param.batch_size());
-  Require(crop_size > 0 && crop_size <= 1u << 15,
-          "transform_param: crop_size, the size of WindowData's windows, must be positive, got ",
+          Error::Field{"window_data_param"}, ": batch_size must be positive, got ",
+          param.batch_size());
+  Require(crop_size > 0 && crop_size <= 1u << 15, Error::Field{"transform_param"},
+          ": crop_size, the size of WindowData's windows, must be positive, got ", crop_size);
+  Require(param.context_pad() < (crop_size + 1) / 2, Error::Field{"window_data_param"},
+          ": context_pad ", param.context_pad(), " leaves nothing of windows of crop_size ",
           crop_size);
-  Require(param.context_pad() < (crop_size + 1) / 2, "window_data_param: context_pad ",
-          param.context_pad(), " leaves nothing of windows of crop_size ", crop_size);
   Require(param.crop_mode() == "warp" || param.crop_mode() == "square",
-          "window_data_param: crop_mode '", param.crop_mode(), "' is neither 'warp' nor 'square'");
-  Require(param.fg_fraction() >= 0 && param.fg_fraction() <= 1,
-          "window_data_param: fg_fraction must be in [0, 1], got ", param.fg_fraction());
+          Error::Field{"window_data_param"}, ": crop_mode '", param.crop_mode(),
+          "' is neither 'warp' nor 'square'");
+  Require(param.fg_fraction() >= 0 && param.fg_fraction() <= 1, Error::Field{"window_data_param"},
+          ": fg_fraction must be in [0, 1], got ", param.fg_fraction());
 }
 
 /// Of a batch, how many windows are foreground.
@@ -152,8 +154,8 @@ void WindowDataLayer<Dtype>::LogWindows() const {
 template <typename Dtype>
 void WindowDataLayer<Dtype>::SetUpMean() {
   const TransformationParameter& transform = this->transform_param_;
-  Require(!transform.has_resize_param(),
-          "transform_param: this layer does not know resize_param: windows become crop_size large");
+  Require(!transform.has_resize_param(), Error::Field{"transform_param"},
+          ": this layer does not know resize_param: windows become crop_size large");
   has_mean_file_ = transform.has_mean_file();
   has_mean_values_ = transform.mean_value_size() > 0;
   if (has_mean_file_) {
@@ -164,7 +166,7 @@ void WindowDataLayer<Dtype>::SetUpMean() {
     const int offset = (data_mean_.width() - crop) / 2;
     Require(data_mean_.channels() == kChannels && data_mean_.width() >= crop &&
                 data_mean_.height() >= offset + crop,
-            "transform_param: the mean in ", transform.mean_file(), " has shape ",
+            Error::Field{"transform_param"}, ": the mean in ", transform.mean_file(), " has shape ",
             data_mean_.shape_string(), ": WindowData needs one of ", kChannels,
             " channels that is square and as large as crop_size, ", crop, ", or larger");
     data_mean_.cpu_data();
@@ -172,8 +174,9 @@ void WindowDataLayer<Dtype>::SetUpMean() {
   if (has_mean_values_) {
     mean_values_.assign(transform.mean_value().begin(), transform.mean_value().end());
     Require(mean_values_.size() == 1 || mean_values_.size() == size_t(kChannels),
-            "transform_param: mean_value is given ", mean_values_.size(), " times for ", kChannels,
-            " channels: give it once, or once per channel");
+            Error::Field{"transform_param"}, ": mean_value is given ", mean_values_.size(),
+            " times for ", kChannels, " channels",
+            Error::Remedy{"give it once, or once per channel"});
     mean_values_.resize(kChannels, mean_values_[0]);
   }
 }
@@ -340,7 +343,7 @@ void WindowDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
 template <typename Dtype>
 void WindowDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                             const vector<Blob<Dtype>*>&) {
-  Fail("WindowData needs OpenCV: build with USE_OPENCV=ON");
+  Fail("WindowData needs OpenCV", Error::Remedy{"build with USE_OPENCV=ON"});
 }
 
 template <typename Dtype>

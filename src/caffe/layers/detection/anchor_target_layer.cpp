@@ -17,11 +17,9 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const Shape &scores = bottoms.at(0), &truths = bottoms.at(1), &image = bottoms.at(2);
   Require(scores.size() == 4 && scores[0] == 1,
           "AnchorTarget takes scores of one image, (1, 2 A, H, W), not ", ShapeString(scores));
-  Require(scores[1] == 2 * anchors, "param_str: ", ratios, " ratios and ", scales, " scales need ",
-          2 * anchors, " channels of scores, got ", scores[1]);
-  Require(truths.size() == 2 && truths[1] == 5,
-          "the true boxes must have shape (G, 5), rows of corners and class, not ",
-          ShapeString(truths));
+  Require(scores[1] == 2 * anchors, Error::Field{"param_str"}, ": ", ratios, " ratios and ", scales,
+          " scales need ", 2 * anchors, " channels of scores, got ", scores[1]);
+  CheckTrueBoxes(truths);
   const bool is_empty = std::count(image.begin(), image.end(), 0) > 0;
   Require(!image.empty() && image.back() >= 2 && !is_empty,
           "AnchorTarget takes the image's height and width, (1, 2) or more, not ",
@@ -61,24 +59,17 @@ template <typename Dtype>
 void AnchorTargetLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                           const vector<Blob<Dtype>*>&) {
   const AnchorTargetSettings& s = settings_;
-  Require(s.feat_stride > 0, "param_str: feat_stride must be positive, got ", s.feat_stride);
-  Require(s.batch_size > 0, "param_str: rpn_batchsize must be positive, got ", s.batch_size);
-  Require(s.fg_fraction >= 0 && s.fg_fraction <= 1,
-          "param_str: rpn_fg_fraction is a share of rpn_batchsize, from 0 to 1, not ",
-          s.fg_fraction);
-  Require(s.positive_weight < 1, "param_str: rpn_positive_weight is a share below 1, or negative, ",
-          "not ", s.positive_weight);
-  Require(s.inside_weights.size() == 4, "param_str: rpn_bbox_inside_weights are 4 numbers, not ",
-          s.inside_weights.size());
+  Require(s.feat_stride > 0, Error::Field{"param_str"}, ": feat_stride must be positive, got ",
+          s.feat_stride);
+  Require(s.batch_size > 0, Error::Field{"param_str"}, ": rpn_batchsize must be positive, got ",
+          s.batch_size);
+  Require(s.fg_fraction >= 0 && s.fg_fraction <= 1, Error::Field{"param_str"},
+          ": rpn_fg_fraction is a share of rpn_batchsize, from 0 to 1, not ", s.fg_fraction);
+  Require(s.positive_weight < 1, Error::Field{"param_str"},
+          ": rpn_positive_weight is a share below 1, or negative, ", "not ", s.positive_weight);
+  Require(s.inside_weights.size() == 4, Error::Field{"param_str"},
+          ": rpn_bbox_inside_weights are 4 numbers, not ", s.inside_weights.size());
   cell_anchors_ = CellAnchors("param_str", s.base_size, s.ratios, s.scales);
-}
-
-template <typename Dtype>
-void AnchorTargetLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
-                                       const vector<Blob<Dtype>*>& top) {
-  const vector<Shape> shapes =
-      TopShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape(), bottom[2]->shape()});
-  for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(shapes[i]);
 }
 
 template <typename Dtype>
@@ -194,13 +185,6 @@ void AnchorTargetLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   Label(truths, &anchors);
   LeaveOutAtRandom(&anchors);
   Write(anchors, truths, bottom[0]->height() * bottom[0]->width(), top);
-}
-
-template <typename Dtype>
-void AnchorTargetLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                            const vector<bool>& propagate_down,
-                                            const vector<Blob<Dtype>*>& bottom) {
-  StopGradients(propagate_down, bottom);
 }
 
 INSTANTIATE_CLASS(AnchorTargetLayer);

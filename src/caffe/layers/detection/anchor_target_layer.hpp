@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/region_layer.hpp"
 #include "caffe/util/detection/regions.hpp"
 
 namespace caffe {
@@ -41,21 +41,18 @@ struct AnchorTargetSettings {
 /// Of the objects at most rpn_fg_fraction * rpn_batchsize count, of the background the rest of
 /// rpn_batchsize; the calling thread's random generator chooses.
 template <typename Dtype>
-class AnchorTargetLayer : public Layer<Dtype> {
+class AnchorTargetLayer : public RegionLayer<Dtype> {
  public:
-  explicit AnchorTargetLayer(const LayerParameter& param) : Layer<Dtype>(param), settings_(param) {}
+  explicit AnchorTargetLayer(const LayerParameter& param)
+      : RegionLayer<Dtype>(param, "AnchorTarget"), settings_(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "AnchorTarget"; }
   int MinBottomBlobs() const override { return 3; }
   int MaxBottomBlobs() const override { return 4; }
   int ExactNumTopBlobs() const override { return 4; }
-  bool AllowForceBackward(const int /*bottom_index*/) const override { return false; }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 
  private:
   /// An anchor inside of the image.

@@ -21,12 +21,12 @@ void DetectionEvaluateLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                                const vector<Blob<Dtype>*>&) {
   const DetectionEvaluateParameter& param = this->layer_param_.detection_evaluate_param();
   Require(param.num_classes() > 0 && param.num_classes() < 1000000,
-          "detection_evaluate_param: num_classes must be given and positive, got ",
-          param.num_classes());
-  Require(param.overlap_threshold() > 0,
-          "detection_evaluate_param: overlap_threshold must be positive, got ",
-          param.overlap_threshold());
-  Require(!param.has_lm(), "detection_evaluate_param: has_lm (landmarks) is not available");
+          Error::Field{"detection_evaluate_param"},
+          ": num_classes must be given and positive, got ", param.num_classes());
+  Require(param.overlap_threshold() > 0, Error::Field{"detection_evaluate_param"},
+          ": overlap_threshold must be positive, got ", param.overlap_threshold());
+  Require(!param.has_lm(), Error::Field{"detection_evaluate_param"},
+          ": has_lm (landmarks) is not available");
   num_classes_ = static_cast<int>(param.num_classes());
   background_label_id_ = static_cast<int>(param.background_label_id());
   overlap_threshold_ = param.overlap_threshold();
@@ -124,15 +124,6 @@ void DetectionEvaluateLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bott
     if (!sizes_.empty()) image_ = (image_ + 1) % sizes_.size();
   }
   CHECK_EQ(row - top[0]->cpu_data(), top[0]->count());
-}
-
-template <typename Dtype>
-void DetectionEvaluateLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                                 const vector<bool>& propagate_down,
-                                                 const vector<Blob<Dtype>*>&) {
-  for (const bool propagate : propagate_down) {
-    Require(!propagate, "DetectionEvaluate has no gradient");
-  }
 }
 
 INSTANTIATE_CLASS(DetectionEvaluateLayer);

@@ -5,7 +5,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/detection/box.hpp"
 #include "caffe/util/detection/detection_results.hpp"
-#include "first_stage.hpp"
+#include "priors.hpp"
 
 namespace caffe {
 namespace {
@@ -24,7 +24,8 @@ const bool registered = OperationTable::Add(Operation("DetectionOutput")
 
 void RefuseUnknown(const DetectionOutputParameter& p) {
   const auto refuse = [](bool given, const char* field) {
-    Require(!given, "detection_output_param: ", field, " is not available: leave it out");
+    Require(!given, Error::Field{"detection_output_param"}, ": ", field, " is not available",
+            Error::Remedy{"leave it out"});
   };
   refuse(p.has_lm(), "has_lm (landmarks)");
   refuse(p.bias_scale_size() > 0, "bias_scale");
@@ -47,7 +48,7 @@ void DetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
   const NonMaximumSuppressionParameter& nms = param.nms_param();
   RefuseUnknown(param);
   Require(param.num_classes() > 0 && param.num_classes() < 1000000,
-          "detection_output_param: num_classes must be given and positive, got ",
+          Error::Field{"detection_output_param"}, ": num_classes must be given and positive, got ",
           param.num_classes());
   num_classes_ = static_cast<int>(param.num_classes());
   share_location_ = param.share_location();
@@ -63,19 +64,19 @@ void DetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                             : param.nms_threshold();
   eta_ = nms.eta();
   top_k_ = nms.has_top_k() ? nms.top_k() : param.has_top_k() ? param.top_k() : -1;
-  Require(nms_threshold_ >= 0, "detection_output_param: nms_threshold must not be negative, got ",
-          nms_threshold_);
-  Require(eta_ > 0 && eta_ <= 1,
-          "detection_output_param: eta must be greater than 0 and at most 1, got ", eta_);
+  Require(nms_threshold_ >= 0, Error::Field{"detection_output_param"},
+          ": nms_threshold must not be negative, got ", nms_threshold_);
+  Require(eta_ > 0 && eta_ <= 1, Error::Field{"detection_output_param"},
+          ": eta must be greater than 0 and at most 1, got ", eta_);
   soft_ = nms.soft_nms() || param.soft_nms();
   soft_suppression_ = std::make_shared<const SoftSuppression>(
       SoftSuppression{nms.soft_nms_method() == NonMaximumSuppressionParameter::GAUSSIAN,
                       nms.soft_nms_sigma(), nms_threshold_, confidence_threshold_});
-  Require(nms.soft_nms_sigma() > 0, "detection_output_param: soft_nms_sigma must be positive, got ",
-          nms.soft_nms_sigma());
-  Require(!soft_ || param.has_confidence_threshold(),
-          "detection_output_param: with soft_nms scores decay: give confidence_threshold, at which "
-          "they end");
+  Require(nms.soft_nms_sigma() > 0, Error::Field{"detection_output_param"},
+          ": soft_nms_sigma must be positive, got ", nms.soft_nms_sigma());
+  Require(!soft_ || param.has_confidence_threshold(), Error::Field{"detection_output_param"},
+          ": with soft_nms scores decay",
+          Error::Remedy{"give confidence_threshold, at which they end"});
   results_.reset(new DetectionResults(param.save_output_param(), background_label_id_));
   LOG_IF(INFO, param.visualize()) << "detection_output_param: visualize is ignored";
 }
@@ -83,20 +84,10 @@ void DetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
 template <typename Dtype>
 void DetectionOutputLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
-  Require(bottom[2]->num_axes() >= 3 && bottom[2]->shape(0) > 0 && bottom[2]->shape(1) == 2 &&
-              bottom[2]->count(2) % 4 == 0,
-          "DetectionOutput takes priors of shape (1, 2, priors * 4), not ",
-          bottom[2]->shape_string());
-  num_priors_ = bottom[2]->count(2) / 4;
+  num_priors_ = CountPriors("DetectionOutput", bottom);
   Require(bottom[0]->shape(0) == bottom[1]->shape(0), "locations ", bottom[0]->shape_string(),
           " and scores ", bottom[1]->shape_string(), " differ in number");
-  Require(int64_t(num_priors_) * num_loc_classes_ * 4 == bottom[0]->count(1), num_priors_,
-          " priors and ", num_loc_classes_, " classes of locations need ",
-          int64_t(num_priors_) * num_loc_classes_ * 4, " numbers an item, the locations have ",
-          bottom[0]->count(1));
-  Require(int64_t(num_priors_) * num_classes_ == bottom[1]->count(1), num_priors_,
-          " priors and num_classes ", num_classes_, " need ", int64_t(num_priors_) * num_classes_,
-          " scores an item, not ", bottom[1]->count(1));
+  CheckPredictions(bottom, num_priors_, num_loc_classes_, num_classes_);
   if (bottom.size() == 5) CheckFirstStage(bottom, 3, num_priors_);
   top[0]->Reshape({1, 1, 1, 7});
 }
@@ -246,15 +237,6 @@ void DetectionOutputLayer<Dtype>::Save(const vector<vector<Detection>>& items) {
   for (const vector<Detection>& item : items) {
     for (const Detection& d : item) results_->Add(d.label, d.score, d.box);
     results_->NextImage();
-  }
-}
-
-template <typename Dtype>
-void DetectionOutputLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                               const vector<bool>& propagate_down,
-                                               const vector<Blob<Dtype>*>&) {
-  for (const bool propagate : propagate_down) {
-    Require(!propagate, "DetectionOutput has no gradient");
   }
 }
 

@@ -11,7 +11,8 @@ using Extents = std::vector<std::pair<float, float>>;  // width and height
 std::vector<float> AspectRatios(const PriorBoxParameter& param) {
   std::vector<float> ratios = {1.f};
   for (const float ratio : param.aspect_ratio()) {
-    Require(ratio > 0, "prior_box_param: aspect_ratio must be positive, got ", ratio);
+    Require(ratio > 0, Error::Field{"prior_box_param"}, ": aspect_ratio must be positive, got ",
+            ratio);
     const bool known = std::any_of(ratios.begin(), ratios.end(),
                                    [=](float r) { return std::fabs(ratio - r) < 1e-6; });
     if (known) continue;
@@ -23,7 +24,7 @@ std::vector<float> AspectRatios(const PriorBoxParameter& param) {
 
 /// A side in whole pixels.
 float Side(float size, const char* field) {
-  Require(size >= 1 && size < 1e9f, "prior_box_param: ", field,
+  Require(size >= 1 && size < 1e9f, Error::Field{"prior_box_param"}, ": ", field,
           " is in pixels and at least 1, got ", size);
   return std::floor(size);
 }
@@ -31,17 +32,17 @@ float Side(float size, const char* field) {
 /// The boxes that min_size, max_size and aspect_ratio describe.
 Extents BoxesFromSizes(const PriorBoxParameter& param) {
   const int sizes = param.min_size_size();
-  Require(sizes > 0, "prior_box_param: min_size is missing");
+  Require(sizes > 0, Error::Field{"prior_box_param"}, ": min_size is missing");
   Require(param.max_size_size() == 0 || param.max_size_size() == sizes,
-          "prior_box_param: max_size is given ", param.max_size_size(), " times for ", sizes,
-          " min_size: give one for each, or none");
+          Error::Field{"prior_box_param"}, ": max_size is given ", param.max_size_size(),
+          " times for ", sizes, " min_size", Error::Remedy{"give one for each, or none"});
   const std::vector<float> ratios = AspectRatios(param);
   Extents boxes;
   for (int i = 0; i < sizes; ++i) {
     const float min_size = Side(param.min_size(i), "min_size");
     boxes.emplace_back(min_size, min_size);
     if (param.max_size_size() > 0) {
-      Require(param.max_size(i) > param.min_size(i), "prior_box_param: max_size ",
+      Require(param.max_size(i) > param.min_size(i), Error::Field{"prior_box_param"}, ": max_size ",
               param.max_size(i), " must be greater than min_size ", param.min_size(i));
       const float middle = std::sqrt(min_size * Side(param.max_size(i), "max_size"));
       boxes.emplace_back(middle, middle);
@@ -57,15 +58,14 @@ Extents BoxesFromSizes(const PriorBoxParameter& param) {
 
 Extents ListedBoxes(const PriorBoxParameter& param) {
   Require(param.width_size() > 0 && param.width_size() == param.height_size(),
-          "prior_box_param: give width and height equally often, got ", param.width_size(), " and ",
-          param.height_size());
-  Require(param.min_size_size() == 0 && param.max_size_size() == 0,
-          "prior_box_param: give min_size, or width and height, not both");
+          Error::Field{"prior_box_param"}, ": give width and height equally often, got ",
+          param.width_size(), " and ", param.height_size());
+  Require(param.min_size_size() == 0 && param.max_size_size() == 0, Error::Field{"prior_box_param"},
+          Error::Remedy{"give min_size, or width and height, not both"});
   Extents boxes;
   for (int i = 0; i < param.width_size(); ++i) {
-    Require(param.width(i) > 0 && param.height(i) > 0,
-            "prior_box_param: width and height must be positive, got ", param.width(i), " and ",
-            param.height(i));
+    Require(param.width(i) > 0 && param.height(i) > 0, Error::Field{"prior_box_param"},
+            ": width and height must be positive, got ", param.width(i), " and ", param.height(i));
     boxes.emplace_back(param.width(i), param.height(i));
   }
   return boxes;
@@ -77,11 +77,11 @@ Extents Boxes(const PriorBoxParameter& param) {
 }
 
 int Offsets(const PriorBoxParameter& param) {
-  Require(param.offset_h_size() == param.offset_w_size(),
-          "prior_box_param: give offset_h and offset_w equally often, got ", param.offset_h_size(),
-          " and ", param.offset_w_size());
-  Require(param.offset_h_size() == 0 || !param.has_offset(),
-          "prior_box_param: give offset, or offset_h and offset_w, not both");
+  Require(param.offset_h_size() == param.offset_w_size(), Error::Field{"prior_box_param"},
+          ": give offset_h and offset_w equally often, got ", param.offset_h_size(), " and ",
+          param.offset_w_size());
+  Require(param.offset_h_size() == 0 || !param.has_offset(), Error::Field{"prior_box_param"},
+          Error::Remedy{"give offset, or offset_h and offset_w, not both"});
   return std::max(1, param.offset_h_size());
 }
 
@@ -89,8 +89,8 @@ Shape TopShape(const Shape& map, size_t priors) {
   Require(map.size() == 4, "PriorBox takes a feature map of 4 axes (N, C, H, W), not ",
           ShapeString(map));
   const double count = double(map[2]) * map[3] * priors * 4;
-  Require(count > 0 && count < 1e9, "prior_box_param: ", priors, " boxes for each of ", map[2],
-          " x ", map[3], " cells make no blob of a possible size");
+  Require(count > 0 && count < 1e9, Error::Field{"prior_box_param"}, ": ", priors,
+          " boxes for each of ", map[2], " x ", map[3], " cells make no blob of a possible size");
   return {1, 2, static_cast<int>(count)};
 }
 
@@ -117,13 +117,14 @@ struct Pair {
 };
 Pair ReadPair(const char* name, bool has_both, float both, bool has_h, float h, bool has_w,
               float w) {
-  Require(!has_both || !(has_h || has_w), "prior_box_param: give ", name, " or ", name, "_h and ",
-          name, "_w, not both");
-  Require(has_h == has_w, "prior_box_param: give both ", name, "_h and ", name, "_w");
+  Require(!has_both || !(has_h || has_w), Error::Field{"prior_box_param"}, ": give ", name, " or ",
+          name, "_h and ", name, "_w, not both");
+  Require(has_h == has_w, Error::Field{"prior_box_param"}, ": give both ", name, "_h and ", name,
+          "_w");
   const Pair pair = has_both ? Pair{both, both} : Pair{h, w};
   const bool given = has_both || has_h;
   // 0 is the same as not given.
-  Require(!given || (pair.h >= 0 && pair.w >= 0), "prior_box_param: ", name,
+  Require(!given || (pair.h >= 0 && pair.w >= 0), Error::Field{"prior_box_param"}, ": ", name,
           " must not be negative, got ", pair.h, " and ", pair.w);
   return pair;
 }
@@ -151,10 +152,11 @@ void PriorBoxLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<
   variance_.assign(param.variance().begin(), param.variance().end());
   if (variance_.empty()) variance_ = {0.1f};
   if (variance_.size() == 1) variance_.resize(4, variance_[0]);
-  Require(variance_.size() == 4, "prior_box_param: give variance once or 4 times, not ",
-          variance_.size(), " times");
+  Require(variance_.size() == 4, Error::Field{"prior_box_param"},
+          ": give variance once or 4 times, not ", variance_.size(), " times");
   for (const float variance : variance_) {
-    Require(variance > 0, "prior_box_param: variance must be positive, got ", variance);
+    Require(variance > 0, Error::Field{"prior_box_param"}, ": variance must be positive, got ",
+            variance);
   }
   ReadImageSize(param);
   ReadStep(param);
@@ -199,8 +201,8 @@ void PriorBoxLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void PriorBoxClusteredLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                                const vector<Blob<Dtype>*>& top) {
-  Require(this->layer_param_.prior_box_param().width_size() > 0,
-          "prior_box_param: width and height are missing");
+  Require(this->layer_param_.prior_box_param().width_size() > 0, Error::Field{"prior_box_param"},
+          ": width and height are missing");
   PriorBoxLayer<Dtype>::LayerSetUp(bottom, top);
 }
 

@@ -12,10 +12,10 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const Shape &scores = bottoms.at(0), &codes = bottoms.at(1), &images = bottoms.at(2);
   Require(scores.size() == 4 && codes.size() == 4, "Proposal takes maps of 4 axes, not ",
           ShapeString(scores), " and ", ShapeString(codes));
-  Require(scores[1] == 2 * anchors && codes[1] == 4 * anchors,
-          "proposal_param: ", param.ratio_size(), " times ratio and ", param.scale_size(),
-          " times scale need ", 2 * anchors, " channels of scores and ", 4 * anchors,
-          " of boxes, got ", scores[1], " and ", codes[1]);
+  Require(scores[1] == 2 * anchors && codes[1] == 4 * anchors, Error::Field{"proposal_param"}, ": ",
+          param.ratio_size(), " times ratio and ", param.scale_size(), " times scale need ",
+          2 * anchors, " channels of scores and ", 4 * anchors, " of boxes, got ", scores[1],
+          " and ", codes[1]);
   Require(scores[0] == codes[0] && scores[2] == codes[2] && scores[3] == codes[3],
           "the maps differ: ", ShapeString(scores), " and ", ShapeString(codes));
   int64_t numbers = 1;
@@ -24,8 +24,8 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
           "Proposal takes height, width and scales of each image: (", scores[0],
           ", 3) or more numbers, not ", ShapeString(images));
   const int64_t regions = int64_t(scores[0]) * param.post_nms_topn();
-  Require(regions > 0 && regions < 100000000,
-          "proposal_param: post_nms_topn must be positive, got ", param.post_nms_topn());
+  Require(regions > 0 && regions < 100000000, Error::Field{"proposal_param"},
+          ": post_nms_topn must be positive, got ", param.post_nms_topn());
   std::vector<Shape> tops = {{static_cast<int>(regions), 5}};
   if (layer.top_size() > 1) tops.push_back({static_cast<int>(regions)});
   return tops;
@@ -43,11 +43,13 @@ const bool registered = OperationTable::Add(Operation("Proposal")
 template <typename Dtype>
 void ProposalLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   const ProposalParameter& param = this->layer_param_.proposal_param();
-  Require(param.ratio_size() > 0 && param.scale_size() > 0,
-          "proposal_param: ratio and scale are missing");
-  Require(param.feat_stride() > 0, "proposal_param: feat_stride must be positive, got 0");
+  Require(param.ratio_size() > 0 && param.scale_size() > 0, Error::Field{"proposal_param"},
+          ": ratio and scale are missing");
+  Require(param.feat_stride() > 0, Error::Field{"proposal_param"},
+          ": feat_stride must be positive, got 0");
   Require(param.pre_nms_topn() > 0 && param.pre_nms_topn() < 2147483648u,
-          "proposal_param: pre_nms_topn must be positive, got ", param.pre_nms_topn());
+          Error::Field{"proposal_param"}, ": pre_nms_topn must be positive, got ",
+          param.pre_nms_topn());
   anchors_ = std::make_shared<const vector<Box>>(
       CellAnchors("proposal_param", param.base_size(), {param.ratio().begin(), param.ratio().end()},
                   {param.scale().begin(), param.scale().end()}));
@@ -130,13 +132,6 @@ void ProposalLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   if (top.size() < 2) return;
   top[1]->Reshape({regions});
   std::copy(kept_scores.begin(), kept_scores.end(), top[1]->mutable_cpu_data());
-}
-
-template <typename Dtype>
-void ProposalLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                        const vector<bool>& propagate_down,
-                                        const vector<Blob<Dtype>*>& bottom) {
-  StopGradients(propagate_down, bottom);
 }
 
 INSTANTIATE_CLASS(ProposalLayer);

@@ -20,11 +20,9 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   Require(proposals.size() == 2 && proposals[1] == 5,
           "the proposals must have shape (P, 5), rows of item and corners, not ",
           ShapeString(proposals));
-  Require(truths.size() == 2 && truths[1] == 5,
-          "the true boxes must have shape (G, 5), rows of corners and class, not ",
-          ShapeString(truths));
-  Require(settings.num_classes > 1 && settings.num_classes < 100000,
-          "param_str: num_classes counts the background too, so it is 2 or more, not ",
+  CheckTrueBoxes(truths);
+  Require(settings.num_classes > 1 && settings.num_classes < 100000, Error::Field{"param_str"},
+          ": num_classes counts the background too, so it is 2 or more, not ",
           settings.num_classes);
   const int all = proposals[0] + truths[0];
   return ShapesFor(settings.num_classes,
@@ -60,25 +58,19 @@ template <typename Dtype>
 void ProposalTargetLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                             const vector<Blob<Dtype>*>&) {
   const ProposalTargetSettings& s = settings_;
-  Require(s.batch_size > 0 || s.batch_size == -1,
-          "param_str: batch_size must be positive, or -1 for all regions, got ", s.batch_size);
-  Require(s.fg_fraction >= 0 && s.fg_fraction <= 1,
-          "param_str: fg_fraction is a share of batch_size, from 0 to 1, not ", s.fg_fraction);
+  Require(s.batch_size > 0 || s.batch_size == -1, Error::Field{"param_str"},
+          ": batch_size must be positive, or -1 for all regions, got ", s.batch_size);
+  Require(s.fg_fraction >= 0 && s.fg_fraction <= 1, Error::Field{"param_str"},
+          ": fg_fraction is a share of batch_size, from 0 to 1, not ", s.fg_fraction);
   Require(s.inside_weights.size() == 4 && s.means.size() == 4 && s.stds.size() == 4,
-          "param_str: bbox_inside_weights, bbox_normalize_means and bbox_normalize_stds are 4 ",
+          Error::Field{"param_str"},
+          ": bbox_inside_weights, bbox_normalize_means and bbox_normalize_stds are 4 ",
           "numbers each, not ", s.inside_weights.size(), ", ", s.means.size(), " and ",
           s.stds.size());
   for (const float std : s.stds) {
-    Require(std > 0, "param_str: bbox_normalize_stds must be positive, got ", std);
+    Require(std > 0, Error::Field{"param_str"}, ": bbox_normalize_stds must be positive, got ",
+            std);
   }
-}
-
-template <typename Dtype>
-void ProposalTargetLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
-                                         const vector<Blob<Dtype>*>& top) {
-  const vector<Shape> shapes =
-      TopShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()});
-  for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(shapes[i]);
 }
 
 /// Those that stay: first `objects` objects, then background.
@@ -154,13 +146,6 @@ void ProposalTargetLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     WriteTarget(region, truth, top[2]->mutable_cpu_data() + at, top[3]->mutable_cpu_data() + at,
                 top[4]->mutable_cpu_data() + at);
   }
-}
-
-template <typename Dtype>
-void ProposalTargetLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                              const vector<bool>& propagate_down,
-                                              const vector<Blob<Dtype>*>& bottom) {
-  StopGradients(propagate_down, bottom);
 }
 
 INSTANTIATE_CLASS(ProposalTargetLayer);

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layer.hpp"
+#include "caffe/layers/region_layer.hpp"
 #include "caffe/util/detection/regions.hpp"
 
 namespace caffe {
@@ -36,21 +36,17 @@ struct ProposalTargetSettings {
 /// batch_size regions stay, fg_fraction of them objects; the calling thread's random generator
 /// chooses.
 template <typename Dtype>
-class ProposalTargetLayer : public Layer<Dtype> {
+class ProposalTargetLayer : public RegionLayer<Dtype> {
  public:
   explicit ProposalTargetLayer(const LayerParameter& param)
-      : Layer<Dtype>(param), settings_(param) {}
+      : RegionLayer<Dtype>(param, "ProposalTarget"), settings_(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "ProposalTarget"; }
   int ExactNumBottomBlobs() const override { return 2; }
   int ExactNumTopBlobs() const override { return 5; }
-  bool AllowForceBackward(const int /*bottom_index*/) const override { return false; }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                    const vector<Blob<Dtype>*>& bottom) override;
 
  private:
   struct Region {

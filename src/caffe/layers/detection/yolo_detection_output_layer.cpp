@@ -5,14 +5,7 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("YoloDetectionOutput")
-                                                .CpuOnly(kSequential)
-                                                .Shapes(YoloTopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatBottoms({-1})
-                                                .FloatTops({-1}));
-
-float Sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+const bool registered = OperationTable::Add(YoloOperation("YoloDetectionOutput"));
 
 }  // namespace
 
@@ -22,10 +15,11 @@ void YoloDetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
   const YoloDetectionOutputParameter& param = this->layer_param_.yolo_detection_output_param();
   this->ReadParameters("yolo_detection_output_param", param.num_classes(), param.num_box(),
                        param.nms_threshold(), param.biases_size());
-  Require(param.coords() == 4, "yolo_detection_output_param: coords must be 4, got ",
-          param.coords());
-  Require(param.biases_size() >= 2 * this->num_, "yolo_detection_output_param: num_box ",
-          this->num_, " needs ", 2 * this->num_, " biases, got ", param.biases_size());
+  Require(param.coords() == 4, Error::Field{"yolo_detection_output_param"},
+          ": coords must be 4, got ", param.coords());
+  Require(param.biases_size() >= 2 * this->num_, Error::Field{"yolo_detection_output_param"},
+          ": num_box ", this->num_, " needs ", 2 * this->num_, " biases, got ",
+          param.biases_size());
 }
 
 template <typename Dtype>
@@ -40,10 +34,10 @@ void YoloDetectionOutputLayer<Dtype>::Read(int /*map*/, const Cell& cell,
   for (int c = 0; c < this->num_class_; ++c) {
     sum += std::exp(cell.number(5 + c) - cell.number(5 + label));
   }
-  const float score = Sigmoid(cell.number(4)) / sum;
+  const float score = YoloSigmoid(cell.number(4)) / sum;
   if (!(score >= param.confidence_threshold())) return;
-  found(label, score, (cell.x + Sigmoid(cell.number(0))) / cell.width,
-        (cell.y + Sigmoid(cell.number(1))) / cell.height,
+  found(label, score, (cell.x + YoloSigmoid(cell.number(0))) / cell.width,
+        (cell.y + YoloSigmoid(cell.number(1))) / cell.height,
         std::exp(cell.number(2)) * param.biases(2 * cell.box) / cell.width,
         std::exp(cell.number(3)) * param.biases(2 * cell.box + 1) / cell.height);
 }

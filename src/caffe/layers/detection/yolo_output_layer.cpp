@@ -6,19 +6,28 @@
 
 namespace caffe {
 
-std::vector<Shape> YoloTopShapes(const LayerParameter&, const std::vector<Shape>&) {
-  return {{1, 1, 1, 7}};
+Operation YoloOperation(const char* type) {
+  return Operation(type)
+      .CpuOnly(kSequential)
+      .Shapes([](const LayerParameter&, const std::vector<Shape>&) {
+        return std::vector<Shape>{{1, 1, 1, 7}};
+      })
+      .BackwardReads(Operation::kNothing)
+      .FloatBottoms({-1})
+      .FloatTops({-1});
 }
 
 template <typename Dtype>
 void YoloOutputLayer<Dtype>::ReadParameters(const char* param, uint32_t num_classes,
                                             uint32_t num_box, float nms_threshold, int biases) {
-  Require(num_classes > 0 && num_classes < 1000000, param, ": num_classes must be positive, got ",
-          num_classes);
-  Require(num_box > 0 && num_box < 10000, param, ": num_box must be positive, got ", num_box);
-  Require(nms_threshold >= 0, param, ": nms_threshold must not be negative, got ", nms_threshold);
-  Require(biases > 0 && biases % 2 == 0, param, ": biases are widths and heights of anchors, got ",
-          biases, " numbers");
+  Require(num_classes > 0 && num_classes < 1000000, Error::Field{param},
+          ": num_classes must be positive, got ", num_classes);
+  Require(num_box > 0 && num_box < 10000, Error::Field{param}, ": num_box must be positive, got ",
+          num_box);
+  Require(nms_threshold >= 0, Error::Field{param}, ": nms_threshold must not be negative, got ",
+          nms_threshold);
+  Require(biases > 0 && biases % 2 == 0, Error::Field{param},
+          ": biases are widths and heights of anchors, got ", biases, " numbers");
   num_class_ = static_cast<int>(num_classes);
   num_ = static_cast<int>(num_box);
   nms_threshold_ = nms_threshold;
@@ -79,15 +88,6 @@ void YoloOutputLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   }
   top[0]->Reshape({1, 1, static_cast<int>(rows.size() / 7), 7});
   std::copy(rows.begin(), rows.end(), top[0]->mutable_cpu_data());
-}
-
-template <typename Dtype>
-void YoloOutputLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                          const vector<bool>& propagate_down,
-                                          const vector<Blob<Dtype>*>&) {
-  for (const bool propagate : propagate_down) {
-    Require(!propagate, this->type(), " has no gradient");
-  }
 }
 
 INSTANTIATE_CLASS(YoloOutputLayer);

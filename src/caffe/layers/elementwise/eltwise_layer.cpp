@@ -56,10 +56,11 @@ void EltwiseLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   const EltwiseParameter& param = this->layer_param_.eltwise_param();
   op_ = param.operation();
   const int given = param.coeff_size();
-  Require(given == 0 || given == static_cast<int>(bottom.size()), "eltwise_param: coeff is given ",
-          given, " times for ", bottom.size(), " bottoms: give it once per bottom, or not at all");
-  Require(given == 0 || op_ == EltwiseParameter_EltwiseOp_SUM,
-          "eltwise_param: coeff is for operation SUM only");
+  Require(given == 0 || given == static_cast<int>(bottom.size()), Error::Field{"eltwise_param"},
+          ": coeff is given ", given, " times for ", bottom.size(), " bottoms",
+          Error::Remedy{"give it once per bottom, or not at all"});
+  Require(given == 0 || op_ == EltwiseParameter_EltwiseOp_SUM, Error::Field{"eltwise_param"},
+          ": coeff is for operation SUM only");
   coeffs_.assign(bottom.size(), Dtype(1));
   for (int i = 0; i < given; ++i) coeffs_[i] = param.coeff(i);
 }

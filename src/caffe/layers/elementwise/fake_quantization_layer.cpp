@@ -26,14 +26,15 @@ void FakeQuantizationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                               const vector<Blob<Dtype>*>&) {
   const FakeQuantizationParameter& param = this->layer_param_.fake_quantization_param();
   CheckQuantizedTraining(param.quantization());
-  Require(param.has_minimum() == param.has_maximum(), "fake_quantization_param: give both minimum ",
-          "and maximum, or none, and the range is observed");
+  Require(param.has_minimum() == param.has_maximum(), Error::Field{"fake_quantization_param"},
+          ": give both minimum ", "and maximum, or none, and the range is observed");
   is_stated_ = param.has_minimum();
   const float minimum = param.minimum(), maximum = param.maximum();
   Require(!is_stated_ || (std::isfinite(minimum) && std::isfinite(maximum) && minimum <= 0 &&
                           maximum >= 0 && minimum < maximum),
-          "fake_quantization_param: minimum and maximum must be finite with 0 between them, got ",
-          minimum, " and ", maximum);
+          Error::Field{"fake_quantization_param"},
+          ": minimum and maximum must be finite with 0 between them, got ", minimum, " and ",
+          maximum);
   MakeOrCheckParameters<Dtype>({{{2}, ConstantOf(0)}, {{2}, ConstantOf(0)}}, &this->blobs_);
   if (is_stated_) {
     Dtype* range = this->blobs_[0]->mutable_cpu_data();

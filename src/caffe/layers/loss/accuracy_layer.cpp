@@ -26,7 +26,7 @@ template <typename Dtype>
 void AccuracyLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   const AccuracyParameter& param = this->layer_param_.accuracy_param();
   top_k_ = param.top_k();
-  Require(top_k_ > 0, "accuracy_param: top_k must be positive, got ", top_k_);
+  Require(top_k_ > 0, Error::Field{"accuracy_param"}, ": top_k must be positive, got ", top_k_);
   has_ignore_label_ = param.has_ignore_label();
   ignore_label_ = param.ignore_label();
 }
@@ -37,7 +37,8 @@ void AccuracyLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   label_axis_ =
       ClassAxis(bottom[0]->shape(), bottom[1]->shape(), this->layer_param_.accuracy_param().axis());
   const int classes = bottom[0]->shape(label_axis_);
-  Require(top_k_ <= classes, "accuracy_param: top_k is ", top_k_, " for ", classes, " classes");
+  Require(top_k_ <= classes, Error::Field{"accuracy_param"}, ": top_k is ", top_k_, " for ",
+          classes, " classes");
   outer_num_ = bottom[0]->count(0, label_axis_);
   inner_num_ = bottom[0]->count(label_axis_ + 1);
   top[0]->Reshape(vector<int>());
@@ -82,13 +83,6 @@ void AccuracyLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   for (int c = 0; c < classes; ++c) {
     per_class[c] = counts[c] == 0 ? Dtype(0) : Dtype(hits[c]) / counts[c];
   }
-}
-
-template <typename Dtype>
-void AccuracyLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                        const vector<bool>& propagate_down,
-                                        const vector<Blob<Dtype>*>&) {
-  for (bool wanted : propagate_down) Require(!wanted, "Accuracy has no gradient");
 }
 
 INSTANTIATE_CLASS(AccuracyLayer);

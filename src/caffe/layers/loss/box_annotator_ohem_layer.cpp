@@ -3,6 +3,8 @@
 #include <map>
 #include <numeric>
 
+#include "caffe/layers/layer_shapes.hpp"
+
 namespace caffe {
 namespace {
 
@@ -39,15 +41,13 @@ template <typename Dtype>
 void BoxAnnotatorOHEMLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                               const vector<Blob<Dtype>*>&) {
   Require(this->layer_param_.box_annotator_ohem_param().roi_per_img() > 0,
-          "box_annotator_ohem_param: roi_per_img must be positive");
+          Error::Field{"box_annotator_ohem_param"}, ": roi_per_img must be positive");
 }
 
 template <typename Dtype>
 void BoxAnnotatorOHEMLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                            const vector<Blob<Dtype>*>& top) {
-  std::vector<Shape> shapes;
-  for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
-  shapes = TopShapes(this->layer_param_, shapes);
+  const std::vector<Shape> shapes = TopShapes(this->layer_param_, ShapesOf(bottom));
   for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(shapes[i]);
 }
 
@@ -79,13 +79,6 @@ void BoxAnnotatorOHEMLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& botto
       top_weights[at] = weights[at];
     }
   }
-}
-
-template <typename Dtype>
-void BoxAnnotatorOHEMLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                                const vector<bool>& propagate_down,
-                                                const vector<Blob<Dtype>*>&) {
-  for (const bool wanted : propagate_down) Require(!wanted, "BoxAnnotatorOHEM has no gradient");
 }
 
 INSTANTIATE_CLASS(BoxAnnotatorOHEMLayer);

@@ -9,8 +9,9 @@ namespace {
 
 int FeatureAxis(const CenterLossParameter& param, const Shape& features) {
   const int axes = static_cast<int>(features.size());
-  Require(param.axis() >= -axes && param.axis() < axes, "center_loss_param: axis ", param.axis(),
-          " is out of range for features of shape ", ShapeString(features));
+  Require(param.axis() >= -axes && param.axis() < axes, Error::Field{"center_loss_param"},
+          ": axis ", param.axis(), " is out of range for features of shape ",
+          ShapeString(features));
   return param.axis() < 0 ? param.axis() + axes : param.axis();
 }
 
@@ -39,8 +40,8 @@ void CenterLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   LossLayer<Dtype>::LayerSetUp(bottom, top);
   const CenterLossParameter& param = this->layer_param_.center_loss_param();
   N_ = param.num_output();
-  Require(N_ > 0, "center_loss_param: num_output, the number of classes, must be positive, got ",
-          param.num_output());
+  Require(N_ > 0, Error::Field{"center_loss_param"},
+          ": num_output, the number of classes, must be positive, got ", param.num_output());
   K_ = bottom[0]->count(FeatureAxis(param, bottom[0]->shape()));
   MakeOrCheckParameters<Dtype>({{{N_, K_}, param.center_filler()}}, &this->blobs_);
   this->param_propagate_down_.resize(this->blobs_.size(), true);

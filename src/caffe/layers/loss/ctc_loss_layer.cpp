@@ -2,6 +2,7 @@
 
 #include "caffe/kernels/ctc.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/layers/layer_shapes.hpp"
 
 namespace caffe {
 namespace {
@@ -15,13 +16,13 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const uint32_t steps = x[0], sequences = x[1];
   uint32_t classes = 1;
   for (size_t i = 2; i < x.size(); ++i) classes *= x[i];
-  Require(param.blank_label() < classes, "ctc_loss_param: blank_label ", param.blank_label(),
-          " must be less than the number of classes, ", classes);
+  Require(param.blank_label() < classes, Error::Field{"ctc_loss_param"}, ": blank_label ",
+          param.blank_label(), " must be less than the number of classes, ", classes);
   Require(param.alphabet_size() == 0 || param.alphabet_size() == classes,
-          "ctc_loss_param: alphabet_size ", param.alphabet_size(), " must be the number of ",
-          "classes, ", classes, ", or left out");
-  Require(param.time_step() <= steps, "ctc_loss_param: time_step ", param.time_step(),
-          " must be at most the number of steps, ", steps);
+          Error::Field{"ctc_loss_param"}, ": alphabet_size ", param.alphabet_size(),
+          " must be the number of ", "classes, ", classes, ", or left out");
+  Require(param.time_step() <= steps, Error::Field{"ctc_loss_param"}, ": time_step ",
+          param.time_step(), " must be at most the number of steps, ", steps);
   if (bottoms.size() == 2) {
     Require(!labels.empty() && labels[0] == x[1], "bottom 1, the labels, must have ", sequences,
             " items, one for each sequence; it has shape ", ShapeString(labels));
@@ -52,9 +53,7 @@ const bool registered = OperationTable::Add(CtcOperation("CTCLoss")) &&
 template <typename Dtype>
 void CTCLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
-  std::vector<Shape> shapes;
-  for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
-  top[0]->Reshape(TopShapes(this->layer_param_, shapes)[0]);
+  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
 template <typename Dtype>

@@ -1,6 +1,7 @@
 #include "caffe/layers/difference_loss_layer.hpp"
 
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/layers/layer_shapes.hpp"
 
 namespace caffe {
 
@@ -23,9 +24,7 @@ std::vector<Shape> DifferenceLossShapes(const LayerParameter&, const std::vector
 template <typename Dtype>
 void DifferenceLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
-  std::vector<Shape> shapes;
-  for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
-  top[0]->Reshape(DifferenceLossShapes(this->layer_param_, shapes)[0]);
+  top[0]->Reshape(DifferenceLossShapes(this->layer_param_, ShapesOf(bottom))[0]);
   diff_.ReshapeLike(*bottom[0]);
 }
 

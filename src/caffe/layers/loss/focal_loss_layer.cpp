@@ -17,9 +17,7 @@ int AxisOf(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   AxisOf(layer, bottoms);
-  std::vector<Shape> tops = {Shape()};
-  if (layer.top_size() > 1) tops.push_back(bottoms[0]);
-  return tops;
+  return LossAndProbabilities(layer, bottoms[0]);
 }
 
 const bool registered =
@@ -50,20 +48,16 @@ double LogSumExp(const T* x, size_t step, int classes, double scale) {
 template <typename Dtype>
 void FocalLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
-  LossLayer<Dtype>::LayerSetUp(bottom, top);
-  // The probabilities are a second top that is not a loss.
-  if (top.size() > 1 && this->layer_param_.loss_weight_size() == 1) {
-    this->layer_param_.add_loss_weight(Dtype(0));
-  }
+  LabelledLossLayer<Dtype>::LayerSetUp(bottom, top);
   const FocalLossParameter& param = this->layer_param_.focal_loss_param();
   Require(!param.has_gamma() || !param.has_gama() || param.gamma() == param.gama(),
-          "focal_loss_param: gamma ", param.gamma(), " and gama ", param.gama(),
-          " are one field: give one of them");
+          Error::Field{"focal_loss_param"}, ": gamma ", param.gamma(), " and gama ", param.gama(),
+          " are one field", Error::Remedy{"give one of them"});
   linear_ = param.type() == FocalLossParameter::LINEAR;
   alpha_ = param.alpha();
   gamma_ = param.has_gama() ? param.gama() : param.gamma();
-  Require(gamma_ >= 0 && (gamma_ > 0 || !linear_), "focal_loss_param: gamma must ",
-          linear_ ? "be positive" : "not be negative", ", got ", gamma_);
+  Require(gamma_ >= 0 && (gamma_ > 0 || !linear_), Error::Field{"focal_loss_param"},
+          ": gamma must ", linear_ ? "be positive" : "not be negative", ", got ", gamma_);
 }
 
 template <typename Dtype>
@@ -71,28 +65,13 @@ void FocalLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
   LossLayer<Dtype>::Reshape(bottom, top);
   const int axis = AxisOf(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()});
-  outer_num_ = bottom[0]->count(0, axis);
+  this->ReshapeAlong(axis, bottom, top);
   classes_ = bottom[0]->shape(axis);
-  inner_num_ = bottom[0]->count(axis + 1);
-  if (top.size() > 1) top[1]->ReshapeLike(*bottom[0]);
-}
-
-template <typename Dtype>
-int FocalLossLayer<Dtype>::LabelAt(const Dtype* labels, int index) const {
-  const LossParameter& param = this->layer_param_.loss_param();
-  const int ignored = param.ignore_label();
-  return ReadLabel(labels[index], index, classes_, param.has_ignore_label() ? &ignored : nullptr);
 }
 
 template <typename Dtype>
 size_t FocalLossLayer<Dtype>::FirstOf(int index) const {
-  return size_t(index / inner_num_) * classes_ * inner_num_ + index % inner_num_;
-}
-
-template <typename Dtype>
-double FocalLossLayer<Dtype>::Normalizer(int valid) const {
-  return this->GetNormalizer(NormalizationOf(this->layer_param_.loss_param()), outer_num_,
-                             inner_num_, valid);
+  return size_t(index / this->inner_num_) * classes_ * this->inner_num_ + index % this->inner_num_;
 }
 
 template <typename Dtype>
@@ -120,20 +99,21 @@ void FocalLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = bottom[0]->template cpu_data_as<T>();
-    for (int i = 0; i < outer_num_ * inner_num_; ++i) {
-      const int label = LabelAt(labels, i);
+    for (int i = 0; i < this->outer_num_ * this->inner_num_; ++i) {
+      const int label = this->LabelAt(labels, i, classes_);
       if (label < 0) continue;
       ++valid;
       const T* first = x + FirstOf(i);
-      loss += LossOf(scale * double(first[size_t(label) * inner_num_]) -
-                     LogSumExp(first, inner_num_, classes_, scale));
+      loss += LossOf(scale * double(first[size_t(label) * this->inner_num_]) -
+                     LogSumExp(first, this->inner_num_, classes_, scale));
     }
     if (top.size() > 1) {
-      kernels::Softmax(outer_num_, classes_, inner_num_, x,
+      kernels::Softmax(this->outer_num_, classes_, this->inner_num_, x,
                        top[1]->template overwrite_cpu_data_as<T>());
     }
   });
-  top[0]->mutable_cpu_data()[0] = static_cast<Dtype>(loss / Normalizer(valid));
+  top[0]->mutable_cpu_data()[0] =
+      static_cast<Dtype>(loss / this->get_normalizer(this->normalization_, valid));
 }
 
 // d log p_t / d x_c = scale * ((c == t) - p_c).
@@ -145,25 +125,25 @@ void FocalLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   if (!propagate_down[0]) return;
   const Dtype* labels = bottom[1]->cpu_data();
   const double scale = linear_ ? gamma_ : 1;
-  const int predictions = outer_num_ * inner_num_;
-  int valid = 0;
-  for (int i = 0; i < predictions; ++i) valid += LabelAt(labels, i) >= 0;
-  const double weight = double(top[0]->cpu_diff()[0]) / Normalizer(valid);
+  const int predictions = this->outer_num_ * this->inner_num_;
+  const double weight =
+      double(top[0]->cpu_diff()[0]) /
+      this->get_normalizer(this->normalization_, this->CountLabels(labels, classes_));
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     const T* x = bottom[0]->template cpu_data_as<T>();
     D* dx = bottom[0]->template overwrite_cpu_diff_as<D>();
     for (int i = 0; i < predictions; ++i) {
-      const int label = LabelAt(labels, i);
+      const int label = this->LabelAt(labels, i, classes_);
       const T* first = x + FirstOf(i);
       D* to = dx + FirstOf(i);
-      const auto logit = [&](int c) { return scale * double(first[size_t(c) * inner_num_]); };
-      const double log_sum = LogSumExp(first, inner_num_, classes_, scale);
+      const auto logit = [&](int c) { return scale * double(first[size_t(c) * this->inner_num_]); };
+      const double log_sum = LogSumExp(first, this->inner_num_, classes_, scale);
       const double slope = label < 0 ? 0. : weight * scale * SlopeOf(logit(label) - log_sum);
       for (int c = 0; c < classes_; ++c) {
         const double p = std::exp(logit(c) - log_sum);
-        to[size_t(c) * inner_num_] =
+        to[size_t(c) * this->inner_num_] =
             static_cast<D>(static_cast<AccumulatorType<D>>(slope * ((c == label) - p)));
       }
     }

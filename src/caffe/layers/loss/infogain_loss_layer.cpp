@@ -17,9 +17,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
     Require(count == classes * classes, "the infogain matrix of shape ", ShapeString(bottoms[2]),
             " must have ", classes, " x ", classes, " values, for as many classes");
   }
-  std::vector<Shape> tops = {Shape()};
-  if (layer.top_size() > 1) tops.push_back(bottoms[0]);
-  return tops;
+  return LossAndProbabilities(layer, bottoms[0]);
 }
 
 const bool registered = OperationTable::Add(Operation("InfogainLoss")
@@ -33,20 +31,13 @@ const bool registered = OperationTable::Add(Operation("InfogainLoss")
 template <typename Dtype>
 void InfogainLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
-  LossLayer<Dtype>::LayerSetUp(bottom, top);
-  // The probabilities are a second top that is not a loss.
-  if (top.size() > 1 && this->layer_param_.loss_weight_size() == 1) {
-    this->layer_param_.add_loss_weight(Dtype(0));
-  }
-  const LossParameter& loss_param = this->layer_param_.loss_param();
-  has_ignore_label_ = loss_param.has_ignore_label();
-  ignore_label_ = loss_param.ignore_label();
-  normalization_ = NormalizationOf(loss_param);
+  LabelledLossLayer<Dtype>::LayerSetUp(bottom, top);
   if (bottom.size() > 2) return;
   const InfogainLossParameter& param = this->layer_param_.infogain_loss_param();
-  Require(param.has_source(),
-          "infogain_loss_param: give the infogain matrix as a third bottom, or a file with it, a "
-          "BlobProto, as source");
+  Require(
+      param.has_source(), Error::Field{"infogain_loss_param"},
+      Error::Remedy{
+          "give the infogain matrix as a third bottom, or a file with it, a BlobProto, as source"});
   BlobProto matrix;
   ReadProtoBinary(param.source(), &matrix);
   infogain_.FromProto(matrix);
@@ -58,20 +49,12 @@ void InfogainLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   const Shape& scores = bottom[0]->shape();
   TopShapes(this->layer_param_, {scores, bottom[1]->shape(), MatrixOf(bottom).shape()});
   top[0]->Reshape(vector<int>());
-  if (top.size() > 1) top[1]->ReshapeLike(*bottom[0]);
   infogain_axis_ =
       ClassAxis(scores, bottom[1]->shape(), this->layer_param_.infogain_loss_param().axis());
-  outer_num_ = bottom[0]->count(0, infogain_axis_);
-  inner_num_ = bottom[0]->count(infogain_axis_ + 1);
+  this->ReshapeAlong(infogain_axis_, bottom, top);
   num_labels_ = scores[infogain_axis_];
   prob_.ReshapeLike(*bottom[0]);
   sum_rows_H_.Reshape({num_labels_});
-}
-
-template <typename Dtype>
-Dtype InfogainLossLayer<Dtype>::get_normalizer(LossParameter_NormalizationMode mode,
-                                               int valid_count) {
-  return this->GetNormalizer(mode, outer_num_, inner_num_, valid_count);
 }
 
 template <typename Dtype>
@@ -90,23 +73,26 @@ void InfogainLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   const Dtype* x = bottom[0]->cpu_data();
   const Dtype* labels = bottom[1]->cpu_data();
   const Dtype* h = MatrixOf(bottom).cpu_data();
-  vector<Dtype> log_sum(outer_num_ * inner_num_);
-  kernels::LogSumExp(outer_num_, num_labels_, inner_num_, x, log_sum.data());
+  vector<Dtype> log_sum(this->outer_num_ * this->inner_num_);
+  kernels::LogSumExp(this->outer_num_, num_labels_, this->inner_num_, x, log_sum.data());
   double loss = 0;
   int valid = 0;
-  for (int i = 0; i < outer_num_ * inner_num_; ++i) {
-    const int label = LabelAt(labels, i);
+  for (int i = 0; i < this->outer_num_ * this->inner_num_; ++i) {
+    const int label = this->LabelAt(labels, i, num_labels_);
     if (label < 0) continue;
     ++valid;
-    const Dtype* column = x + i / inner_num_ * num_labels_ * inner_num_ + i % inner_num_;
+    const Dtype* column =
+        x + i / this->inner_num_ * num_labels_ * this->inner_num_ + i % this->inner_num_;
     for (int k = 0; k < num_labels_; ++k) {
-      loss += h[label * num_labels_ + k] * (log_sum[i] - column[k * inner_num_]);
+      loss += h[label * num_labels_ + k] * (log_sum[i] - column[k * this->inner_num_]);
     }
   }
   if (top.size() > 1) {
-    kernels::Softmax(outer_num_, num_labels_, inner_num_, x, top[1]->mutable_cpu_data());
+    kernels::Softmax(this->outer_num_, num_labels_, this->inner_num_, x,
+                     top[1]->mutable_cpu_data());
   }
-  top[0]->mutable_cpu_data()[0] = static_cast<Dtype>(loss / get_normalizer(normalization_, valid));
+  top[0]->mutable_cpu_data()[0] =
+      static_cast<Dtype>(loss / this->get_normalizer(this->normalization_, valid));
 }
 
 // d loss / d x[k] = p[k] sum over j of H[label, j] - H[label, k].
@@ -117,23 +103,23 @@ void InfogainLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   this->NoGradientFor("labels", 1, propagate_down);
   this->NoGradientFor("infogain matrix", 2, propagate_down);
   if (!propagate_down[0]) return;
-  const int positions = outer_num_ * inner_num_;
+  const int positions = this->outer_num_ * this->inner_num_;
   const Dtype* labels = bottom[1]->cpu_data();
   const Dtype* h = MatrixOf(bottom).cpu_data();
   sum_rows_of_H(&MatrixOf(bottom));
   const Dtype* sums = sum_rows_H_.cpu_data();
-  kernels::Softmax(outer_num_, num_labels_, inner_num_, bottom[0]->cpu_data(),
+  kernels::Softmax(this->outer_num_, num_labels_, this->inner_num_, bottom[0]->cpu_data(),
                    prob_.mutable_cpu_data());
   const Dtype* p = prob_.cpu_data();
-  int valid = 0;
-  for (int i = 0; i < positions; ++i) valid += LabelAt(labels, i) >= 0;
-  const Dtype weight = top[0]->cpu_diff()[0] / get_normalizer(normalization_, valid);
+  const Dtype weight =
+      top[0]->cpu_diff()[0] /
+      this->get_normalizer(this->normalization_, this->CountLabels(labels, num_labels_));
   Dtype* dx = bottom[0]->mutable_cpu_diff();
   for (int i = 0; i < positions; ++i) {
-    const int label = LabelAt(labels, i);
-    const int first = i / inner_num_ * num_labels_ * inner_num_ + i % inner_num_;
+    const int label = this->LabelAt(labels, i, num_labels_);
+    const int first = i / this->inner_num_ * num_labels_ * this->inner_num_ + i % this->inner_num_;
     for (int k = 0; k < num_labels_; ++k) {
-      const int at = first + k * inner_num_;
+      const int at = first + k * this->inner_num_;
       dx[at] = label < 0 ? 0 : weight * (p[at] * sums[label] - h[label * num_labels_ + k]);
     }
   }

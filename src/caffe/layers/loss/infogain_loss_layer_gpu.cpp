@@ -9,16 +9,13 @@ template <typename Dtype>
 void InfogainLossLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                            const vector<Blob<Dtype>*>& top) {
   Stream& stream = cuda::CurrentStream();
-  const auto labels =
-      GpuLabels(*bottom[1], num_labels_, has_ignore_label_ ? &ignore_label_ : nullptr);
-  const double divisor = this->GpuDivisor(normalization_, get_normalizer(normalization_, -1));
-  gpu_normalizer_.Reshape({1});
-  cuda::InfogainLoss(stream, outer_num_, num_labels_, inner_num_, bottom[0]->gpu_data(), labels,
-                     MatrixOf(bottom).gpu_data(), divisor,
+  const auto labels = GpuLabels(*bottom[1], num_labels_, this->ignored());
+  cuda::InfogainLoss(stream, this->outer_num_, num_labels_, this->inner_num_, bottom[0]->gpu_data(),
+                     labels, MatrixOf(bottom).gpu_data(), this->GpuDivisor(),
                      top[0]->template overwrite_gpu_data_as<Dtype>(),
-                     gpu_normalizer_.template overwrite_gpu_data_as<Dtype>());
+                     this->OverwriteGpuNormalizer());
   if (top.size() > 1) {
-    cuda::Softmax(stream, outer_num_, num_labels_, inner_num_, bottom[0]->gpu_data(),
+    cuda::Softmax(stream, this->outer_num_, num_labels_, this->inner_num_, bottom[0]->gpu_data(),
                   top[1]->template overwrite_gpu_data_as<Dtype>());
   }
 }
@@ -30,11 +27,10 @@ void InfogainLossLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   this->NoGradientFor("labels", 1, propagate_down);
   this->NoGradientFor("infogain matrix", 2, propagate_down);
   if (!propagate_down[0]) return;
-  const auto labels =
-      GpuLabels(*bottom[1], num_labels_, has_ignore_label_ ? &ignore_label_ : nullptr);
-  cuda::InfogainLossGradient(cuda::CurrentStream(), outer_num_, num_labels_, inner_num_,
+  const auto labels = GpuLabels(*bottom[1], num_labels_, this->ignored());
+  cuda::InfogainLossGradient(cuda::CurrentStream(), this->outer_num_, num_labels_, this->inner_num_,
                              bottom[0]->gpu_data(), labels, MatrixOf(bottom).gpu_data(),
-                             top[0]->gpu_diff(), gpu_normalizer_.gpu_data(),
+                             top[0]->gpu_diff(), this->gpu_normalizer_.gpu_data(),
                              bottom[0]->template overwrite_gpu_diff_as<Dtype>());
 }
 

@@ -48,15 +48,6 @@ void LabelsequenceAccuracyLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& 
   top[0]->mutable_cpu_data()[0] = Dtype(right) / sequences;
 }
 
-template <typename Dtype>
-void LabelsequenceAccuracyLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                                     const vector<bool>& propagate_down,
-                                                     const vector<Blob<Dtype>*>&) {
-  for (const bool wanted : propagate_down) {
-    Require(!wanted, "LabelsequenceAccuracy has no gradient");
-  }
-}
-
 INSTANTIATE_CLASS(LabelsequenceAccuracyLayer);
 REGISTER_LAYER_CLASS(LabelsequenceAccuracy);
 

@@ -4,7 +4,7 @@
 
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/softmax.hpp"
-#include "caffe/layers/detection/first_stage.hpp"
+#include "caffe/layers/detection/priors.hpp"
 #include "caffe/util/detection/multibox.hpp"
 
 namespace caffe {
@@ -70,29 +70,32 @@ void MultiBoxLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
   LossLayer<Dtype>::LayerSetUp(bottom, top);
   const MultiBoxLossParameter& p = param();
-  Require(p.num_classes() > 0 && p.num_classes() < 1000000,
-          "multibox_loss_param: num_classes must be given and positive, got ", p.num_classes());
+  Require(p.num_classes() > 0 && p.num_classes() < 1000000, Error::Field{"multibox_loss_param"},
+          ": num_classes must be given and positive, got ", p.num_classes());
   num_classes_ = static_cast<int>(p.num_classes());
   num_loc_classes_ = LocationClasses(p);
   Require(p.conf_loss_type() != MultiBoxLossParameter_ConfLossType_SOFTMAX ||
               p.background_label_id() < p.num_classes(),
-          "multibox_loss_param: background_label_id ", p.background_label_id(),
+          Error::Field{"multibox_loss_param"}, ": background_label_id ", p.background_label_id(),
           " must be less than num_classes ", num_classes_);
-  Require(!p.map_object_to_agnostic() || num_classes_ == 2,
-          "multibox_loss_param: map_object_to_agnostic needs num_classes 2, got ", num_classes_);
-  Require(!mining() || p.share_location(),
-          "multibox_loss_param: mining needs share_location: true, or give mining_type: NONE");
+  Require(!p.map_object_to_agnostic() || num_classes_ == 2, Error::Field{"multibox_loss_param"},
+          ": map_object_to_agnostic needs num_classes 2, got ", num_classes_);
+  Require(!mining() || p.share_location(), Error::Field{"multibox_loss_param"},
+          ": mining needs share_location: true, or give mining_type: NONE");
   Require(!p.has_do_neg_mining() || p.do_neg_mining() == mining(),
-          "multibox_loss_param: do_neg_mining (the old name) contradicts mining_type: give "
-          "mining_type only");
-  Require(p.overlap_threshold() > 0,
-          "multibox_loss_param: overlap_threshold must be positive, got ", p.overlap_threshold());
+          Error::Field{"multibox_loss_param"},
+          ": do_neg_mining (the old name) contradicts mining_type",
+          Error::Remedy{"give mining_type only"});
+  Require(p.overlap_threshold() > 0, Error::Field{"multibox_loss_param"},
+          ": overlap_threshold must be positive, got ", p.overlap_threshold());
   Require(p.neg_pos_ratio() > 0 || p.mining_type() != MultiBoxLossParameter_MiningType_MAX_NEGATIVE,
-          "multibox_loss_param: neg_pos_ratio must be positive, got ", p.neg_pos_ratio());
+          Error::Field{"multibox_loss_param"}, ": neg_pos_ratio must be positive, got ",
+          p.neg_pos_ratio());
   Require(p.sample_size() > 0 || p.mining_type() != MultiBoxLossParameter_MiningType_HARD_EXAMPLE,
-          "multibox_loss_param: sample_size must be positive, got ", p.sample_size());
-  Require(!p.nms_param().soft_nms(),
-          "multibox_loss_param: soft_nms is for DetectionOutput: leave it out");
+          Error::Field{"multibox_loss_param"}, ": sample_size must be positive, got ",
+          p.sample_size());
+  Require(!p.nms_param().soft_nms(), Error::Field{"multibox_loss_param"},
+          ": soft_nms is for DetectionOutput", Error::Remedy{"leave it out"});
   LOG_IF(INFO, p.ignore_difficult_gt()) << "multibox_loss_param: ignore_difficult_gt is ignored";
 }
 
@@ -100,17 +103,8 @@ template <typename Dtype>
 void MultiBoxLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   LossLayer<Dtype>::Reshape(bottom, top);
-  Require(bottom[2]->num_axes() >= 3 && bottom[2]->shape(0) > 0 && bottom[2]->shape(1) == 2 &&
-              bottom[2]->count(2) % 4 == 0,
-          "MultiBoxLoss takes priors of shape (1, 2, priors * 4), not ", bottom[2]->shape_string());
-  num_priors_ = bottom[2]->count(2) / 4;
-  Require(int64_t(num_priors_) * num_loc_classes_ * 4 == bottom[0]->count(1), num_priors_,
-          " priors and ", num_loc_classes_, " classes of locations need ",
-          int64_t(num_priors_) * num_loc_classes_ * 4, " numbers an item, the locations have ",
-          bottom[0]->count(1));
-  Require(int64_t(num_priors_) * num_classes_ == bottom[1]->count(1), num_priors_,
-          " priors and num_classes ", num_classes_, " need ", int64_t(num_priors_) * num_classes_,
-          " scores an item, not ", bottom[1]->count(1));
+  num_priors_ = CountPriors("MultiBoxLoss", bottom);
+  CheckPredictions(bottom, num_priors_, num_loc_classes_, num_classes_);
   Require(bottom[3]->num_axes() == 4 && bottom[3]->shape(3) == 8,
           "MultiBoxLoss takes true boxes of shape (1, 1, N, 8), not ", bottom[3]->shape_string());
   Require(bottom.size() != 5,

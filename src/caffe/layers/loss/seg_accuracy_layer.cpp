@@ -110,13 +110,6 @@ void SegAccuracyLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   to[2] = static_cast<Dtype>(means.overlap);
 }
 
-template <typename Dtype>
-void SegAccuracyLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                           const vector<bool>& propagate_down,
-                                           const vector<Blob<Dtype>*>&) {
-  for (const bool wanted : propagate_down) Require(!wanted, "SegAccuracy has no gradient");
-}
-
 INSTANTIATE_CLASS(SegAccuracyLayer);
 REGISTER_LAYER_CLASS(SegAccuracy);
 

@@ -16,12 +16,10 @@ const bool registered = OperationTable::Add(Operation("SigmoidCrossEntropyLoss")
 template <typename Dtype>
 void SigmoidCrossEntropyLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                                      const vector<Blob<Dtype>*>& top) {
-  LossLayer<Dtype>::LayerSetUp(bottom, top);
+  LabelledLossLayer<Dtype>::LayerSetUp(bottom, top);
   const LossParameter& param = this->layer_param_.loss_param();
-  has_ignore_label_ = param.has_ignore_label();
-  ignore_label_ = param.ignore_label();
-  const bool stated = param.has_normalization() || param.has_normalize();
-  normalization_ = stated ? NormalizationOf(param) : LossParameter_NormalizationMode_BATCH_SIZE;
+  if (param.has_normalization() || param.has_normalize()) return;
+  this->normalization_ = LossParameter_NormalizationMode_BATCH_SIZE;
 }
 
 template <typename Dtype>
@@ -29,14 +27,8 @@ void SigmoidCrossEntropyLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bo
                                                   const vector<Blob<Dtype>*>& top) {
   top[0]->Reshape(
       DifferenceLossShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()})[0]);
-  outer_num_ = bottom[0]->shape(0);
-  inner_num_ = bottom[0]->count(1);
-}
-
-template <typename Dtype>
-Dtype SigmoidCrossEntropyLossLayer<Dtype>::get_normalizer(LossParameter_NormalizationMode mode,
-                                                          int valid_count) {
-  return this->GetNormalizer(mode, outer_num_, inner_num_, valid_count);
+  this->outer_num_ = bottom[0]->shape(0);
+  this->inner_num_ = bottom[0]->count(1);
 }
 
 // -t log p - (1 - t) log(1 - p) = max(x, 0) - x t + log(1 + e^-|x|).
@@ -52,7 +44,7 @@ void SigmoidCrossEntropyLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>
     ++valid;
     loss += std::max(x[i], Dtype(0)) - x[i] * target[i] + std::log1p(std::exp(-std::fabs(x[i])));
   }
-  normalizer_ = get_normalizer(normalization_, valid);
+  normalizer_ = this->get_normalizer(this->normalization_, valid);
   top[0]->mutable_cpu_data()[0] = static_cast<Dtype>(loss / normalizer_);
 }
 

@@ -16,12 +16,10 @@ cuda::Targets<Dtype> TargetsOf(const Blob<Dtype>& targets, const int* ignored) {
 template <typename Dtype>
 void SigmoidCrossEntropyLossLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                                       const vector<Blob<Dtype>*>& top) {
-  const double divisor = this->GpuDivisor(normalization_, get_normalizer(normalization_, -1));
-  gpu_normalizer_.Reshape({1});
   cuda::SigmoidLoss(cuda::CurrentStream(), bottom[0]->count(), bottom[0]->gpu_data(),
-                    TargetsOf(*bottom[1], has_ignore_label_ ? &ignore_label_ : nullptr), divisor,
+                    TargetsOf(*bottom[1], this->ignored()), this->GpuDivisor(),
                     top[0]->template overwrite_gpu_data_as<Dtype>(),
-                    gpu_normalizer_.template overwrite_gpu_data_as<Dtype>());
+                    this->OverwriteGpuNormalizer());
 }
 
 template <typename Dtype>
@@ -31,8 +29,8 @@ void SigmoidCrossEntropyLossLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*
   this->NoGradientFor("targets", 1, propagate_down);
   if (!propagate_down[0]) return;
   cuda::SigmoidLossGradient(cuda::CurrentStream(), bottom[0]->count(), bottom[0]->gpu_data(),
-                            TargetsOf(*bottom[1], has_ignore_label_ ? &ignore_label_ : nullptr),
-                            top[0]->gpu_diff(), gpu_normalizer_.gpu_data(),
+                            TargetsOf(*bottom[1], this->ignored()), top[0]->gpu_diff(),
+                            this->gpu_normalizer_.gpu_data(),
                             bottom[0]->template overwrite_gpu_diff_as<Dtype>());
 }
 

@@ -17,7 +17,7 @@ void SmoothL1LossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
   DifferenceLossLayer<Dtype>::LayerSetUp(bottom, top);
   const float sigma = this->layer_param_.smooth_l1_loss_param().sigma();
-  Require(sigma > 0, "smooth_l1_loss_param: sigma must be positive, got ", sigma);
+  Require(sigma > 0, Error::Field{"smooth_l1_loss_param"}, ": sigma must be positive, got ", sigma);
   sigma2_ = Dtype(sigma) * Dtype(sigma);
 }
 

@@ -8,9 +8,7 @@ namespace {
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   ClassAxis(bottoms.at(0), bottoms.at(1), layer.softmax_param().axis());
-  std::vector<Shape> tops = {Shape()};
-  if (layer.top_size() > 1) tops.push_back(bottoms.at(0));
-  return tops;
+  return LossAndProbabilities(layer, bottoms[0]);
 }
 
 const bool registered = OperationTable::Add(Operation("SoftmaxWithLoss")
@@ -26,22 +24,15 @@ const bool registered = OperationTable::Add(Operation("SoftmaxWithLoss")
 template <typename Dtype>
 void SoftmaxWithLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                              const vector<Blob<Dtype>*>& top) {
-  LossLayer<Dtype>::LayerSetUp(bottom, top);
-  // The probabilities are a second top that is not a loss.
-  if (top.size() > 1 && this->layer_param_.loss_weight_size() == 1) {
-    this->layer_param_.add_loss_weight(Dtype(0));
-  }
+  LabelledLossLayer<Dtype>::LayerSetUp(bottom, top);
   const LossParameter& param = this->layer_param_.loss_param();
-  has_ignore_label_ = param.has_ignore_label();
-  ignore_label_ = param.ignore_label();
-  normalization_ = NormalizationOf(param);
   label_smoothing_ = param.label_smoothing();
   class_weights_.assign(param.class_weighting().begin(), param.class_weighting().end());
   if (!param.weight_by_label_freqs()) class_weights_.clear();
-  Require(!param.weight_by_label_freqs() || !class_weights_.empty(),
-          "loss_param: weight_by_label_freqs needs class_weighting, one for each class");
-  Require(label_smoothing_ >= 0 && label_smoothing_ < 1,
-          "loss_param: label_smoothing must be at least 0 and less than 1, got ", label_smoothing_);
+  Require(!param.weight_by_label_freqs() || !class_weights_.empty(), Error::Field{"loss_param"},
+          ": weight_by_label_freqs needs class_weighting, one for each class");
+  Require(label_smoothing_ >= 0 && label_smoothing_ < 1, Error::Field{"loss_param"},
+          ": label_smoothing must be at least 0 and less than 1, got ", label_smoothing_);
 }
 
 template <typename Dtype>
@@ -50,26 +41,12 @@ void SoftmaxWithLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   LossLayer<Dtype>::Reshape(bottom, top);
   softmax_axis_ =
       ClassAxis(bottom[0]->shape(), bottom[1]->shape(), this->layer_param_.softmax_param().axis());
-  outer_num_ = bottom[0]->count(0, softmax_axis_);
-  inner_num_ = bottom[0]->count(softmax_axis_ + 1);
+  this->ReshapeAlong(softmax_axis_, bottom, top);
   const int classes = bottom[0]->shape(softmax_axis_);
   Require(class_weights_.empty() || static_cast<int>(class_weights_.size()) == classes,
-          "loss_param: class_weighting is given ", class_weights_.size(), " times for ", classes,
-          " classes");
+          Error::Field{"loss_param"}, ": class_weighting is given ", class_weights_.size(),
+          " times for ", classes, " classes");
   prob_.ReshapeLike(*bottom[0]);
-  if (top.size() > 1) top[1]->ReshapeLike(*bottom[0]);
-}
-
-// The label at `index`, -1 if it is ignored.
-template <typename Dtype>
-int SoftmaxWithLossLayer<Dtype>::LabelAt(const Dtype* labels, int index, int classes) const {
-  return ReadLabel(labels[index], index, classes, has_ignore_label_ ? &ignore_label_ : nullptr);
-}
-
-template <typename Dtype>
-Dtype SoftmaxWithLossLayer<Dtype>::get_normalizer(LossParameter_NormalizationMode mode,
-                                                  int valid_count) {
-  return this->GetNormalizer(mode, outer_num_, inner_num_, valid_count);
 }
 
 template <typename Dtype>
@@ -83,17 +60,18 @@ void SoftmaxWithLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom
     using T = decltype(tag);
     using F = AccumulatorType<T>;
     const T* x = bottom[0]->template cpu_data_as<T>();
-    Workspace::Buffer<F> log_sum(Context::Current().workspace(), size_t(outer_num_) * inner_num_);
-    kernels::LogSumExp(outer_num_, classes, inner_num_, x, log_sum.get());
-    for (int outer = 0; outer < outer_num_; ++outer) {
-      for (int inner = 0; inner < inner_num_; ++inner) {
-        const int index = outer * inner_num_ + inner;
-        const int label = LabelAt(labels, index, classes);
+    Workspace::Buffer<F> log_sum(Context::Current().workspace(),
+                                 size_t(this->outer_num_) * this->inner_num_);
+    kernels::LogSumExp(this->outer_num_, classes, this->inner_num_, x, log_sum.get());
+    for (int outer = 0; outer < this->outer_num_; ++outer) {
+      for (int inner = 0; inner < this->inner_num_; ++inner) {
+        const int index = outer * this->inner_num_ + inner;
+        const int label = this->LabelAt(labels, index, classes);
         if (label < 0) continue;
         ++valid;
-        const T* first = x + size_t(outer) * classes * inner_num_ + inner;
+        const T* first = x + size_t(outer) * classes * this->inner_num_ + inner;
         const auto minus_log = [&](int c) -> double {
-          return log_sum.get()[index] - static_cast<F>(first[size_t(c) * inner_num_]);
+          return log_sum.get()[index] - static_cast<F>(first[size_t(c) * this->inner_num_]);
         };
         loss += WeightOf(label) * (1 - label_smoothing_) * minus_log(label);
         if (label_smoothing_ == 0) continue;
@@ -103,11 +81,12 @@ void SoftmaxWithLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom
       }
     }
     if (top.size() > 1) {
-      kernels::Softmax(outer_num_, classes, inner_num_, x,
+      kernels::Softmax(this->outer_num_, classes, this->inner_num_, x,
                        top[1]->template overwrite_cpu_data_as<T>());
     }
   });
-  top[0]->mutable_cpu_data()[0] = static_cast<Dtype>(loss / get_normalizer(normalization_, valid));
+  top[0]->mutable_cpu_data()[0] =
+      static_cast<Dtype>(loss / this->get_normalizer(this->normalization_, valid));
 }
 
 // d loss / d logit = p - target, for predictions whose label counts.
@@ -115,18 +94,18 @@ template <typename Dtype>
 void SoftmaxWithLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                                const vector<bool>& propagate_down,
                                                const vector<Blob<Dtype>*>& bottom) {
-  Require(propagate_down.size() < 2 || !propagate_down[1],
-          "SoftmaxWithLoss has no gradient for its labels");
+  this->NoGradientFor("labels", 1, propagate_down);
   if (!propagate_down[0]) return;
   const int classes = bottom[0]->shape(softmax_axis_);
   const Dtype* labels = bottom[1]->cpu_data();
-  int valid = 0;
-  for (int i = 0; i < outer_num_ * inner_num_; ++i) valid += LabelAt(labels, i, classes) >= 0;
-  const Dtype weight = top[0]->cpu_diff()[0] / get_normalizer(normalization_, valid);
+  const Dtype weight =
+      top[0]->cpu_diff()[0] /
+      this->get_normalizer(this->normalization_, this->CountLabels(labels, classes));
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = std::conditional_t<std::is_same<T, double>::value, double, float>;
-    kernels::Softmax(outer_num_, classes, inner_num_, bottom[0]->template cpu_data_as<T>(),
+    kernels::Softmax(this->outer_num_, classes, this->inner_num_,
+                     bottom[0]->template cpu_data_as<T>(),
                      prob_.template overwrite_cpu_data_as<F>());
   });
   Dispatch(this->backward_type(), [&](auto tag) {
@@ -134,13 +113,13 @@ void SoftmaxWithLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using F = AccumulatorType<D>;
     const F* prob = prob_.template cpu_data_as<F>();
     D* dx = bottom[0]->template overwrite_cpu_diff_as<D>();
-    for (int outer = 0; outer < outer_num_; ++outer) {
-      for (int inner = 0; inner < inner_num_; ++inner) {
-        const int label = LabelAt(labels, outer * inner_num_ + inner, classes);
-        const size_t first = size_t(outer) * classes * inner_num_ + inner;
+    for (int outer = 0; outer < this->outer_num_; ++outer) {
+      for (int inner = 0; inner < this->inner_num_; ++inner) {
+        const int label = this->LabelAt(labels, outer * this->inner_num_ + inner, classes);
+        const size_t first = size_t(outer) * classes * this->inner_num_ + inner;
         const F factor = label < 0 ? F(0) : F(weight) * F(WeightOf(label));
         for (int c = 0; c < classes; ++c) {
-          const size_t i = first + size_t(c) * inner_num_;
+          const size_t i = first + size_t(c) * this->inner_num_;
           const F target = (c == label ? 1 - label_smoothing_ : 0) + label_smoothing_ / classes;
           dx[i] = label < 0 ? D(0.f) : static_cast<D>(factor * (prob[i] - target));
         }

@@ -8,13 +8,12 @@ namespace caffe {
 template <typename Dtype>
 cuda::SoftmaxTargets<Dtype> SoftmaxWithLossLayer<Dtype>::GpuTargets(
     const vector<Blob<Dtype>*>& bottom) {
-  const int* ignored = has_ignore_label_ ? &ignore_label_ : nullptr;
   const int weights = static_cast<int>(class_weights_.size());
   if (gpu_class_weights_.count() != weights) {
     gpu_class_weights_.Reshape({weights});
     std::copy(class_weights_.begin(), class_weights_.end(), gpu_class_weights_.mutable_cpu_data());
   }
-  return {GpuLabels(*bottom[1], bottom[0]->shape(softmax_axis_), ignored),
+  return {GpuLabels(*bottom[1], bottom[0]->shape(softmax_axis_), this->ignored()),
           weights > 0 ? gpu_class_weights_.gpu_data() : nullptr, label_smoothing_};
 }
 
@@ -24,16 +23,15 @@ void SoftmaxWithLossLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom
   Stream& stream = cuda::CurrentStream();
   const int classes = bottom[0]->shape(softmax_axis_);
   const cuda::SoftmaxTargets<Dtype> targets = GpuTargets(bottom);
-  const double divisor = this->GpuDivisor(normalization_, get_normalizer(normalization_, -1));
-  gpu_normalizer_.Reshape({1});
+  Dtype* normalizer = this->OverwriteGpuNormalizer();
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = bottom[0]->template gpu_data_as<T>();
-    cuda::SoftmaxLoss(stream, outer_num_, classes, inner_num_, x, targets, divisor,
-                      top[0]->template overwrite_gpu_data_as<Dtype>(),
-                      gpu_normalizer_.template overwrite_gpu_data_as<Dtype>());
+    cuda::SoftmaxLoss(stream, this->outer_num_, classes, this->inner_num_, x, targets,
+                      this->GpuDivisor(), top[0]->template overwrite_gpu_data_as<Dtype>(),
+                      normalizer);
     if (top.size() > 1) {
-      cuda::Softmax(stream, outer_num_, classes, inner_num_, x,
+      cuda::Softmax(stream, this->outer_num_, classes, this->inner_num_, x,
                     top[1]->template overwrite_gpu_data_as<T>());
     }
   });
@@ -51,8 +49,9 @@ void SoftmaxWithLossLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     const T* x = bottom[0]->template gpu_data_as<T>();
-    cuda::SoftmaxLossGradient(cuda::CurrentStream(), outer_num_, bottom[0]->shape(softmax_axis_),
-                              inner_num_, x, targets, weight, gpu_normalizer_.gpu_data(),
+    cuda::SoftmaxLossGradient(cuda::CurrentStream(), this->outer_num_,
+                              bottom[0]->shape(softmax_axis_), this->inner_num_, x, targets, weight,
+                              this->gpu_normalizer_.gpu_data(),
                               bottom[0]->template overwrite_gpu_diff_as<D>());
   });
 }

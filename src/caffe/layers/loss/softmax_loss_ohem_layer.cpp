@@ -41,13 +41,12 @@ void SoftmaxWithLossOHEMLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bo
   SoftmaxWithLossLayer<Dtype>::Forward_cpu(bottom, top);
   if (top.size() < 3) return;
   const int classes = bottom[0]->shape(this->softmax_axis_), inner = this->inner_num_;
-  const int* ignored = this->has_ignore_label_ ? &this->ignore_label_ : nullptr;
   const Dtype* x = bottom[0]->cpu_data();
   const Dtype* labels = bottom[1]->cpu_data();
   Dtype* lost = top[2]->mutable_cpu_data();
   kernels::LogSumExp(this->outer_num_, classes, inner, x, lost);
   for (int i = 0; i < top[2]->count(); ++i) {
-    const int label = ReadLabel(labels[i], i, classes, ignored);
+    const int label = this->LabelAt(labels, i, classes);
     const size_t at = (size_t(i / inner) * classes + label) * inner + i % inner;
     lost[i] = label < 0 ? Dtype(0) : lost[i] - x[at];
   }

@@ -11,9 +11,8 @@ void SoftmaxWithLossOHEMLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bo
   SoftmaxWithLossLayer<Dtype>::Forward_gpu(bottom, top);
   if (top.size() < 3) return;
   const int classes = bottom[0]->shape(this->softmax_axis_);
-  const int* ignored = this->has_ignore_label_ ? &this->ignore_label_ : nullptr;
   cuda::SoftmaxLossOfEach(cuda::CurrentStream(), this->outer_num_, classes, this->inner_num_,
-                          bottom[0]->gpu_data(), GpuLabels(*bottom[1], classes, ignored),
+                          bottom[0]->gpu_data(), GpuLabels(*bottom[1], classes, this->ignored()),
                           top[2]->template overwrite_gpu_data_as<Dtype>());
 }
 

@@ -28,7 +28,8 @@ void TripletLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
   LossLayer<Dtype>::LayerSetUp(bottom, top);
   const float margin = this->layer_param_.triplet_loss_param().margin();
-  Require(margin >= 0, "triplet_loss_param: margin must not be negative, got ", margin);
+  Require(margin >= 0, Error::Field{"triplet_loss_param"}, ": margin must not be negative, got ",
+          margin);
 }
 
 template <typename Dtype>

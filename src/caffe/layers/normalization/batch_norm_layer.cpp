@@ -28,10 +28,10 @@ void BatchNormLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   const BatchNormParameter& param = this->layer_param_.batch_norm_param();
   moving_average_fraction_ = param.moving_average_fraction();
   Require(moving_average_fraction_ >= 0 && moving_average_fraction_ <= 1,
-          "batch_norm_param: moving_average_fraction must lie between 0 and 1, got ",
-          moving_average_fraction_);
+          Error::Field{"batch_norm_param"},
+          ": moving_average_fraction must lie between 0 and 1, got ", moving_average_fraction_);
   eps_ = param.eps();
-  Require(eps_ >= 0, "batch_norm_param: eps must not be negative, got ", eps_);
+  Require(eps_ >= 0, Error::Field{"batch_norm_param"}, ": eps must not be negative, got ", eps_);
   use_global_stats_ =
       param.has_use_global_stats() ? param.use_global_stats() : this->phase_ == TEST;
   // NVCaffe: a filler asks for scale and bias, too.

@@ -52,14 +52,16 @@ void BNLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   segnet_ = IsSegNets(param);
   const bool other = param.has_slope_filler() || param.has_bias_filler() || param.has_momentum() ||
                      param.has_frozen();
-  Require(!segnet_ || !other,
-          "bn_param: bn_mode, scale_filler and shift_filler are of a layer with two parameters; "
-          "slope_filler, bias_filler, momentum and frozen of one with four: give either");
+  Require(!segnet_ || !other, Error::Field{"bn_param"},
+          ": bn_mode, scale_filler and shift_filler are of a layer with two parameters; "
+          "slope_filler, bias_filler, momentum and frozen of one with four",
+          Error::Remedy{"give either"});
   Require(top.size() == 1 || (segnet_ && param.bn_mode() == BNParameter_BnMode_LEARN),
-          "bn_param: only bn_mode LEARN has tops for the mean and the variance");
-  Require(param.momentum() >= 0 && param.momentum() <= 1,
-          "bn_param: momentum must lie between 0 and 1, got ", param.momentum());
-  Require(param.eps() >= 0, "bn_param: eps must not be negative, got ", param.eps());
+          Error::Field{"bn_param"}, ": only bn_mode LEARN has tops for the mean and the variance");
+  Require(param.momentum() >= 0 && param.momentum() <= 1, Error::Field{"bn_param"},
+          ": momentum must lie between 0 and 1, got ", param.momentum());
+  Require(param.eps() >= 0, Error::Field{"bn_param"}, ": eps must not be negative, got ",
+          param.eps());
   eps_ = segnet_ ? 1e-9 : param.eps();
   const int channels = normalization_.ChannelsOf(*bottom[0]);
   normalization_.Reshape(*bottom[0], channels);

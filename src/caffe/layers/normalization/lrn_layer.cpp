@@ -1,10 +1,9 @@
 #include "caffe/layers/lrn_layer.hpp"
 
-#include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "caffe/layers/neuron_layer.hpp"
-#include "caffe/onednn/for_shape.hpp"
+#include "caffe/layers/onednn_unary.hpp"
 
 namespace caffe {
 namespace {
@@ -22,8 +21,8 @@ template <typename Dtype>
 void LRNLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   const LRNParameter& param = this->layer_param_.lrn_param();
   size_ = param.local_size();
-  Require(size_ > 0 && size_ % 2 == 1, "lrn_param: local_size must be odd and positive, got ",
-          size_);
+  Require(size_ > 0 && size_ % 2 == 1, Error::Field{"lrn_param"},
+          ": local_size must be odd and positive, got ", size_);
   pre_pad_ = (size_ - 1) / 2;
   alpha_ = param.alpha();
   beta_ = param.beta();
@@ -49,14 +48,14 @@ kernels::LrnShape LRNLayer<Dtype>::ShapeNow() const {
 }
 
 template <typename Dtype>
-onednn::Lrn* LRNLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
+bool LRNLayer<Dtype>::ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top) {
   if (!onednn::IsWanted<Dtype>(engine_, this->types(), true) ||
       WithinChannel(this->layer_param_.lrn_param())) {
-    return nullptr;
+    return false;
   }
   const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
-  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Lrn>>();
-  return onednn_->Get(bottom.shape(), layout, [&] {
+  if (!onednn_) onednn_ = std::make_shared<onednn::Unary<onednn::Lrn>>();
+  return onednn_->Forward(bottom, layout, top, [&] {
     return onednn::Lrn::Make(num_, channels_, height_, width_, size_, alpha_, beta_, k_,
                              this->phase_ == TRAIN, layout);
   });
@@ -80,12 +79,8 @@ bool LRNLayer<Dtype>::ForwardBlocked(const kernels::LrnShape& shape, const Blob<
 template <typename Dtype>
 void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
-  active_ = OneDnn(*bottom[0]);
-  if (active_) {
-    const float* x = ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout());
-    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), onednn_->layout()));
-    return;
-  }
+  by_onednn_ = ForwardOneDnn(*bottom[0], top[0]);
+  if (by_onednn_) return;
   const kernels::LrnShape shape = ShapeNow();
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
@@ -104,13 +99,7 @@ void LRNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                    const vector<bool>& propagate_down,
                                    const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
-  if (active_ && this->phase_ == TRAIN) {
-    const Layout& layout = onednn_->layout();
-    const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
-    active_->Backward(ReadAs<float>(bottom[0]->data_tensor(), layout), dy,
-                      OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
-    return;
-  }
+  if (by_onednn_ && this->phase_ == TRAIN) return onednn_->Backward(*bottom[0], *top[0], bottom[0]);
   const kernels::LrnShape shape = ShapeNow();
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);

@@ -25,10 +25,10 @@ void NormalizeLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   has_scale_ = !this->layer_param_.has_normalize_param();
   if (!has_scale_) {
     const NormFaceNormalizeParameter& param = this->layer_param_.normalize_param();
-    Require(!this->layer_param_.has_norm_param(),
-            "Normalize: give norm_param (SSD) or normalize_param (NormFace), not both");
-    Require(param.normalize_type() == "L2", "normalize_param: normalize_type ",
-            param.normalize_type(), " is not available: use L2");
+    Require(!this->layer_param_.has_norm_param(), "Normalize",
+            Error::Remedy{"give norm_param (SSD) or normalize_param (NormFace), not both"});
+    Require(param.normalize_type() == "L2", Error::Field{"normalize_param"}, ": normalize_type ",
+            param.normalize_type(), " is not available", Error::Remedy{"use L2"});
     across_spatial_ = false;
     channel_shared_ = true;
     eps_ = 1e-6;

@@ -1,10 +1,9 @@
 #include "caffe/layers/softmax_layer.hpp"
 
-#include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "caffe/kernels/softmax.hpp"
 #include "caffe/layers/neuron_layer.hpp"
-#include "caffe/onednn/for_shape.hpp"
+#include "caffe/layers/onednn_unary.hpp"
 
 namespace caffe {
 namespace {
@@ -33,13 +32,13 @@ void SoftmaxLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 }
 
 template <typename Dtype>
-onednn::Softmax* SoftmaxLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
+bool SoftmaxLayer<Dtype>::ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top) {
   const Layout layout =
       softmax_axis_ == 1 ? BlockedLayoutFor<float>(bottom.data_tensor(), bottom.shape()) : Layout();
   const bool faster = OneDnnIsFaster(bottom.shape(softmax_axis_), inner_num_, layout);
-  if (!onednn::IsWanted<Dtype>(engine_, this->types(), faster)) return nullptr;
-  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Softmax>>();
-  return onednn_->Get(bottom.shape(), layout, [&] {
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), faster)) return false;
+  if (!onednn_) onednn_ = std::make_shared<onednn::Unary<onednn::Softmax>>();
+  return onednn_->Forward(bottom, layout, top, [&] {
     return onednn::Softmax::Make(outer_num_, bottom.shape(softmax_axis_), inner_num_,
                                  this->phase_ == TRAIN, layout);
   });
@@ -48,12 +47,8 @@ onednn::Softmax* SoftmaxLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
 template <typename Dtype>
 void SoftmaxLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
-  active_ = OneDnn(*bottom[0]);
-  if (active_) {
-    const float* x = ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout());
-    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), onednn_->layout()));
-    return;
-  }
+  by_onednn_ = ForwardOneDnn(*bottom[0], top[0]);
+  if (by_onednn_) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = bottom[0]->template cpu_data_as<T>();
@@ -69,13 +64,7 @@ void SoftmaxLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                        const vector<bool>& propagate_down,
                                        const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
-  if (active_ && this->phase_ == TRAIN) {
-    const Layout& layout = onednn_->layout();
-    const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
-    active_->Backward(ReadAs<float>(top[0]->data_tensor(), layout), dy,
-                      OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
-    return;
-  }
+  if (by_onednn_ && this->phase_ == TRAIN) return onednn_->Backward(*top[0], *top[0], bottom[0]);
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);

@@ -7,7 +7,7 @@ namespace caffe {
 template <typename Dtype>
 void SoftmaxLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
-  active_ = nullptr;
+  by_onednn_ = false;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = bottom[0]->template gpu_data_as<T>();

@@ -19,39 +19,42 @@ kernels::PoolingShape ReadShape(const PoolingParameter& param, int height, int w
   s.width = width;
   if (param.global_pooling()) {
     Require(!param.has_kernel_size() && !param.has_kernel_h() && !param.has_kernel_w(),
-            "pooling_param: global_pooling takes the whole image: do not give kernel_size");
+            Error::Field{"pooling_param"}, ": global_pooling takes the whole image",
+            Error::Remedy{"do not give kernel_size"});
     s.kernel_h = height;
     s.kernel_w = width;
   } else {
     Require(param.has_kernel_size() != (param.has_kernel_h() || param.has_kernel_w()),
-            "pooling_param: give kernel_size, or kernel_h and kernel_w");
+            Error::Field{"pooling_param"},
+            Error::Remedy{"give kernel_size, or kernel_h and kernel_w"});
     Require(param.has_kernel_size() || (param.has_kernel_h() && param.has_kernel_w()),
-            "pooling_param: give both kernel_h and kernel_w");
+            Error::Field{"pooling_param"}, Error::Remedy{"give both kernel_h and kernel_w"});
     s.kernel_h = param.has_kernel_size() ? param.kernel_size() : param.kernel_h();
     s.kernel_w = param.has_kernel_size() ? param.kernel_size() : param.kernel_w();
   }
   for (unsigned dilation : param.dilation()) {
-    Require(dilation == 1, "pooling_param: dilation ", dilation,
+    Require(dilation == 1, Error::Field{"pooling_param"}, ": dilation ", dilation,
             " is not available: windows have no gaps, leave it out");
   }
   Require(!param.has_stride() || !(param.has_stride_h() || param.has_stride_w()),
-          "pooling_param: give stride or stride_h and stride_w, not both");
+          Error::Field{"pooling_param"},
+          Error::Remedy{"give stride or stride_h and stride_w, not both"});
   Require(!param.has_pad() || !(param.has_pad_h() || param.has_pad_w()),
-          "pooling_param: give pad or pad_h and pad_w, not both");
+          Error::Field{"pooling_param"}, Error::Remedy{"give pad or pad_h and pad_w, not both"});
   s.stride_h = param.has_stride_h() ? param.stride_h() : param.stride();
   s.stride_w = param.has_stride_w() ? param.stride_w() : param.stride();
   s.pad_h = param.has_pad_h() ? param.pad_h() : param.pad();
   s.pad_w = param.has_pad_w() ? param.pad_w() : param.pad();
-  Require(s.kernel_h > 0 && s.kernel_w > 0,
-          "pooling_param: the kernel must be at least 1 x 1, got ", s.kernel_h, " x ", s.kernel_w);
-  Require(s.stride_h > 0 && s.stride_w > 0, "pooling_param: stride must be positive, got ",
-          s.stride_h, " x ", s.stride_w);
+  Require(s.kernel_h > 0 && s.kernel_w > 0, Error::Field{"pooling_param"},
+          ": the kernel must be at least 1 x 1, got ", s.kernel_h, " x ", s.kernel_w);
+  Require(s.stride_h > 0 && s.stride_w > 0, Error::Field{"pooling_param"},
+          ": stride must be positive, got ", s.stride_h, " x ", s.stride_w);
   Require(s.pad_h >= 0 && s.pad_w >= 0 && s.pad_h < s.kernel_h && s.pad_w < s.kernel_w,
-          "pooling_param: pad must be smaller than the kernel, got ", s.pad_h, " x ", s.pad_w,
-          " for ", s.kernel_h, " x ", s.kernel_w);
+          Error::Field{"pooling_param"}, ": pad must be smaller than the kernel, got ", s.pad_h,
+          " x ", s.pad_w, " for ", s.kernel_h, " x ", s.kernel_w);
   if (param.global_pooling()) {
     Require(s.pad_h == 0 && s.pad_w == 0 && s.stride_h == 1 && s.stride_w == 1,
-            "pooling_param: global_pooling has pad 0 and stride 1");
+            Error::Field{"pooling_param"}, ": global_pooling has pad 0 and stride 1");
   }
   return s;
 }
@@ -69,10 +72,10 @@ int PooledExtent(bool rounds_down, bool padded, int extent, int kernel, int stri
   const int64_t reach = int64_t(extent) + 2 * int64_t(pad);
   const double steps = double(reach - kernel) / stride;
   const double pooled = (rounds_down ? std::floor(steps) : std::ceil(steps)) + 1;
-  Require(pooled >= 1, "pooling_param: the kernel covers ", kernel,
+  Require(pooled >= 1, Error::Field{"pooling_param"}, ": the kernel covers ", kernel,
           " positions, the padded bottom has ", reach);
-  Require(pooled <= std::numeric_limits<int>::max(), "pooling_param: the output has ", pooled,
-          " positions: reduce pad");
+  Require(pooled <= std::numeric_limits<int>::max(), Error::Field{"pooling_param"},
+          ": the output has ", pooled, " positions", Error::Remedy{"reduce pad"});
   const int result = static_cast<int>(pooled);
   const bool behind = (int64_t(result) - 1) * stride >= int64_t(extent) + pad;
   return padded && behind ? result - 1 : result;
@@ -87,7 +90,7 @@ kernels::PoolingShape PooledShape(const PoolingParameter& param, const Shape& bo
   s.planes = size_t(bottom[0]) * bottom[1];
   const bool down = RoundsDown(param), padded = s.pad_h > 0 || s.pad_w > 0;
   Require(!padded || param.pool() != PoolingParameter_PoolMethod_STOCHASTIC,
-          "pooling_param: pool STOCHASTIC takes no pad");
+          Error::Field{"pooling_param"}, ": pool STOCHASTIC takes no pad");
   s.pooled_height = PooledExtent(down, padded, s.height, s.kernel_h, s.stride_h, s.pad_h);
   s.pooled_width = PooledExtent(down, padded, s.width, s.kernel_w, s.stride_w, s.pad_w);
   return s;
@@ -354,8 +357,8 @@ void PoolingLayer<Dtype>::BackwardReference(const Blob<Dtype>& top, Blob<Dtype>*
 template <typename Dtype>
 void PoolingLayer<Dtype>::FindMask(const Blob<Dtype>& bottom) {
   if (has_mask_) return;
-  Require(method() == PoolingParameter_PoolMethod_MAX,
-          "pooling_param: pool STOCHASTIC has a gradient in the TRAIN phase only");
+  Require(method() == PoolingParameter_PoolMethod_MAX, Error::Field{"pooling_param"},
+          ": pool STOCHASTIC has a gradient in the TRAIN phase only");
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     Workspace::Buffer<T> pooled(Context::Current().workspace(),

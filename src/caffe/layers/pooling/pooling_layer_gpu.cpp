@@ -87,8 +87,8 @@ void PoolingLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void PoolingLayer<Dtype>::FindGpuMask(const Blob<Dtype>& bottom) {
   if (gpu_mask_) return;
-  Require(method() == PoolingParameter_PoolMethod_MAX,
-          "pooling_param: pool STOCHASTIC has a gradient in the TRAIN phase only");
+  Require(method() == PoolingParameter_PoolMethod_MAX, Error::Field{"pooling_param"},
+          ": pool STOCHASTIC has a gradient in the TRAIN phase only");
   Stream& stream = cuda::CurrentStream();
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);

@@ -9,13 +9,13 @@ namespace {
 
 kernels::RoiShape ReadShape(const LayerParameter& layer, const Shape& map, const Shape& rois) {
   const PSROIPoolingParameter& param = layer.psroi_pooling_param();
-  Require(param.output_dim() > 0,
-          "psroi_pooling_param: output_dim must be given and positive, got ", param.output_dim());
+  Require(param.output_dim() > 0, Error::Field{"psroi_pooling_param"},
+          ": output_dim must be given and positive, got ", param.output_dim());
   const kernels::RoiShape shape =
       ReadRoiShape(map, rois, "psroi_pooling_param: group_size", param.group_size(),
                    param.group_size(), param.spatial_scale());
-  Require(shape.channels == param.output_dim() * shape.bins(), "psroi_pooling_param: output_dim ",
-          param.output_dim(), " and group_size ", param.group_size(), " need ",
+  Require(shape.channels == param.output_dim() * shape.bins(), Error::Field{"psroi_pooling_param"},
+          ": output_dim ", param.output_dim(), " and group_size ", param.group_size(), " need ",
           param.output_dim() * shape.bins(), " channels, the feature map has ", shape.channels);
   return shape;
 }

@@ -33,9 +33,10 @@ kernels::RoiShape ReadRoiShape(const Shape& map, const Shape& rois, const char* 
   for (size_t i = 1; i < rois.size(); ++i) numbers *= rois[i];
   Require(rois.size() >= 2 && numbers == 5, "regions have shape (R, 5), not ", ShapeString(rois));
   Require(pooled_height > 0 && pooled_width > 0 && pooled_height < 10000 && pooled_width < 10000,
-          param, ": the pooled height and width must be given and positive, got ", pooled_height,
-          " and ", pooled_width);
-  Require(spatial_scale > 0, param, ": spatial_scale must be positive, got ", spatial_scale);
+          Error::Field{param}, ": the pooled height and width must be given and positive, got ",
+          pooled_height, " and ", pooled_width);
+  Require(spatial_scale > 0, Error::Field{param}, ": spatial_scale must be positive, got ",
+          spatial_scale);
   kernels::RoiShape shape;
   shape.items = map[0];
   shape.channels = map[1];

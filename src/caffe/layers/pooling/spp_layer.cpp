@@ -20,18 +20,18 @@ Windows WindowsOf(int extent, int bins, int level) {
   windows.kernel = (extent + bins - 1) / bins;
   const int beyond = windows.kernel * bins - extent;
   windows.pad = (beyond + 1) / 2;
-  Require(windows.pad < windows.kernel, "spp_param: level ", level, " of pyramid_height cuts ",
-          "an image of extent ", extent, " into ", bins,
-          " windows, some of which would be empty: use fewer levels or larger images");
+  Require(windows.pad < windows.kernel, Error::Field{"spp_param"}, ": level ", level,
+          " of pyramid_height cuts ", "an image of extent ", extent, " into ", bins,
+          " windows, some of which would be empty",
+          Error::Remedy{"use fewer levels or larger images"});
   return windows;
 }
 
 std::vector<kernels::PoolingShape> LevelsOf(const SPPParameter& param, const Shape& bottom) {
   Require(bottom.size() == 4, "SPP takes a bottom of 4 axes (N, C, H, W), not ",
           ShapeString(bottom));
-  Require(param.pyramid_height() >= 1 && param.pyramid_height() <= 15,
-          "spp_param: pyramid_height, the number of levels, must be 1 to 15, got ",
-          param.pyramid_height());
+  Require(param.pyramid_height() >= 1 && param.pyramid_height() <= 15, Error::Field{"spp_param"},
+          ": pyramid_height, the number of levels, must be 1 to 15, got ", param.pyramid_height());
   std::vector<kernels::PoolingShape> levels;
   for (int level = 0; level < static_cast<int>(param.pyramid_height()); ++level) {
     kernels::PoolingShape shape;
@@ -78,7 +78,8 @@ void CopyPieces(size_t num, size_t length, const T* from, size_t from_stride, T*
 template <typename Dtype>
 void SPPLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   Require(this->layer_param_.spp_param().pool() != SPPParameter_PoolMethod_STOCHASTIC,
-          "spp_param: pool STOCHASTIC is not available: use MAX or AVE");
+          Error::Field{"spp_param"}, ": pool STOCHASTIC is not available",
+          Error::Remedy{"use MAX or AVE"});
 }
 
 template <typename Dtype>

@@ -1,5 +1,6 @@
 #include "caffe/layers/unpooling_layer.hpp"
 
+#include "caffe/layers/layer_shapes.hpp"
 #include "unpooling.hpp"
 
 namespace caffe {
@@ -8,8 +9,8 @@ namespace {
 /// The extent whose pooling has `pooled` positions.
 int Extent(const char* axis, int pooled, int64_t kernel, int64_t stride, int64_t pad) {
   const int64_t extent = (int64_t(pooled) - 1) * stride + kernel - 2 * pad;
-  Require(extent > 0 && extent <= std::numeric_limits<int>::max(), "pooling_param: the ", axis,
-          " of the output would be ", extent);
+  Require(extent > 0 && extent <= std::numeric_limits<int>::max(), Error::Field{"pooling_param"},
+          ": the ", axis, " of the output would be ", extent);
   return static_cast<int>(extent);
 }
 
@@ -20,8 +21,8 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
           ShapeString(values));
   Require(bottoms.at(1) == values, "the mask has shape ", ShapeString(bottoms[1]),
           " where the bottom has ", ShapeString(values));
-  Require(p.pool() == PoolingParameter_PoolMethod_MAX, "pooling_param: ", layer.type(),
-          " undoes pool: MAX only");
+  Require(p.pool() == PoolingParameter_PoolMethod_MAX, Error::Field{"pooling_param"}, ": ",
+          layer.type(), " undoes pool: MAX only");
   if (bottoms.size() > 2) {
     Require(bottoms[2].size() == 4,
             "bottom 2, which has the output's height and width, must have 4 ", "axes, not ",
@@ -29,9 +30,10 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
     return {{values[0], values[1], bottoms[2][2], bottoms[2][3]}};
   }
   const bool both = p.has_kernel_h() && p.has_kernel_w();
-  Require(p.has_kernel_size() != both,
-          "pooling_param: give kernel_size, or kernel_h and kernel_w, or a third bottom of the "
-          "output's size");
+  Require(
+      p.has_kernel_size() != both, Error::Field{"pooling_param"},
+      Error::Remedy{
+          "give kernel_size, or kernel_h and kernel_w, or a third bottom of the output's size"});
   return {
       {values[0], values[1],
        Extent("height", values[2], both ? p.kernel_h() : p.kernel_size(),
@@ -55,9 +57,7 @@ const bool registered = Register("UnPooling") && Register("Unpooling");
 template <typename Dtype>
 void UnPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
-  std::vector<Shape> shapes;
-  for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
-  top[0]->Reshape(TopShapes(this->layer_param_, shapes)[0]);
+  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
 template <typename Dtype>

@@ -11,9 +11,9 @@ namespace {
 std::pair<int, int> Lengths(const LSTMParameter& param, const Shape& input) {
   if (input.size() == 3 && !param.has_batch_size()) return {input[0], input[1]};
   const int batch = static_cast<int>(param.batch_size());
-  Require(!input.empty() && batch > 0 && input[0] % batch == 0, "lstm_param: batch_size ",
-          param.batch_size(), " must divide the number of items of ", "bottom 0, which has shape ",
-          ShapeString(input));
+  Require(!input.empty() && batch > 0 && input[0] % batch == 0, Error::Field{"lstm_param"},
+          ": batch_size ", param.batch_size(), " must divide the number of items of ",
+          "bottom 0, which has shape ", ShapeString(input));
   return {input[0] / batch, batch};
 }
 
@@ -21,9 +21,10 @@ std::vector<Shape> LstmShapes(const LayerParameter& layer, const std::vector<Sha
   const LSTMParameter& param = layer.lstm_param();
   const Shape& input = bottoms.at(0);
   const int outputs = static_cast<int>(param.num_output());
-  Require(outputs > 0, "lstm_param: num_output must be positive, got ", param.num_output());
-  Require(param.clipping_threshold() >= 0, "lstm_param: clipping_threshold must not be negative, ",
-          "got ", param.clipping_threshold());
+  Require(outputs > 0, Error::Field{"lstm_param"}, ": num_output must be positive, got ",
+          param.num_output());
+  Require(param.clipping_threshold() >= 0, Error::Field{"lstm_param"},
+          ": clipping_threshold must not be negative, ", "got ", param.clipping_threshold());
   const auto [steps, batch] = Lengths(param, input);
   if (bottoms.size() > 1) {
     int64_t count = 1;

@@ -101,7 +101,7 @@ void CTCGreedyDecoderLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   T_ = bottom[0]->shape(0);
   N_ = bottom[0]->shape(1);
   C_ = bottom[0]->count(2);
-  Require(blank() < C_, "ctc_decoder_param: blank_index ", blank(),
+  Require(blank() < C_, Error::Field{"ctc_decoder_param"}, ": blank_index ", blank(),
           " must be less than the number of classes, ", C_);
 }
 
@@ -160,13 +160,6 @@ void CTCGreedyDecoderLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& botto
   Dtype* accuracy = top[roles.accuracy]->mutable_cpu_data();
   accuracy[0] = static_cast<Dtype>(1 - distance / N_);
   if (roles.sequences < 0) accuracy[1] = Dtype(right) / N_;
-}
-
-template <typename Dtype>
-void CTCGreedyDecoderLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
-                                                const vector<bool>& propagate_down,
-                                                const vector<Blob<Dtype>*>&) {
-  for (const bool wanted : propagate_down) Require(!wanted, "CTCGreedyDecoder has no gradient");
 }
 
 INSTANTIATE_CLASS(CTCGreedyDecoderLayer);

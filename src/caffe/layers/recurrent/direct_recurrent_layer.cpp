@@ -7,6 +7,7 @@
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/layers/dispatch_half_or.hpp"
+#include "caffe/layers/layer_shapes.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
 namespace caffe {
@@ -27,7 +28,8 @@ std::vector<Shape> RecurrentShapes(const RecurrentParameter& param, int states,
   const Shape& x = bottoms.at(0);
   const Shape& cont = bottoms.at(1);
   const int outputs = static_cast<int>(param.num_output());
-  Require(outputs > 0, "recurrent_param: num_output must be positive, got ", param.num_output());
+  Require(outputs > 0, Error::Field{"recurrent_param"}, ": num_output must be positive, got ",
+          param.num_output());
   Require(x.size() >= 2, "bottom 0, the inputs, must have axes (time, batch, ...), not ",
           ShapeString(x));
   Require(cont == Shape(x.begin(), x.begin() + 2), "bottom 1, the continuation indicators, must ",
@@ -76,9 +78,7 @@ std::vector<ParameterBlob> DirectRecurrentLayer<Dtype>::NeededParameters(int inp
 template <typename Dtype>
 void DirectRecurrentLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                              const vector<Blob<Dtype>*>&) {
-  std::vector<Shape> shapes;
-  for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
-  TopShapes(shapes);
+  TopShapes(ShapesOf(bottom));
   D_ = Parameters().num_output();
   expose_hidden_ = Parameters().expose_hidden();
   static_input_ = static_cast<int>(bottom.size()) > 2 + ExposedStates();
@@ -96,9 +96,7 @@ void DirectRecurrentLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void DirectRecurrentLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
-  std::vector<Shape> shapes;
-  for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
-  const std::vector<Shape> tops = TopShapes(shapes);
+  const std::vector<Shape> tops = TopShapes(ShapesOf(bottom));
   for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(tops.at(i));
   SetLengths(bottom[0]->shape());
   Require(T_ > 0 && N_ > 0, "bottom 0 of shape ", bottom[0]->shape_string(),

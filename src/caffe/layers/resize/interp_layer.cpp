@@ -25,25 +25,26 @@ Resizing InterpResizing(const InterpParameter& param, const vector<Shape>& botto
   const Shape& bottom = bottoms.at(0);
   Require(bottom.size() == 4, "Interp takes a bottom of 4 axes (N, C, H, W), not ",
           ShapeString(bottom));
-  Require(param.has_height() == param.has_width(), "interp_param: give both height and width");
-  Require(param.shrink_factor() >= 1, "interp_param: shrink_factor must be at least 1, got ",
-          param.shrink_factor());
-  Require(param.zoom_factor() >= 1, "interp_param: zoom_factor must be at least 1, got ",
-          param.zoom_factor());
-  Require(param.pad_beg() <= 0 && param.pad_end() <= 0,
-          "interp_param: pad_beg and pad_end only cut off: they must not be positive, got ",
-          param.pad_beg(), " and ", param.pad_end());
+  Require(param.has_height() == param.has_width(), Error::Field{"interp_param"},
+          Error::Remedy{"give both height and width"});
+  Require(param.shrink_factor() >= 1, Error::Field{"interp_param"},
+          ": shrink_factor must be at least 1, got ", param.shrink_factor());
+  Require(param.zoom_factor() >= 1, Error::Field{"interp_param"},
+          ": zoom_factor must be at least 1, got ", param.zoom_factor());
+  Require(param.pad_beg() <= 0 && param.pad_end() <= 0, Error::Field{"interp_param"},
+          ": pad_beg and pad_end only cut off: they must not be positive, got ", param.pad_beg(),
+          " and ", param.pad_end());
   const bool sized = param.has_height() || param.has_shrink_factor() || param.has_zoom_factor();
   const bool two = bottoms.size() == 2;
-  Require(sized != two, "interp_param: give ", two ? "no" : "one",
+  Require(sized != two, Error::Field{"interp_param"}, ": give ", two ? "no" : "one",
           " size (height and width, shrink_factor, zoom_factor) ", two ? "next to" : "or",
           " a second bottom of the wanted size");
   Require(!two || bottoms[1].size() == 4, "Interp takes a second bottom of 4 axes, not ",
           two ? ShapeString(bottoms[1]) : "");
   const auto wanted = [&](int i, const char* name, int given) {
     const int64_t used = int64_t(bottom[i]) + param.pad_beg() + param.pad_end();
-    Require(used >= 1, "interp_param: pad_beg and pad_end leave ", used, " of the bottom's ", name,
-            " ", bottom[i]);
+    Require(used >= 1, Error::Field{"interp_param"}, ": pad_beg and pad_end leave ", used,
+            " of the bottom's ", name, " ", bottom[i]);
     return OutputExtent(param, static_cast<int>(used), given, two ? bottoms[1][i] : 0);
   };
   const ResizedExtents top("interp_param", bottom, wanted(2, "height", param.height()),

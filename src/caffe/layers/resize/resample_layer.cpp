@@ -16,7 +16,8 @@ kernels::ResampleFilter FilterOf(const ResampleParameter& param) {
     case ResampleParameter_ResampleType_CUBIC:
       return kernels::ResampleFilter::CUBIC;
     default:
-      Fail("resample_param: type AREA is not available: use NEAREST, LINEAR or CUBIC");
+      Fail(Error::Field{"resample_param"}, ": type AREA is not available",
+           Error::Remedy{"use NEAREST, LINEAR or CUBIC"});
   }
 }
 
@@ -25,11 +26,13 @@ Resizing ResampleResizing(const ResampleParameter& param, const vector<Shape>& b
   Require(bottom.size() == 4, "Resample takes a bottom of 4 axes (N, C, H, W), not ",
           ShapeString(bottom));
   Require(bottom[2] > 0 && bottom[3] > 0, "Resample takes no empty bottom: ", ShapeString(bottom));
-  Require(param.has_height() == param.has_width(), "resample_param: give both height and width");
+  Require(param.has_height() == param.has_width(), Error::Field{"resample_param"},
+          Error::Remedy{"give both height and width"});
   const bool two = bottoms.size() == 2;
   Require(!two || bottoms[1].size() == 4, "Resample takes a second bottom of 4 axes, not ",
           two ? ShapeString(bottoms[1]) : "");
-  Require(param.factor() > 0, "resample_param: factor must be positive, got ", param.factor());
+  Require(param.factor() > 0, Error::Field{"resample_param"}, ": factor must be positive, got ",
+          param.factor());
   const auto wanted = [&](int i, double given) {
     if (two) return double(bottoms[1][i]);
     return param.has_height() ? given : std::floor(bottom[i] * double(param.factor()));

@@ -11,13 +11,14 @@ struct Scales {
 };
 
 Scales ScalesOf(const UpsampleParameter& param) {
-  Require(param.has_scale_h() == param.has_scale_w(),
-          "upsample_param: give both scale_h and scale_w");
-  Require(!param.has_scale() || !param.has_scale_h(),
-          "upsample_param: give scale, or scale_h and scale_w, not both");
+  Require(param.has_scale_h() == param.has_scale_w(), Error::Field{"upsample_param"},
+          Error::Remedy{"give both scale_h and scale_w"});
+  Require(!param.has_scale() || !param.has_scale_h(), Error::Field{"upsample_param"},
+          Error::Remedy{"give scale, or scale_h and scale_w, not both"});
   const unsigned h = param.has_scale_h() ? param.scale_h() : param.scale();
   const unsigned w = param.has_scale_w() ? param.scale_w() : param.scale();
-  Require(h >= 1 && w >= 1, "upsample_param: scale must be at least 1, got ", h, " and ", w);
+  Require(h >= 1 && w >= 1, Error::Field{"upsample_param"}, ": scale must be at least 1, got ", h,
+          " and ", w);
   return {double(h), double(w)};
 }
 
@@ -30,8 +31,9 @@ Resizing Repetition(const UpsampleParameter& param, const Shape& bottom) {
   RequireFourAxes(bottom);
   Require(!param.has_upsample_h() && !param.has_upsample_w() && !param.pad_out_h() &&
               !param.pad_out_w(),
-          "upsample_param: upsample_h, upsample_w and pad_out are for a second bottom, a mask: "
-          "give scale alone");
+          Error::Field{"upsample_param"},
+          ": upsample_h, upsample_w and pad_out are for a second bottom, a mask",
+          Error::Remedy{"give scale alone"});
   const Scales scales = ScalesOf(param);
   const ResizedExtents top("upsample_param", bottom, bottom[2] * scales.h, bottom[3] * scales.w);
   return {kernels::RepeatedAxis(bottom[2], top.height / bottom[2]),
@@ -42,13 +44,14 @@ Shape UnpooledShape(const UpsampleParameter& param, const Shape& bottom, const S
   RequireFourAxes(bottom);
   Require(mask == bottom, "the mask has shape ", ShapeString(mask), " where the bottom has ",
           ShapeString(bottom));
-  Require(param.has_upsample_h() == param.has_upsample_w(),
-          "upsample_param: give both upsample_h and upsample_w");
+  Require(param.has_upsample_h() == param.has_upsample_w(), Error::Field{"upsample_param"},
+          Error::Remedy{"give both upsample_h and upsample_w"});
   double height = param.upsample_h(), width = param.upsample_w();
   if (!param.has_upsample_h()) {
     const Scales scales = ScalesOf(param);
     Require((!param.pad_out_h() || scales.h == 2) && (!param.pad_out_w() || scales.w == 2),
-            "upsample_param: pad_out is for scale 2, not ", scales.h, " and ", scales.w);
+            Error::Field{"upsample_param"}, ": pad_out is for scale 2, not ", scales.h, " and ",
+            scales.w);
     height = bottom[2] * scales.h - param.pad_out_h();
     width = bottom[3] * scales.w - param.pad_out_w();
   }

@@ -1,21 +1,18 @@
 #include "caffe/layers/concat_layer.hpp"
 
-#include <cstring>
-
-#include "caffe/core/as_stored.hpp"
+#include "caffe/layers/layer_shapes.hpp"
 #include "caffe/onednn/for_shape.hpp"
+#include "on_host.hpp"
+#include "rows.hpp"
 
 namespace caffe {
 namespace {
 
 int ConcatAxis(const ConcatParameter& param, const Shape& bottom) {
-  Require(!(param.has_axis() && param.has_concat_dim()),
-          "concat_param: give axis or concat_dim (its old name), not both");
-  const int axes = static_cast<int>(bottom.size());
+  Require(!(param.has_axis() && param.has_concat_dim()), Error::Field{"concat_param"},
+          Error::Remedy{"give axis or concat_dim (its old name), not both"});
   const int axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
-  Require(axis >= -axes && axis < axes, "concat_param: axis ", axis,
-          " is out of range for a bottom of shape ", ShapeString(bottom));
-  return axis < 0 ? axis + axes : axis;
+  return CheckedAxis("concat_param: axis", axis, bottom);
 }
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
@@ -51,72 +48,45 @@ constexpr bool kOneDnnIsFaster = false;
 template <typename Dtype>
 void ConcatLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                  const vector<Blob<Dtype>*>& top) {
-  std::vector<Shape> shapes;
-  for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
-  concat_axis_ = ConcatAxis(this->layer_param_.concat_param(), shapes[0]);
-  top[0]->Reshape(TopShapes(this->layer_param_, shapes)[0]);
+  concat_axis_ = ConcatAxis(this->layer_param_.concat_param(), bottom[0]->shape());
+  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
   if (bottom.size() == 1) {
     top[0]->ShareData(*bottom[0]);
     top[0]->ShareDiff(*bottom[0]);
   }
 }
 
-// Channels that lie in blocks are copied as they lie, if each bottom but the last fills its blocks.
+// Each bottom but the last has to fill its blocks.
 template <typename Dtype>
-bool ConcatLayer<Dtype>::BlocksFit(int block, const vector<Blob<Dtype>*>& bottom) const {
-  if (concat_axis_ != 1) return false;
+int ConcatLayer<Dtype>::Block(const Layout& stored, const vector<Blob<Dtype>*>& bottom) const {
+  if (stored.kind != Layout::CHANNELS_BLOCKED || concat_axis_ != 1) return 1;
   for (size_t i = 0; i + 1 < bottom.size(); ++i) {
-    if (bottom[i]->shape(1) % block != 0) return false;
+    if (bottom[i]->shape(1) % stored.block != 0) return 1;
   }
-  return true;
-}
-
-template <typename Dtype>
-template <typename T>
-bool ConcatLayer<Dtype>::ConcatBlocked(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top) const {
-  const Layout first = LayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
-  if (first.kind != Layout::CHANNELS_BLOCKED || !BlocksFit(first.block, bottom)) return false;
-  const size_t num = first.num, spatial = first.spatial;
-  const auto blocked = [&](const Blob<Dtype>& blob) {
-    return Layout::ChannelsBlocked(first.block, num, blob.shape(1), spatial);
-  };
-  T* y = OverwriteAs<T>(top->data_tensor(), blocked(*top));
-  const size_t row = blocked(*top).extent(0) / num;
-  size_t offset = 0;
-  for (const Blob<Dtype>* blob : bottom) {
-    const T* x = ReadAs<T>(blob->data_tensor(), blocked(*blob));
-    const size_t piece = blocked(*blob).extent(0) / num;
-    for (size_t n = 0; n < num; ++n) {
-      std::memcpy(y + n * row + offset, x + n * piece, piece * sizeof(T));
-    }
-    offset += piece;
-  }
-  return true;
+  return stored.block;
 }
 
 template <typename Dtype>
 bool ConcatLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top) {
   if (!onednn::IsWanted<Dtype>(engine_, this->types(), kOneDnnIsFaster)) return false;
-  const Layout first = BlockedLayoutFor<float>(bottom[0]->data_tensor(), bottom[0]->shape());
-  const bool blocked = first.kind != Layout::PLAIN && BlocksFit(first.block, bottom);
-  const int outer = top->count(0, concat_axis_), inner = top->count(concat_axis_ + 1);
-  const auto layout = [&](const Blob<Dtype>& blob) {
-    return blocked ? Layout::ChannelsBlocked(first.block, outer, blob.shape(1), inner) : Layout();
-  };
+  const int block =
+      Block(BlockedLayoutFor<float>(bottom[0]->data_tensor(), bottom[0]->shape()), bottom);
+  const HostRows rows(concat_axis_, block);
   std::vector<int> channels;
   for (const Blob<Dtype>* blob : bottom) channels.push_back(blob->shape(concat_axis_));
   std::vector<int> key = top->shape();  // and what the parts are
   key.insert(key.end(), channels.begin(), channels.end());
   if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Concat>>();
-  onednn::Concat* primitive = onednn_->Get(key, layout(*bottom[0]), [&] {
-    return onednn::Concat::Make(outer, channels, inner, blocked ? first.block : 1);
+  onednn::Concat* primitive = onednn_->Get(key, rows(*bottom[0]).layout, [&] {
+    return onednn::Concat::Make(top->count(0, concat_axis_), channels, top->count(concat_axis_ + 1),
+                                block);
   });
   if (!primitive) return false;
   std::vector<const float*> x;
   for (const Blob<Dtype>* blob : bottom) {
-    x.push_back(ReadAs<float>(blob->data_tensor(), layout(*blob)));
+    x.push_back(ReadAs<float>(blob->data_tensor(), rows(*blob).layout));
   }
-  primitive->Forward(x, OverwriteAs<float>(top->data_tensor(), layout(*top)));
+  primitive->Forward(x, OverwriteAs<float>(top->data_tensor(), rows(*top).layout));
   return true;
 }
 
@@ -127,44 +97,10 @@ void ConcatLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   if (bottom.size() == 1 || by_onednn_) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    if (ConcatBlocked<T>(bottom, top[0])) return;
-    T* y = top[0]->template overwrite_cpu_data_as<T>();
-    const size_t outer = top[0]->count(0, concat_axis_);
-    const size_t row = top[0]->count(concat_axis_);
-    size_t offset = 0;
-    for (const Blob<Dtype>* blob : bottom) {
-      const size_t piece = blob->count(concat_axis_);
-      const T* x = blob->template cpu_data_as<T>();
-      for (size_t n = 0; n < outer; ++n) {
-        std::memcpy(y + n * row + offset, x + n * piece, piece * sizeof(T));
-      }
-      offset += piece;
-    }
+    const Layout stored = LayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
+    const HostRows rows(concat_axis_, Block(stored, bottom));
+    JoinRows<OnHost, T>(rows, Side::DATA, bottom, *top[0]);
   });
-}
-
-template <typename Dtype>
-template <typename D>
-bool ConcatLayer<Dtype>::BackwardBlocked(const Blob<Dtype>& top, const vector<bool>& propagate_down,
-                                         const vector<Blob<Dtype>*>& bottom) const {
-  const Layout whole = LayoutFor<D>(top.diff_tensor(), top.shape());
-  if (whole.kind != Layout::CHANNELS_BLOCKED || !BlocksFit(whole.block, bottom)) return false;
-  const D* dy = ReadAs<D>(top.diff_tensor(), whole);
-  const size_t row = whole.extent(0) / whole.num;
-  size_t offset = 0;
-  for (size_t i = 0; i < bottom.size(); ++i) {
-    const Layout part =
-        Layout::ChannelsBlocked(whole.block, whole.num, bottom[i]->shape(1), whole.spatial);
-    const size_t piece = part.extent(0) / whole.num;
-    if (propagate_down[i]) {
-      D* dx = OverwriteAs<D>(bottom[i]->diff_tensor(), part);
-      for (size_t n = 0; n < whole.num; ++n) {
-        std::memcpy(dx + n * piece, dy + n * row + offset, piece * sizeof(D));
-      }
-    }
-    offset += piece;
-  }
-  return true;
 }
 
 template <typename Dtype>
@@ -174,21 +110,9 @@ void ConcatLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   if (bottom.size() == 1) return;
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
-    if (BackwardBlocked<D>(*top[0], propagate_down, bottom)) return;
-    const D* dy = top[0]->template cpu_diff_as<D>();
-    const size_t outer = top[0]->count(0, concat_axis_);
-    const size_t row = top[0]->count(concat_axis_);
-    size_t offset = 0;
-    for (size_t i = 0; i < bottom.size(); ++i) {
-      const size_t piece = bottom[i]->count(concat_axis_);
-      if (propagate_down[i]) {
-        D* dx = bottom[i]->template overwrite_cpu_diff_as<D>();
-        for (size_t n = 0; n < outer; ++n) {
-          std::memcpy(dx + n * piece, dy + n * row + offset, piece * sizeof(D));
-        }
-      }
-      offset += piece;
-    }
+    const Layout stored = LayoutFor<D>(top[0]->diff_tensor(), top[0]->shape());
+    const HostRows rows(concat_axis_, Block(stored, bottom));
+    CutRows<OnHost, D>(rows, Side::DIFF, *top[0], propagate_down, bottom);
   });
 }
 

@@ -1,7 +1,5 @@
-#include "caffe/cuda/as_stored.hpp"
-#include "caffe/cuda/stream.hpp"
-#include "caffe/kernels/cuda/shapes.hpp"
 #include "caffe/layers/concat_layer.hpp"
+#include "on_gpu.hpp"
 
 namespace caffe {
 
@@ -12,15 +10,8 @@ void ConcatLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   if (bottom.size() == 1) return;  // the top is the bottom
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const bool channels_last = concat_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom);
-    const cuda::Rows whole(*top[0], concat_axis_, channels_last);
-    T* y = cuda::OverwriteData<T>(whole.layout, top[0]);
-    for (const Blob<Dtype>* blob : bottom) {
-      const cuda::Rows piece(*blob, concat_axis_, channels_last);
-      cuda::CopyRows(cuda::CurrentStream(), piece.count, piece.length,
-                     cuda::ReadData<T>(*blob, piece.layout), piece.length, y, whole.length);
-      y += piece.length;
-    }
+    const GpuRows rows(concat_axis_, concat_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom));
+    JoinRows<OnGpu, T>(rows, Side::DATA, bottom, *top[0]);
   });
 }
 
@@ -30,18 +21,9 @@ void ConcatLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                       const vector<Blob<Dtype>*>& bottom) {
   if (bottom.size() == 1) return;
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
-    using D = decltype(diff_tag);
-    const bool channels_last = concat_axis_ == 1 && cuda::AnyChannelsLast<decltype(data_tag)>(top);
-    const cuda::Rows whole(*top[0], concat_axis_, channels_last);
-    const D* dy = cuda::ReadDiff<D>(*top[0], whole.layout);
-    for (size_t i = 0; i < bottom.size(); ++i) {
-      const cuda::Rows piece(*bottom[i], concat_axis_, channels_last);
-      if (propagate_down[i]) {
-        cuda::CopyRows(cuda::CurrentStream(), piece.count, piece.length, dy, whole.length,
-                       cuda::OverwriteDiff<D>(piece.layout, bottom[i]), piece.length);
-      }
-      dy += piece.length;
-    }
+    using T = decltype(data_tag);
+    const GpuRows rows(concat_axis_, concat_axis_ == 1 && cuda::AnyChannelsLast<T>(top));
+    CutRows<OnGpu, decltype(diff_tag)>(rows, Side::DIFF, *top[0], propagate_down, bottom);
   });
 }
 

@@ -9,12 +9,12 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const CropCenterParameter& param = layer.crop_center_param();
   Shape shape = bottoms.at(0);
   const int axes = static_cast<int>(shape.size());
-  Require(param.crop_size_size() == axes, "crop_center_param: crop_size is given ",
-          param.crop_size_size(), " times: give it once for each of the ", axes,
-          " axes of the bottom of shape ", ShapeString(shape));
+  Require(param.crop_size_size() == axes, Error::Field{"crop_center_param"},
+          ": crop_size is given ", param.crop_size_size(), " times: give it once for each of the ",
+          axes, " axes of the bottom of shape ", ShapeString(shape));
   for (int i = 0; i < axes; ++i) {
     const int64_t cut = param.crop_size(i);
-    Require(2 * cut < shape[i], "crop_center_param: crop_size ", cut,
+    Require(2 * cut < shape[i], Error::Field{"crop_center_param"}, ": crop_size ", cut,
             ", cut off at both ends, leaves nothing of axis ", i, " of the bottom of shape ",
             ShapeString(bottoms[0]));
     shape[i] -= static_cast<int>(2 * cut);

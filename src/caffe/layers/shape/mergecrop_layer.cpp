@@ -25,22 +25,13 @@ const bool registered = OperationTable::Add(Operation("MergeCrop")
                                                 .TypeAgnostic());
 
 void ReadFlags(const char* name, const google::protobuf::RepeatedField<bool>& given, bool* flags) {
-  Require(given.empty() || given.size() == 2, "mergecrop_param: ", name, " is given ", given.size(),
-          " time(s): give it once per bottom, or not at all");
+  Require(given.empty() || given.size() == 2, Error::Field{"mergecrop_param"}, ": ", name,
+          " is given ", given.size(), " time(s)",
+          Error::Remedy{"give it once per bottom, or not at all"});
   std::copy(given.begin(), given.end(), flags);
 }
 
 }  // namespace
-
-template <typename Dtype>
-MergeCropLayer<Dtype>::Window::Window(const vector<Blob<Dtype>*>& bottom, int which)
-    : shape(bottom[0]->shape()), in_bottom(shape.size(), 0), in_top(shape.size(), 0) {
-  shape[1] = bottom[which]->shape(1);
-  in_top[1] = which == 0 ? 0 : bottom[0]->shape(1);
-  for (size_t i = 2; i < shape.size(); ++i) {
-    in_bottom[i] = (bottom[which]->shape(static_cast<int>(i)) - shape[i]) / 2;
-  }
-}
 
 template <typename Dtype>
 void MergeCropLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
@@ -49,48 +40,21 @@ void MergeCropLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector
 }
 
 template <typename Dtype>
-void MergeCropLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
-                                    const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
-}
-
-template <typename Dtype>
-void MergeCropLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
-                                        const vector<Blob<Dtype>*>& top) {
-  const kernels::Strides to = kernels::ContiguousStrides(top[0]->shape());
-  Dispatch(this->forward_type(), [&](auto tag) {
-    using T = decltype(tag);
-    T* y = top[0]->template overwrite_cpu_data_as<T>();
-    if (!forward_[0] || !forward_[1]) std::fill_n(y, top[0]->count(), T(0.f));
-    for (int i = 0; i < 2; ++i) {
-      if (!forward_[i]) continue;
-      const Window window(bottom, i);
-      const T* x = bottom[i]->template cpu_data_as<T>() + bottom[i]->offset(window.in_bottom);
-      kernels::CopyStrided(window.shape, x, kernels::ContiguousStrides(bottom[i]->shape()),
-                           y + top[0]->offset(window.in_top), to);
+vector<StridedPart> MergeCropLayer<Dtype>::Parts(const vector<Shape>& bottoms,
+                                                 const Shape& top) const {
+  vector<StridedPart> parts;
+  for (size_t i = 0; i < 2; ++i) {
+    StridedPart part = StridedPart::WholeTop(top, kernels::ContiguousStrides(bottoms[i]));
+    part.shape[1] = bottoms[i][1];
+    part.first_in_top = i == 0 ? 0 : bottoms[0][1] * part.in_top[1];
+    for (size_t axis = 2; axis < top.size(); ++axis) {
+      part.first_in_bottom += (bottoms[i][axis] - top[axis]) / 2 * part.in_bottom[axis];
     }
-  });
-}
-
-template <typename Dtype>
-void MergeCropLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
-                                         const vector<bool>& propagate_down,
-                                         const vector<Blob<Dtype>*>& bottom) {
-  const kernels::Strides from = kernels::ContiguousStrides(top[0]->shape());
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
-    const D* dy = top[0]->template cpu_diff_as<D>();
-    for (int i = 0; i < 2; ++i) {
-      if (!propagate_down[i]) continue;
-      D* dx = bottom[i]->template overwrite_cpu_diff_as<D>();
-      std::fill_n(dx, bottom[i]->count(), D(0.f));
-      if (!backward_[i]) continue;
-      const Window window(bottom, i);
-      kernels::CopyStrided(window.shape, dy + top[0]->offset(window.in_top), from,
-                           dx + bottom[i]->offset(window.in_bottom),
-                           kernels::ContiguousStrides(bottom[i]->shape()));
-    }
-  });
+    part.forward = forward_[i];
+    part.backward = backward_[i];
+    parts.push_back(part);
+  }
+  return parts;
 }
 
 INSTANTIATE_CLASS(MergeCropLayer);

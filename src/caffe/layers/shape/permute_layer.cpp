@@ -8,14 +8,16 @@ namespace {
 
 /// `order`, which names some axes of `bottom`, followed by the others.
 template <typename Order>
-vector<int> FullOrder(const char* field, const Order& order, const Shape& bottom) {
+vector<int> FullOrder(const char* param, const char* name, const Order& order,
+                      const Shape& bottom) {
   vector<int> full;
   vector<bool> named(bottom.size(), false);
   for (const int64_t axis : order) {
     if (axis < 0 || axis >= static_cast<int64_t>(bottom.size())) {
-      Fail(field, " ", axis, " is out of range for a bottom of shape ", ShapeString(bottom));
+      Fail(Error::Field{param}, ": ", name, " ", axis, " is out of range for a bottom of shape ",
+           ShapeString(bottom));
     }
-    Require(!named[axis], field, " ", axis, " is given twice");
+    Require(!named[axis], Error::Field{param}, ": ", name, " ", axis, " is given twice");
     named[axis] = true;
     full.push_back(static_cast<int>(axis));
   }
@@ -26,15 +28,15 @@ vector<int> FullOrder(const char* field, const Order& order, const Shape& bottom
 }
 
 vector<int> PermuteOrder(const LayerParameter& layer, const Shape& bottom) {
-  return FullOrder("permute_param: order", layer.permute_param().order(), bottom);
+  return FullOrder("permute_param", "order", layer.permute_param().order(), bottom);
 }
 
 vector<int> TransposeOrder(const LayerParameter& layer, const Shape& bottom) {
   const TransposeParameter& param = layer.transpose_param();
-  Require(param.dim_size() == static_cast<int>(bottom.size()), "transpose_param: dim is given ",
-          param.dim_size(), " times: give it once for each axis of a bottom of shape ",
-          ShapeString(bottom));
-  return FullOrder("transpose_param: dim", param.dim(), bottom);
+  Require(param.dim_size() == static_cast<int>(bottom.size()), Error::Field{"transpose_param"},
+          ": dim is given ", param.dim_size(),
+          " times: give it once for each axis of a bottom of shape ", ShapeString(bottom));
+  return FullOrder("transpose_param", "dim", param.dim(), bottom);
 }
 
 Shape Permuted(const Shape& bottom, const vector<int>& order) {
@@ -70,43 +72,12 @@ vector<int> TransposeLayer<Dtype>::Order(const Shape& bottom) const {
 }
 
 template <typename Dtype>
-kernels::Strides PermuteLayer<Dtype>::BottomStrides(const Shape& bottom) const {
-  const kernels::Strides strides = kernels::ContiguousStrides(bottom);
+vector<StridedPart> PermuteLayer<Dtype>::Parts(const vector<Shape>& bottoms,
+                                               const Shape& top) const {
+  const kernels::Strides strides = kernels::ContiguousStrides(bottoms[0]);
   kernels::Strides permuted;
-  for (const int axis : Order(bottom)) permuted.push_back(strides[axis]);
-  return permuted;
-}
-
-template <typename Dtype>
-void PermuteLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
-                                  const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(Permuted(bottom[0]->shape(), Order(bottom[0]->shape())));
-}
-
-template <typename Dtype>
-void PermuteLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
-                                      const vector<Blob<Dtype>*>& top) {
-  const Shape& shape = bottom[0]->shape();
-  Dispatch(this->forward_type(), [&](auto tag) {
-    using T = decltype(tag);
-    kernels::CopyStrided(top[0]->shape(), bottom[0]->template cpu_data_as<T>(),
-                         BottomStrides(shape), top[0]->template overwrite_cpu_data_as<T>(),
-                         kernels::ContiguousStrides(top[0]->shape()));
-  });
-}
-
-template <typename Dtype>
-void PermuteLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
-                                       const vector<bool>& propagate_down,
-                                       const vector<Blob<Dtype>*>& bottom) {
-  if (!propagate_down[0]) return;
-  const Shape& shape = bottom[0]->shape();
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
-    kernels::CopyStrided(top[0]->shape(), top[0]->template cpu_diff_as<D>(),
-                         kernels::ContiguousStrides(top[0]->shape()),
-                         bottom[0]->template overwrite_cpu_diff_as<D>(), BottomStrides(shape));
-  });
+  for (const int axis : Order(bottoms[0])) permuted.push_back(strides[axis]);
+  return {StridedPart::WholeTop(top, permuted)};
 }
 
 INSTANTIATE_CLASS(PermuteLayer);

@@ -1,6 +1,6 @@
 #include "caffe/layers/reorg_layer.hpp"
 
-#include "caffe/kernels/permute_channels.hpp"
+#include "caffe/kernels/strided_copy.hpp"
 
 namespace caffe {
 namespace {
@@ -8,22 +8,23 @@ namespace {
 Shape ReorganisedShape(const ReorgParameter& param, const Shape& bottom) {
   Require(bottom.size() == 4, "Reorg takes a bottom of 4 axes (N, C, H, W), not ",
           ShapeString(bottom));
-  Require(param.has_stride(), "reorg_param: stride is missing");
-  Require(param.stride() >= 1 && param.stride() < 32768,
-          "reorg_param: stride must lie between 1 and 32767, got ", param.stride());
+  Require(param.has_stride(), Error::Field{"reorg_param"}, ": stride is missing");
+  Require(param.stride() >= 1 && param.stride() < 32768, Error::Field{"reorg_param"},
+          ": stride must lie between 1 and 32767, got ", param.stride());
   const int stride = static_cast<int>(param.stride()), square = stride * stride;
-  Require(bottom[1] % square == 0, "reorg_param: the bottom has ", bottom[1],
+  Require(bottom[1] % square == 0, Error::Field{"reorg_param"}, ": the bottom has ", bottom[1],
           " channels: they must be a multiple of stride * stride, ", square);
   const int64_t limit = std::numeric_limits<int>::max();
   if (param.reverse()) {
     Require(int64_t(bottom[2]) * stride <= limit && int64_t(bottom[3]) * stride <= limit,
-            "reorg_param: stride ", stride, " is too large for a bottom of shape ",
-            ShapeString(bottom));
+            Error::Field{"reorg_param"}, ": stride ", stride,
+            " is too large for a bottom of shape ", ShapeString(bottom));
     return {bottom[0], bottom[1] / square, bottom[2] * stride, bottom[3] * stride};
   }
-  Require(bottom[2] % stride == 0 && bottom[3] % stride == 0, "reorg_param: the bottom has ",
-          bottom[2], " x ", bottom[3], " positions: both must be multiples of stride, ", stride);
-  Require(int64_t(bottom[1]) * square <= limit, "reorg_param: stride ", stride,
+  Require(bottom[2] % stride == 0 && bottom[3] % stride == 0, Error::Field{"reorg_param"},
+          ": the bottom has ", bottom[2], " x ", bottom[3],
+          " positions: both must be multiples of stride, ", stride);
+  Require(int64_t(bottom[1]) * square <= limit, Error::Field{"reorg_param"}, ": stride ", stride,
           " is too large for a bottom of shape ", ShapeString(bottom));
   return {bottom[0], bottom[1] * square, bottom[2] / stride, bottom[3] / stride};
 }
@@ -42,39 +43,18 @@ const bool registered = OperationTable::Add(Operation("Reorg")
 }  // namespace
 
 template <typename Dtype>
-void ReorgLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
-                                const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(ReorganisedShape(this->layer_param_.reorg_param(), bottom[0]->shape()));
-}
-
-template <typename Dtype>
-template <typename T>
-void ReorgLayer<Dtype>::Move(const Shape& bottom, bool reverse, const T* x, T* y) const {
-  const int stride = static_cast<int>(this->layer_param_.reorg_param().stride());
-  const auto move = reverse ? kernels::DepthToSpace<T> : kernels::SpaceToDepth<T>;
-  move(bottom[0], bottom[1] / (stride * stride), bottom[2], bottom[3], stride, x, y);
-}
-
-template <typename Dtype>
-void ReorgLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
-                                    const vector<Blob<Dtype>*>& top) {
-  Dispatch(this->forward_type(), [&](auto tag) {
-    using T = decltype(tag);
-    Move(bottom[0]->shape(), this->layer_param_.reorg_param().reverse(),
-         bottom[0]->template cpu_data_as<T>(), top[0]->template overwrite_cpu_data_as<T>());
-  });
-}
-
-template <typename Dtype>
-void ReorgLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
-                                     const vector<bool>& propagate_down,
-                                     const vector<Blob<Dtype>*>& bottom) {
-  if (!propagate_down[0]) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
-    Move(bottom[0]->shape(), !this->layer_param_.reorg_param().reverse(),
-         top[0]->template cpu_diff_as<D>(), bottom[0]->template overwrite_cpu_diff_as<D>());
-  });
+vector<StridedPart> ReorgLayer<Dtype>::Parts(const vector<Shape>& bottoms,
+                                             const Shape& /*top*/) const {
+  const ReorgParameter& param = this->layer_param_.reorg_param();
+  const Shape& bottom = bottoms[0];
+  const int s = static_cast<int>(param.stride());
+  const int n = bottom[0], c = bottom[1] / (s * s), h = bottom[2], w = bottom[3];
+  // The phases, (n, i, j, c, h, w), and where their elements lie in the planes (n, c, h, i, w, j).
+  const kernels::Strides p = kernels::ContiguousStrides({n, c, h, s, w, s});
+  StridedPart part =
+      StridedPart::WholeTop({n, s, s, c, h, w}, {p[0], p[3], p[5], p[1], p[2], p[4]});
+  if (param.reverse()) std::swap(part.in_bottom, part.in_top);
+  return {part};
 }
 
 INSTANTIATE_CLASS(ReorgLayer);

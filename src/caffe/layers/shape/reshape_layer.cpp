@@ -10,26 +10,26 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const Shape& bottom = bottoms.at(0);
   const int axes = static_cast<int>(bottom.size());
   const int first = param.axis() < 0 ? axes + 1 + param.axis() : param.axis();
-  Require(first >= 0 && first <= axes, "reshape_param: axis ", param.axis(),
+  Require(first >= 0 && first <= axes, Error::Field{"reshape_param"}, ": axis ", param.axis(),
           " is out of range for a bottom of shape ", ShapeString(bottom));
-  Require(param.num_axes() >= -1, "reshape_param: num_axes must be -1 or more, got ",
-          param.num_axes());
+  Require(param.num_axes() >= -1, Error::Field{"reshape_param"},
+          ": num_axes must be -1 or more, got ", param.num_axes());
   const int end = param.num_axes() == -1 ? axes : first + param.num_axes();
-  Require(end <= axes, "reshape_param: ", param.num_axes(), " axes from axis ", first,
-          " on are more than a bottom of shape ", ShapeString(bottom), " has");
+  Require(end <= axes, Error::Field{"reshape_param"}, ": ", param.num_axes(), " axes from axis ",
+          first, " on are more than a bottom of shape ", ShapeString(bottom), " has");
 
   Shape top(bottom.begin(), bottom.begin() + first);
   int inferred = -1;
   for (int i = 0; i < param.shape().dim_size(); ++i) {
     const int64_t dim = param.shape().dim(i);
-    Require(dim >= -1 && dim <= INT_MAX, "reshape_param: shape has dim ", dim,
-            ": give an extent, 0 (the bottom's) or -1 (what is left)");
+    Require(dim >= -1 && dim <= INT_MAX, Error::Field{"reshape_param"}, ": shape has dim ", dim,
+            Error::Remedy{"give an extent, 0 (the bottom's) or -1 (what is left)"});
     if (dim == 0) {
-      Require(first + i < axes, "reshape_param: dim 0 of shape number ", i, " would copy axis ",
-              first + i, " of a bottom of shape ", ShapeString(bottom));
+      Require(first + i < axes, Error::Field{"reshape_param"}, ": dim 0 of shape number ", i,
+              " would copy axis ", first + i, " of a bottom of shape ", ShapeString(bottom));
       top.push_back(bottom[first + i]);
     } else if (dim == -1) {
-      Require(inferred < 0, "reshape_param: shape has more than one dim -1");
+      Require(inferred < 0, Error::Field{"reshape_param"}, ": shape has more than one dim -1");
       inferred = static_cast<int>(top.size());
       top.push_back(1);
     } else {
@@ -43,12 +43,13 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   for (const int extent : top) size *= extent;
   if (inferred >= 0) {
     Require(size > 0 && size <= INT_MAX && count % static_cast<size_t>(size) == 0,
-            "reshape_param: dim -1 cannot make shape ", ShapeString(top),
+            Error::Field{"reshape_param"}, ": dim -1 cannot make shape ", ShapeString(top),
             " hold a bottom of shape ", ShapeString(bottom));
     top[inferred] = static_cast<int>(count / static_cast<size_t>(size));
   } else {
-    Require(size == static_cast<double>(count), "reshape_param: a bottom of shape ",
-            ShapeString(bottom), " does not fit into shape ", ShapeString(top));
+    Require(size == static_cast<double>(count), Error::Field{"reshape_param"},
+            ": a bottom of shape ", ShapeString(bottom), " does not fit into shape ",
+            ShapeString(top));
   }
   return {top};
 }
@@ -62,26 +63,6 @@ const bool registered = OperationTable::Add(Operation("Reshape")
                                                 .TypeAgnostic());
 
 }  // namespace
-
-template <typename Dtype>
-void ReshapeLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
-                                  const vector<Blob<Dtype>*>& top) {
-  Require(top[0] != bottom[0], "Reshape cannot work in place: name its top differently");
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
-}
-
-template <typename Dtype>
-void ReshapeLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
-                                      const vector<Blob<Dtype>*>& top) {
-  top[0]->ShareData(*bottom[0]);
-}
-
-template <typename Dtype>
-void ReshapeLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
-                                       const vector<bool>& propagate_down,
-                                       const vector<Blob<Dtype>*>& bottom) {
-  if (propagate_down[0]) bottom[0]->ShareDiff(*top[0]);
-}
 
 INSTANTIATE_CLASS(ReshapeLayer);
 REGISTER_LAYER_CLASS(Reshape);

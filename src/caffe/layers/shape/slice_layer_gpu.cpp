@@ -1,7 +1,5 @@
-#include "caffe/cuda/as_stored.hpp"
-#include "caffe/cuda/stream.hpp"
-#include "caffe/kernels/cuda/shapes.hpp"
 #include "caffe/layers/slice_layer.hpp"
+#include "on_gpu.hpp"
 
 namespace caffe {
 
@@ -10,15 +8,8 @@ void SliceLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const bool channels_last = slice_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom);
-    const cuda::Rows whole(*bottom[0], slice_axis_, channels_last);
-    const T* x = cuda::ReadData<T>(*bottom[0], whole.layout);
-    for (Blob<Dtype>* blob : top) {
-      const cuda::Rows part(*blob, slice_axis_, channels_last);
-      cuda::CopyRows(cuda::CurrentStream(), part.count, part.length, x, whole.length,
-                     cuda::OverwriteData<T>(part.layout, blob), part.length);
-      x += part.length;
-    }
+    const GpuRows rows(slice_axis_, slice_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom));
+    CutRows<OnGpu, T>(rows, Side::DATA, *bottom[0], vector<bool>(top.size(), true), top);
   });
 }
 
@@ -28,17 +19,9 @@ void SliceLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                      const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
-    using D = decltype(diff_tag);
-    const bool channels_last =
-        slice_axis_ == 1 && cuda::AnyChannelsLast<decltype(data_tag)>(bottom);
-    const cuda::Rows whole(*bottom[0], slice_axis_, channels_last);
-    D* dx = cuda::OverwriteDiff<D>(whole.layout, bottom[0]);
-    for (const Blob<Dtype>* blob : top) {
-      const cuda::Rows part(*blob, slice_axis_, channels_last);
-      cuda::CopyRows(cuda::CurrentStream(), part.count, part.length,
-                     cuda::ReadDiff<D>(*blob, part.layout), part.length, dx, whole.length);
-      dx += part.length;
-    }
+    using T = decltype(data_tag);
+    const GpuRows rows(slice_axis_, slice_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom));
+    JoinRows<OnGpu, decltype(diff_tag)>(rows, Side::DIFF, top, *bottom[0]);
   });
 }
 

@@ -25,7 +25,8 @@ template <typename Dtype>
 void SplitLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                 const vector<Blob<Dtype>*>& top) {
   for (Blob<Dtype>* blob : top) {
-    Require(blob != bottom[0], "Split cannot work in place: name its tops differently");
+    Require(blob != bottom[0], "Split cannot work in place",
+            Error::Remedy{"name its tops differently"});
     blob->ReshapeLike(*bottom[0]);
   }
 }

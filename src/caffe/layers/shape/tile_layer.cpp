@@ -12,8 +12,8 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const TileParameter& param = layer.tile_param();
   Shape top = bottoms.at(0);
   const int axis = CheckedAxis("tile_param: axis", param.axis(), top);
-  Require(param.has_tiles() && param.tiles() > 0,
-          "tile_param: tiles is how often to repeat, at least 1, got ", param.tiles());
+  Require(param.has_tiles() && param.tiles() > 0, Error::Field{"tile_param"},
+          ": tiles is how often to repeat, at least 1, got ", param.tiles());
   top[axis] = CheckedExtent("Tile", int64_t(top[axis]) * param.tiles());
   return {top};
 }

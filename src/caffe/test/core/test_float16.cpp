@@ -9,6 +9,7 @@
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe {
 namespace {
@@ -124,6 +125,7 @@ TEST(Float16, WidensEveryValueExactly) {
 class AllFloats : public ::testing::TestWithParam<bool> {};
 
 TEST_P(AllFloats, RoundToNearestEvenInEveryImplementation) {
+  SLOW_TEST();
   constexpr uint32_t kBlockSize = 1 << 14;
   constexpr size_t kBlocks = size_t(1) << 18;
   const std::vector<InstructionSet> sets = kernels::FloatInstructionSets();
@@ -163,6 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Float16, AllFloats, ::testing::Values(false, true), [](
 // The rounding of a finite float depends on sign, exponent, the bits that stay and the bits that
 // go: the scalar conversion is checked against arithmetic by the book for all 2^32.
 TEST(Float16, TheScalarConversionAgreesWithArithmeticByTheBook) {
+  SLOW_TEST();
   uint32_t wrong = 0;
 #pragma omp parallel for schedule(dynamic, 1) reduction(+ : wrong)
   for (uint32_t top = 0; top < 0x10000; ++top) {

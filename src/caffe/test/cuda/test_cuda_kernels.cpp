@@ -18,6 +18,7 @@
 #include "caffe/kernels/cuda/embed.hpp"
 #include "caffe/test/support/cuda_kernels_test.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe {
 namespace {
@@ -412,6 +413,7 @@ TEST_P(CudaKernels, ConvolutionsOfOurOwnAreExactForWholeNumbers) {
 
 // More positions than the column matrices hold at once: of 5 images 4 at first, then 1.
 TEST_P(CudaKernels, ConvolutionsOfManyImagesGoByPieces) {
+  SLOW_TEST();
   ConvolutionShape s;
   s.channels = s.outputs = s.group = 1;
   s.input = s.output = {1, 2600000};

@@ -7,6 +7,7 @@
 #include "caffe/inference/quantize/calibration_data.hpp"
 #include "caffe/inference/quantize/simulated_int8.hpp"
 #include "caffe/test/support/first_images.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe {
 namespace {
@@ -35,6 +36,7 @@ std::map<string, int> CountRightInInt8(const string& model, const LabelledImages
 constexpr int kMayLose = 30;  // of 10000 images: 0.3 points
 
 TEST(AccuracyOfInt8, LeNetOnMnist) {
+  SLOW_TEST();
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   for (const auto& right :
        CountRightInInt8("lenet_v1format", MnistImages::Training(), MnistImages::Test())) {
@@ -44,6 +46,7 @@ TEST(AccuracyOfInt8, LeNetOnMnist) {
 
 #ifdef USE_OPENCV
 TEST(AccuracyOfInt8, QuickNetOnCifar10) {
+  SLOW_TEST();
   if (!HasSharedData() || !CifarImages::IsThere()) GTEST_SKIP() << kNoSharedData;
   for (const auto& right : CountRightInInt8("cifar10_quick_current", CifarImages("train", 100),
                                             CifarImages("test", 1000))) {

@@ -1,6 +1,7 @@
 // Trained nets recognise as many images as they did in Caffe, to the image.
 #include <gtest/gtest.h>
 
+#include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/trained_models.hpp"
 
 namespace caffe {
@@ -37,6 +38,7 @@ TEST_P(AccuracyOfModels, LeNetOnMnist) {
 #ifdef USE_OPENCV
 // OpenCV's dnn counts the same.
 TEST_P(AccuracyOfModels, CifarNets) {
+  SLOW_TEST();
   if (!CifarImages::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
   const CifarImages images("test", 1000);
   const auto quick = Load("cifar10_quick_current");

@@ -8,6 +8,7 @@
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/results.hpp"
 #include "caffe/test/support/first_images.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/trained_detectors.hpp"
 #include "caffe/util/text/text_table.hpp"
 
@@ -102,6 +103,7 @@ class ClassifierAccuracy : public ::testing::TestWithParam<Classifier> {
 };
 
 TEST_P(ClassifierAccuracy, IsThatOfFp32) {
+  SLOW_TEST();
   const Classifier& classifier = GetParam();
   const std::string folder = SharedData(std::string("models/") + classifier.model) + "/";
   const NetParameter param = Deployed(folder + classifier.file);
@@ -274,6 +276,7 @@ INSTANTIATE_TEST_SUITE_P(Models, DetectorAccuracy, ::testing::ValuesIn(kDetector
 // A detector of licence plates that is calibrated on whatever photographs there are. Entropy cuts
 // its first blobs off, which puts what boxes are made of off by a third.
 TEST(DefaultCalibration, KeepsTheBoxesOfADetectorOfPlates) {
+  SLOW_TEST();
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   const Detector& detector = kDetectors[0];
   const std::string folder = SharedData(std::string("models/") + detector.model + "/");

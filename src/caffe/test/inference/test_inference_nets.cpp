@@ -16,6 +16,7 @@
 #include "caffe/test/support/corpus_nets.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/random_nets.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe::inference {
@@ -114,6 +115,7 @@ bool IsLarge(const Graph& graph) {
 class CorpusGraphs : public ::testing::TestWithParam<string> {};
 
 TEST_P(CorpusGraphs, ComputeTheSameAfterEveryPass) {
+  SLOW_TEST();
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   const std::unique_ptr<Net<float>> net = corpus::FilledNet(GetParam());
   Graph graph = GraphOf(*net);  // before Forward: while parameters lie as in Caffe
@@ -151,6 +153,7 @@ class TrainedGraphs : public ::testing::TestWithParam<string> {};
 // From the files to a plan and back: classifiers, detectors with priors and suppression, and
 // others.
 TEST_P(TrainedGraphs, ComputeTheSameFromAPlan) {
+  SLOW_TEST();
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   const string folder = SharedData("models/" + GetParam() + "/");
   Net<float> net(folder + "deploy.prototxt", TEST);

@@ -11,6 +11,7 @@
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/each_device.hpp"
 #include "caffe/test/support/first_images.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -113,6 +114,7 @@ class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
 };
 
 TEST_P(DigestOfTrainedNet, IsTheSameOnEveryInstructionSet) {
+  SLOW_TEST();
   const kernels::InstructionSet before = kernels::CpuInstructionSet();
   for (const kernels::InstructionSet set : kernels::TestedInstructionSets()) {
     SCOPED_TRACE(Name(set));
@@ -124,6 +126,7 @@ TEST_P(DigestOfTrainedNet, IsTheSameOnEveryInstructionSet) {
 
 #ifndef CPU_ONLY
 TEST_P(DigestOfTrainedNet, IsTheSameOnAGpu) {
+  SLOW_TEST();
   const auto table = Table();
   OnEachDevice([&] { EXPECT_EQ(Digest(Backend::CUDA, table), GetParam().digest); });
 }

@@ -11,6 +11,7 @@
 #include "caffe/test/support/damaged_plans.hpp"
 #include "caffe/test/support/lowered_nets.hpp"
 #include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/test_data.hpp"
 #include "caffe/test/support/test_files.hpp"
 
@@ -494,6 +495,7 @@ const TrainedNet kTrainedNets[] = {
 };
 
 TEST_P(ShapesInPrecision, TrainedNetsComputeTheSame) {
+  SLOW_TEST();
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   for (const TrainedNet& trained : kTrainedNets) {
     SCOPED_TRACE(trained.folder);

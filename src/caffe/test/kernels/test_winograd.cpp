@@ -16,6 +16,7 @@
 #include "caffe/kernels/winograd.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -315,6 +316,7 @@ void CheckRandomShapes() {
 }
 
 TEST(Winograd, IsTheConvolutionForAllStorageTypes) {
+  SLOW_TEST();
   OnEveryInstructionSet([] {
     CheckRandomShapes<float, float, float>();
     CheckRandomShapes<float, float, float16>();
@@ -360,6 +362,7 @@ TEST(Winograd, IsTheConvolutionInManyPieces) {
 }
 
 TEST(Winograd, ErrorStaysBelowHalfOfItsBound) {
+  SLOW_TEST();
   std::mt19937 random(TestSeed());
   OnEveryInstructionSet([&] {
     for (const auto& [tile, kernel] : kAlgorithms) {

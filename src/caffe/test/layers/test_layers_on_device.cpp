@@ -62,6 +62,28 @@ class LayersOnDevice : public ::testing::Test {
   shared_ptr<Layer<float>> layer_;
 };
 
+TEST_F(LayersOnDevice, ReluTakesInfinitiesAndNotANumberAsTheHostDoes) {
+  const std::vector<float> x = {-INFINITY, -2, -0.f, 0, 3, INFINITY, NAN};
+  for (const char* slope : {"0", "0.5"}) {
+    SCOPED_TRACE(slope);
+    std::vector<float> y[2];
+    for (const bool on_device : {false, true}) {
+      Caffe::set_mode(on_device ? Caffe::GPU : Caffe::CPU);
+      bottoms_.clear();
+      AddBottom({7}, x, /*on_host=*/true);
+      SetUp(Join("type: 'ReLU' relu_param { negative_slope: ", slope, " }"));
+      Forward();
+      y[on_device] = TopData();
+    }
+    EXPECT_EQ(y[1][0], slope == std::string("0") ? 0 : -INFINITY);
+    EXPECT_TRUE(std::isnan(y[1][6]));
+    for (int i = 0; i < 6; ++i) {
+      EXPECT_EQ(y[0][i], y[1][i]) << x[i];
+      EXPECT_EQ(std::signbit(y[0][i]), std::signbit(y[1][i])) << x[i];
+    }
+  }
+}
+
 // The words of Philox 4x32-10 for counter 0 and key 0 (its authors' known answers) are 0x6627e8d5,
 // 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8: 0.40, 0.88, 0.74 and 0.61 of 2^32.
 TEST_F(LayersOnDevice, MasksComeFromPhilox) {

@@ -10,6 +10,11 @@ const std::vector<LayerCase> kCases = {
      {{{3, 7}, Fill::DISTINCT}},
      1,
      true},
+    {"NegativeSlope",
+     "type: 'ReLU' relu_param { negative_slope: -0.25 }",
+     {{{3, 7}, Fill::DISTINCT}},
+     1,
+     true},
     {"OneElement", "type: 'ReLU'", {{{1}, Fill::DISTINCT}}, 1, true},
     {"Large", "type: 'ReLU'", {{{3, 1031}, Fill::DISTINCT}}, 1, true},
 };

@@ -3,6 +3,7 @@
 
 #include "caffe/test/support/corpus_nets.hpp"
 #include "caffe/test/support/expected_blobs.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 class CorpusValues : public ::testing::TestWithParam<string> {};
 
 TEST_P(CorpusValues, AreBvlcCaffes) {
+  SLOW_TEST();
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   const std::unique_ptr<Net<float>> filled = corpus::FilledNet(GetParam());
   Net<float>& net = *filled;

@@ -6,6 +6,7 @@
 #include <opencv2/imgcodecs.hpp>
 #endif
 
+#include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/test_data.hpp"
 #include "caffe/test/support/tool_test.hpp"
 
@@ -123,6 +124,7 @@ TEST_F(ConvertToolsTest, MnistAsPublished) {
 }
 
 TEST_F(ConvertToolsTest, CifarFilesBecomeTwoDatabases) {
+  SLOW_TEST();
   const string image = string(1, '\3') + string(3072, 'p');
   string file;
   for (int i = 0; i < 10000; ++i) file += image;

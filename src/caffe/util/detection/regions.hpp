@@ -45,17 +45,6 @@ BestOverlap FindBestOverlap(const Box& box, const std::vector<LabelledBox>& trut
 /// nothing is drawn, where there are no more.
 void KeepAtRandom(size_t limit, std::vector<int>* indices);
 
-/// What a layer that chooses regions or targets does backwards: what is chosen is taken as given
-/// (the paper's approximate joint training, section 3.2), so the bottoms' gradients are 0.
-template <typename Dtype>
-void StopGradients(const std::vector<bool>& propagate_down,
-                   const std::vector<Blob<Dtype>*>& bottom) {
-  for (size_t i = 0; i < bottom.size(); ++i) {
-    if (!propagate_down[i]) continue;
-    std::fill_n(bottom[i]->mutable_cpu_diff(), bottom[i]->count(), Dtype(0));
-  }
-}
-
 }  // namespace caffe
 
 #endif  // CAFFE_UTIL_REGIONS_HPP_

@@ -58,32 +58,6 @@ void Divide(size_t n, const X* x, const Z* z, Y* y) {
 }
 
 template <typename T>
-void Relu(size_t n, AccumulatorType<T> slope, const T* x, T* y) {
-  using F = LoopType<T>;
-  const auto relu = Loops<F>().relu;
-  ForEachChunk(n, [&](size_t offset, size_t length) {
-    InputChunk<F, T> in;
-    OutputChunk<F, T> out;
-    relu(length, slope, in.Load(x + offset, length), out.Begin(y + offset));
-    out.Store(y + offset, length);
-  });
-}
-
-template <typename T, typename D>
-void ReluGradient(size_t n, AccumulatorType<D> slope, const T* x, const D* dy, D* dx) {
-  using F = LoopType<T, D>;
-  const auto gradient = Loops<F>().relu_gradient;
-  ForEachChunk(n, [&](size_t offset, size_t length) {
-    InputChunk<F, T> data;
-    InputChunk<F, D> diff;
-    OutputChunk<F, D> out;
-    gradient(length, slope, data.Load(x + offset, length), diff.Load(dy + offset, length),
-             out.Begin(dx + offset));
-    out.Store(dx + offset, length);
-  });
-}
-
-template <typename T>
 void MaskScale(size_t n, const uint8_t* mask, AccumulatorType<T> scale, const T* x, T* y) {
   using F = LoopType<T>;
   ForEachChunk(n, [&](size_t offset, size_t length) {
@@ -162,7 +136,6 @@ void ChannelSums(size_t outer, size_t channels, size_t inner, const X* x, const 
 
 #define CAFFE_UNARY(T)                                                               \
   template void Set(size_t, AccumulatorType<T>, T*);                                 \
-  template void Relu(size_t, AccumulatorType<T>, const T*, T*);                      \
   template void MaskScale(size_t, const uint8_t*, AccumulatorType<T>, const T*, T*); \
   template void ChannelAffine(size_t, size_t, size_t, const AccumulatorType<T>*,     \
                               const AccumulatorType<T>*, const T*, T*)
@@ -173,7 +146,6 @@ CAFFE_UNARY(float16);
 
 #define CAFFE_PAIR(X, Y)                                                              \
   template void Affine(size_t, AccumulatorType<Y>, AccumulatorType<Y>, const X*, Y*); \
-  template void ReluGradient(size_t, AccumulatorType<Y>, const X*, const Y*, Y*);     \
   template void ChannelSums(size_t, size_t, size_t, const X*, const Y*, double*, double*)
 CAFFE_PAIR(double, double);
 CAFFE_PAIR(float, float);

@@ -41,7 +41,60 @@ std::vector<Axis> Joined(const std::vector<int>& shape, const Strides& x, const 
   return axes;
 }
 
-constexpr std::ptrdiff_t kBlock = 16;  // rows of a transposition that are walked together
+constexpr std::ptrdiff_t kBlock = 16;     // rows that are copied together
+constexpr std::ptrdiff_t kShortRow = 64;  // elements; rows for which finding their place counts
+
+template <typename T>
+void CopyRow(const Axis& inner, const T* x, T* y) {
+  if (inner.x == 1 && inner.y == 1) {
+    std::memcpy(y, x, inner.extent * sizeof(T));
+  } else if (inner.y == 1) {
+    for (std::ptrdiff_t i = 0; i < inner.extent; ++i) y[i] = x[i * inner.x];
+  } else {
+    for (std::ptrdiff_t i = 0; i < inner.extent; ++i) y[i * inner.y] = x[i * inner.x];
+  }
+}
+
+/// Copies `height` rows of the inner axis.
+template <typename T>
+void CopyBlock(const Axis& inner, const Axis& rows, std::ptrdiff_t height, const T* x, T* y) {
+  if (rows.x != 1 || inner.x == 1 || height < 4) {
+    for (std::ptrdiff_t row = 0; row < height; ++row) {
+      CopyRow(inner, x + row * rows.x, y + row * rows.y);
+    }
+    return;
+  }
+  for (std::ptrdiff_t i = 0; i < inner.extent; ++i) {
+    for (std::ptrdiff_t row = 0; row < height; ++row) {
+      y[row * rows.y + i * inner.y] = x[row + i * inner.x];
+    }
+  }
+}
+
+/// An index into axes, the last of which runs fastest, and where its element lies.
+struct Odometer {
+  const std::vector<Axis>& axes;
+  std::vector<std::ptrdiff_t> index;
+  std::ptrdiff_t x = 0, y = 0;
+
+  Odometer(const std::vector<Axis>& axes, size_t number) : axes(axes), index(axes.size()) {
+    for (size_t i = axes.size(); i-- > 0; number /= axes[i].extent) {
+      index[i] = number % axes[i].extent;
+      x += index[i] * axes[i].x;
+      y += index[i] * axes[i].y;
+    }
+  }
+  void Advance() {
+    for (size_t i = axes.size(); i-- > 0;) {
+      x += axes[i].x;
+      y += axes[i].y;
+      if (++index[i] < axes[i].extent) return;
+      x -= axes[i].extent * axes[i].x;
+      y -= axes[i].extent * axes[i].y;
+      index[i] = 0;
+    }
+  }
+};
 
 }  // namespace
 
@@ -54,40 +107,28 @@ void CopyStrided(const std::vector<int>& shape, const T* x, const Strides& x_str
   std::vector<Axis> axes = Joined(shape, x_strides, y_strides);
   const Axis inner = axes.back();
   axes.pop_back();
+  auto near = std::find_if(axes.begin(), axes.end(),
+                           [&](Axis axis) { return inner.x != 1 && axis.x == 1; });
+  if (near == axes.end() && !axes.empty() && inner.extent < kShortRow) near = axes.end() - 1;
   Axis rows = {1, 0, 0};
-  if (inner.x != 1) {
-    const auto near = std::find_if(axes.begin(), axes.end(), [](Axis axis) { return axis.x == 1; });
-    if (near != axes.end()) {
-      rows = *near;
-      axes.erase(near);
-    }
+  if (near != axes.end()) {
+    rows = *near;
+    axes.erase(near);
   }
   const size_t blocks = CeilDiv(rows.extent, kBlock);
   size_t items = blocks;
   for (const Axis& axis : axes) items *= axis.extent;
   const size_t item_size = inner.extent * std::min(kBlock, rows.extent);
   ParallelFor(items, std::max<size_t>(1, kLoopGrain / item_size), [&](size_t begin, size_t end) {
+    Odometer place(axes, begin / blocks);
+    size_t block = begin % blocks;
     for (size_t item = begin; item < end; ++item) {
-      const std::ptrdiff_t first = (item % blocks) * kBlock;
-      const std::ptrdiff_t height = std::min(kBlock, rows.extent - first);
-      const T* from = x + first * rows.x;
-      T* to = y + first * rows.y;
-      size_t rest = item / blocks;
-      for (size_t i = axes.size(); i-- > 0;) {
-        const std::ptrdiff_t index = rest % axes[i].extent;
-        from += index * axes[i].x;
-        to += index * axes[i].y;
-        rest /= axes[i].extent;
-      }
-      if (inner.x == 1 && inner.y == 1) {
-        std::memcpy(to, from, inner.extent * sizeof(T));
-        continue;
-      }
-      for (std::ptrdiff_t i = 0; i < inner.extent; ++i) {
-        for (std::ptrdiff_t row = 0; row < height; ++row) {
-          to[row * rows.y + i * inner.y] = from[row * rows.x + i * inner.x];
-        }
-      }
+      const std::ptrdiff_t first = block * kBlock;
+      CopyBlock(inner, rows, std::min(kBlock, rows.extent - first), x + place.x + first * rows.x,
+                y + place.y + first * rows.y);
+      if (++block < blocks) continue;
+      block = 0;
+      place.Advance();
     }
   });
 }

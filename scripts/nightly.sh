@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# What takes too long for every change: all tests with other random numbers and the slow ones among them, the
+# unit tests with sanitizers, and a build with precompiled headers. Goes on after a failure; the last
+# line says what failed.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/nightly.sh [PART...]
+
+  tests        all tests, with random seeds and CAFFE_SLOW_TESTS=1
+  address      the tests with AddressSanitizer and UndefinedBehaviorSanitizer
+  thread       the tests with ThreadSanitizer
+  precompiled  all programs, with precompiled headers and without a compiler cache
+
+Without PART: all of them.
+
+example:
+  scripts/nightly.sh tests precompiled
+TEXT
+}
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+run_part() {
+  case $1 in
+    tests) CAFFE_SLOW_TESTS=1 CAFFE_TEST_SEED=random "$root/scripts/test.sh" --werror ;;
+    address) "$root/scripts/test.sh" --sanitize address,undefined ;;
+    thread) "$root/scripts/test.sh" --sanitize thread ;;
+    precompiled)
+      CCACHE_DISABLE=1 TARGETS="all benchmarks" "$root/scripts/build.sh" \
+        "$root/build-precompiled" -DCAFFE_PCH=ON -DUSE_CUDA=OFF -DCAFFE_WERROR=ON ;;
+  esac
+}
+
+all=(tests address thread precompiled)
+parts=("$@")
+for part in "${parts[@]}"; do
+  case $part in
+    -h | --help) usage; exit 0 ;;
+  esac
+  [[ " ${all[*]} " == *" $part "* ]] || { usage >&2; exit 1; }
+done
+[ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")
+
+failed=()
+for part in "${parts[@]}"; do
+  echo "== nightly: $part"
+  run_part "$part" || failed+=("$part")
+done
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "failed: ${failed[*]}"
+  exit 1
+fi
+echo "all passed: ${parts[*]}"

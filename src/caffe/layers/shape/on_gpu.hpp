@@ -1,0 +1,61 @@
+#ifndef CAFFE_LAYERS_ON_GPU_HPP_
+#define CAFFE_LAYERS_ON_GPU_HPP_
+
+#include <algorithm>
+
+#include "caffe/cuda/as_stored.hpp"
+#include "caffe/cuda/stream.hpp"
+#include "caffe/kernels/cuda/elementwise.hpp"
+#include "caffe/kernels/cuda/shapes.hpp"
+#include "caffe/operation.hpp"
+#include "rows.hpp"
+
+namespace caffe {
+
+/// OnHost on the current stream of the GPU.
+struct OnGpu {
+  template <typename T>
+  static const T* Read(Tensor& tensor, const Layout& layout = Layout()) {
+    return static_cast<const T*>(tensor.Read(kElementType<T>, layout).gpu_data());
+  }
+  template <typename T>
+  static T* Overwrite(Tensor& tensor, const Layout& layout = Layout()) {
+    return static_cast<T*>(tensor.Overwrite(kElementType<T>, layout).overwrite_gpu_data());
+  }
+  template <typename T>
+  static void Clear(size_t count, T* y) {
+    cuda::Fill(cuda::CurrentStream(), static_cast<int>(count), 0, y);
+  }
+  template <typename T>
+  static void CopyStrided(const Shape& shape, const T* x, const kernels::Strides& x_strides, T* y,
+                          const kernels::Strides& y_strides) {
+    cuda::CopyStrided(cuda::CurrentStream(), shape, x, x_strides, y, y_strides);
+  }
+  template <typename T>
+  static void CopyRows(size_t rows, size_t length, const T* x, size_t x_stride, T* y,
+                       size_t y_stride) {
+    cuda::CopyRows(cuda::CurrentStream(), static_cast<int>(rows), static_cast<int>(length), x,
+                   static_cast<int>(x_stride), y, static_cast<int>(y_stride));
+  }
+};
+
+/// HostRows on a GPU. `channels_last`: the axis is that of the channels, which lie last.
+class GpuRows {
+ public:
+  GpuRows(int axis, bool channels_last) : axis_(axis), channels_last_(channels_last) {}
+
+  template <typename Dtype>
+  Rows operator()(const Blob<Dtype>& blob) const {
+    if (!channels_last_) return HostRows(axis_, 1)(blob);
+    const size_t length = blob.shape(axis_);
+    return {cuda::ChannelsLast(blob.shape()), blob.count() / std::max<size_t>(1, length), length};
+  }
+
+ private:
+  int axis_;
+  bool channels_last_;
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_LAYERS_ON_GPU_HPP_

@@ -1,0 +1,44 @@
+#ifndef CAFFE_LAYERS_ON_HOST_HPP_
+#define CAFFE_LAYERS_ON_HOST_HPP_
+
+#include <cstring>
+
+#include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/strided_copy.hpp"
+#include "caffe/operation.hpp"
+
+namespace caffe {
+
+/// What passes that move elements are made of, on the host; OnGpu has the same for the GPU.
+struct OnHost {
+  template <typename T>
+  static const T* Read(Tensor& tensor, const Layout& layout = Layout()) {
+    return ReadAs<T>(tensor, layout);
+  }
+  template <typename T>
+  static T* Overwrite(Tensor& tensor, const Layout& layout = Layout()) {
+    return OverwriteAs<T>(tensor, layout);
+  }
+  template <typename T>
+  static void Clear(size_t count, T* y) {
+    kernels::Set(count, AccumulatorType<T>(0), y);
+  }
+  template <typename T>
+  static void CopyStrided(const Shape& shape, const T* x, const kernels::Strides& x_strides, T* y,
+                          const kernels::Strides& y_strides) {
+    kernels::CopyStrided(shape, x, x_strides, y, y_strides);
+  }
+  /// `rows` pieces of `length` elements, from each x_stride to each y_stride.
+  template <typename T>
+  static void CopyRows(size_t rows, size_t length, const T* x, size_t x_stride, T* y,
+                       size_t y_stride) {
+    for (size_t i = 0; i < rows; ++i) {
+      std::memcpy(y + i * y_stride, x + i * x_stride, length * sizeof(T));
+    }
+  }
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_LAYERS_ON_HOST_HPP_

@@ -1,0 +1,77 @@
+#ifndef CAFFE_LAYERS_ROWS_HPP_
+#define CAFFE_LAYERS_ROWS_HPP_
+
+#include <vector>
+
+#include "caffe/blob.hpp"
+
+// Parts of a blob that lie behind one another on an axis: what Concat makes of its bottoms and
+// Slice of its bottom, and the other way round for gradients. Place is OnHost or OnGpu; rows(blob)
+// is how a blob is cut along the axis: a layout, a `count` of rows and the `length` of one.
+namespace caffe {
+
+struct Rows {
+  Layout layout;
+  size_t count, length;
+};
+
+/// On the host: `block` channels lie together; 1: Caffe's order.
+class HostRows {
+ public:
+  HostRows(int axis, int block) : axis_(axis), block_(block) {}
+
+  template <typename Dtype>
+  Rows operator()(const Blob<Dtype>& blob) const {
+    if (block_ == 1) {
+      return {Layout(), static_cast<size_t>(blob.count(0, axis_)),
+              static_cast<size_t>(blob.count(axis_))};
+    }
+    const size_t num = blob.shape(0);
+    const Layout layout = Layout::ChannelsBlocked(block_, num, blob.shape(1), blob.count(2));
+    return {layout, num, layout.extent(0) / num};
+  }
+
+ private:
+  int axis_, block_;
+};
+
+/// The data of a blob, or its diff.
+enum class Side { DATA, DIFF };
+template <typename Dtype>
+Tensor& TensorOf(const Blob<Dtype>& blob, Side side) {
+  return side == Side::DATA ? blob.data_tensor() : blob.diff_tensor();
+}
+
+/// Writes the parts into the whole.
+template <typename Place, typename T, typename RowsOf, typename Dtype>
+void JoinRows(const RowsOf& rows_of, Side side, const std::vector<Blob<Dtype>*>& parts,
+              const Blob<Dtype>& whole) {
+  const auto all = rows_of(whole);
+  T* to = Place::template Overwrite<T>(TensorOf(whole, side), all.layout);
+  for (const Blob<Dtype>* part : parts) {
+    const auto rows = rows_of(*part);
+    const T* from = Place::template Read<T>(TensorOf(*part, side), rows.layout);
+    Place::CopyRows(rows.count, rows.length, from, rows.length, to, all.length);
+    to += rows.length;
+  }
+}
+
+/// Writes those parts of the whole that are `wanted`.
+template <typename Place, typename T, typename RowsOf, typename Dtype>
+void CutRows(const RowsOf& rows_of, Side side, const Blob<Dtype>& whole,
+             const std::vector<bool>& wanted, const std::vector<Blob<Dtype>*>& parts) {
+  const auto all = rows_of(whole);
+  const T* from = Place::template Read<T>(TensorOf(whole, side), all.layout);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto rows = rows_of(*parts[i]);
+    if (wanted[i]) {
+      T* to = Place::template Overwrite<T>(TensorOf(*parts[i], side), rows.layout);
+      Place::CopyRows(rows.count, rows.length, from, all.length, to, rows.length);
+    }
+    from += rows.length;
+  }
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_LAYERS_ROWS_HPP_
