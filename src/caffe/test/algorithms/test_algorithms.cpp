@@ -55,7 +55,7 @@ struct Operands {
 };
 
 Values Outputs(const Algorithm& algorithm, const Operands& operands,
-           const kernels::Activation& activation = {}) {
+               const kernels::Activation& activation = {}) {
   const auto x = TensorOf(operands.x);
   Tensor y(operands.outputs, ElementType::FLOAT);
   Values packed = operands.weights;
