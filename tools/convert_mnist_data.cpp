@@ -4,6 +4,7 @@
 
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/text/progress.hpp"
+#include "caffe/util/text/split.hpp"
 #include "common/command.hpp"
 #include "common/idx_file.hpp"
 #include "common/new_database.hpp"

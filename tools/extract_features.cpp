@@ -9,6 +9,7 @@
 #include "caffe/net.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/text/progress.hpp"
+#include "caffe/util/text/split.hpp"
 #include "common/command.hpp"
 #include "common/new_database.hpp"
 #include "common/threads_flag.hpp"

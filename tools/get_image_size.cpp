@@ -9,6 +9,7 @@
 
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/detection/annotations.hpp"
+#include "caffe/util/system/thread_team.hpp"
 #include "common/command.hpp"
 #include "common/image_list.hpp"
 

@@ -33,7 +33,8 @@ void BindErrors(py::module_& module) {
   for (const char* name : {"file", "layer", "field", "remedy"}) unsaid[name] = "";
   static PyObject* error = PyErr_NewExceptionWithDoc(
       "caffe.Error",
-      "What is wrong with a file, a field, a shape or a value; the text says which and what to do.\n"
+      "What is wrong with a file, a field, a shape or a value; the text says which and what to "
+      "do.\n"
       "file, layer, field and remedy have these parts of it, '' for what it does not say.",
       PyExc_RuntimeError, unsaid.ptr());
   module.attr("Error") = py::handle(error);

@@ -60,8 +60,8 @@ int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
        ++i) {
     for (const InputItem& item : batches->items()) {
       Require(item.label >= 0, Error::File{item.name}, ": it has no label to test with");
-      Require(item.label < classes, Error::File{item.name}, ": its label ", item.label, " is none of the ",
-              classes, " classes of output '", output, "', 0 to ", classes - 1);
+      Require(item.label < classes, Error::File{item.name}, ": its label ", item.label,
+              " is none of the ", classes, " classes of output '", output, "', 0 to ", classes - 1);
     }
     const inference::Tensors outputs = RunInPieces(source.Read(feed.get()), &context);
     const int batch_right = CountRight(outputs.at(output), batches->items(), 1);

@@ -30,7 +30,10 @@ class OneDnn : public Algorithm, public Gradients {
       return to.Write(0, [&](float* wide) { primitive_->PackWeights(plain.data(), wide); });
     }
     std::vector<float> scaled(plain.data(), plain.data() + sizes_.weights);
-    for (size_t i = 0; i < scaled.size(); ++i) scaled[i] *= scale[i / sizes_.weights_of_an_output];
+    const size_t row = sizes_.weights_of_an_output;
+    for (size_t o = 0; o < scaled.size() / row; ++o) {
+      for (size_t i = 0; i < row; ++i) scaled[o * row + i] *= scale[o];
+    }
     to.Write(0, [&](float* wide) { primitive_->PackWeights(scaled.data(), wide); });
   }
   void Unpack(const Numbers& packed, const Destination& weights) const override {

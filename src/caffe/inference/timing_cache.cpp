@@ -23,8 +23,9 @@ TimingCache::TimingCache(const std::string& file) {
   Require(in.good(), Error::File{file}, ": cannot be read");
   std::string line;
   std::getline(in, line);
-  Require(line == kFirstLine, Error::File{file}, ": it is no timing cache: its first line should be '",
-          kFirstLine, "'. Remove it, the next build writes it again");
+  Require(line == kFirstLine, Error::File{file},
+          ": it is no timing cache: its first line should be '", kFirstLine,
+          "'. Remove it, the next build writes it again");
   for (int number = 2; std::getline(in, line); ++number) {
     std::istringstream words(line);
     double microseconds = 0;

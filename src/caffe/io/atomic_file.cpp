@@ -96,7 +96,8 @@ void SyncDirectory(const std::string& path) {
 AtomicFile::AtomicFile(const std::string& path) : path_(Resolve(path)) {
   struct stat status;
   const bool exists = stat(path_.c_str(), &status) == 0;
-  Require(!exists || !S_ISDIR(status.st_mode), Error::File{path_}, ": is a directory; name a file to write");
+  Require(!exists || !S_ISDIR(status.st_mode), Error::File{path_},
+          ": is a directory; name a file to write");
   if (exists && !S_ISREG(status.st_mode)) {
     descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {

@@ -20,7 +20,8 @@ std::shared_ptr<leveldb::DB> OpenLevelDB(const string& source, Mode mode) {
   if (mode == READ) {
     std::error_code ignored;
     const bool folder = std::filesystem::is_directory(source, ignored);
-    Require(folder, Error::File{source}, ": this LevelDB cannot be opened", OtherKindHint(source, "leveldb"));
+    Require(folder, Error::File{source}, ": this LevelDB cannot be opened",
+            OtherKindHint(source, "leveldb"));
   }
   leveldb::DB* db = nullptr;
   const leveldb::Status status = leveldb::DB::Open(options, source, &db);
@@ -52,7 +53,8 @@ bool LevelDBCursor::valid() {
 
 void LevelDBTransaction::Commit() {
   const leveldb::Status status = session_->handle()->Write(leveldb::WriteOptions(), &batch_);
-  Require(status.ok(), Error::File{session_->source()}, ": LevelDB cannot write records: ", status.ToString());
+  Require(status.ok(), Error::File{session_->source()},
+          ": LevelDB cannot write records: ", status.ToString());
   batch_.Clear();
 }
 

@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kFirstMapSize = size_t(1) << 24;  // bytes; doubled when it is full
 
 void Check(int status, const string& source, const char* doing) {
-  Require(status == MDB_SUCCESS, Error::File{source}, ": LMDB cannot ", doing, ": ", mdb_strerror(status));
+  Require(status == MDB_SUCCESS, Error::File{source}, ": LMDB cannot ", doing, ": ",
+          mdb_strerror(status));
 }
 
 constexpr uint64_t kNearlyNothing = uint64_t(1) << 20;  // bytes; LMDB writes less than that at once
@@ -47,8 +48,9 @@ void CheckWritten(int status, const string& source) {
   }
   if (status == EIO || status == EFBIG) {
     const uint64_t limit = ReachedFileLimit(source);
-    Require(limit == 0, Error::File{source}, ": LMDB cannot write records: a file of this process may have ",
-            limit, " bytes at most (ulimit -f)");
+    Require(limit == 0, Error::File{source},
+            ": LMDB cannot write records: a file of this process may have ", limit,
+            " bytes at most (ulimit -f)");
   }
   Check(status, source, "write records");
 }

@@ -306,7 +306,8 @@ Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
   const bool readable = access(file.c_str(), R_OK) == 0;
   Require(readable, Error::File{file}, ": ", std::strerror(errno));
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  Require(id >= 0, Error::File{file}, ": cannot be opened as an HDF5 file: it is of another kind, or damaged");
+  Require(id >= 0, Error::File{file},
+          ": cannot be opened as an HDF5 file: it is of another kind, or damaged");
   return Hdf5Handle(id, Kind::FILE, file);
 }
 
@@ -355,7 +356,8 @@ void WriteHdf5File(const std::string& file, const std::function<void(const Hdf5H
     Hdf5Handle handle = Hdf5Handle::CreateInMemory(file);
     write(handle);
     const Silence silence;
-    Require(H5Fflush(handle.id(), H5F_SCOPE_GLOBAL) >= 0, Error::File{file}, ": cannot be put together");
+    Require(H5Fflush(handle.id(), H5F_SCOPE_GLOBAL) >= 0, Error::File{file},
+            ": cannot be put together");
     const ssize_t size = H5Fget_file_image(handle.id(), nullptr, 0);
     Require(size > 0, Error::File{file}, ": cannot be put together");
     image.resize(size);

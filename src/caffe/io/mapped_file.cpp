@@ -83,7 +83,8 @@ void MappedFile::ReadAll(int descriptor) {
     const int reason = errno;
     contents_.resize(end + std::max<ssize_t>(count, 0));
     if (count == 0) break;
-    if (count < 0 && reason != EINTR) Fail(Error::File{path_}, ": reading failed (", strerror(reason), ")");
+    if (count < 0 && reason != EINTR)
+      Fail(Error::File{path_}, ": reading failed (", strerror(reason), ")");
   }
   data_ = contents_.data();
   size_ = contents_.size();

@@ -73,7 +73,8 @@ std::string ImageWriter::Write(const std::string& source, const cv::Mat& image) 
   const std::string path = PathFor(source);
   std::vector<uchar> bytes;
   const std::string extension = fs::path(path).extension().string();
-  Require(cv::imencode(extension, image, bytes), Error::File{path}, ": this OpenCV writes no ", extension);
+  Require(cv::imencode(extension, image, bytes), Error::File{path}, ": this OpenCV writes no ",
+          extension);
   AtomicFile file(path);
   file.Write(bytes.data(), bytes.size());
   file.Commit();

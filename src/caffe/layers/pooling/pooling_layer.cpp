@@ -4,9 +4,9 @@
 
 #include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
+#include "caffe/core/float_pieces.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/kernels/reference.hpp"
-#include "caffe/core/float_pieces.hpp"
 #include "caffe/onednn/for_shape.hpp"
 
 namespace caffe {

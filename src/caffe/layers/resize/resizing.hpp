@@ -5,6 +5,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/kernels/resize.hpp"
+#include "caffe/operation.hpp"
 
 namespace caffe {
 

@@ -54,8 +54,8 @@ struct Operands {
   const size_t outputs;
 };
 
-Values Run(const Algorithm& algorithm, const Operands& operands,
-           const kernels::Activation& activation = {}) {
+Values Outputs(const Algorithm& algorithm, const Operands& operands,
+               const kernels::Activation& activation = {}) {
   const auto x = TensorOf(operands.x);
   Tensor y(operands.outputs, ElementType::FLOAT);
   Values packed = operands.weights;
@@ -130,9 +130,9 @@ TEST(ConvolutionAlgorithms, ComputeWhatPlainKernelsCompute) {
         SCOPED_TRACE(Join(channels, " -> ", outputs, ", kernel ", kernel));
         const ConvolutionProblem problem = Problem(2, channels, outputs, kernel, transposed);
         const Operands operands = OperandsOf(problem);
-        const Values expected = Run(*Plain(problem), operands);
+        const Values expected = Outputs(*Plain(problem), operands);
         for (const AlgorithmPtr& way : Ways(problem)) {
-          if (way) ExpectNear(Run(*way, operands), expected);
+          if (way) ExpectNear(Outputs(*way, operands), expected);
         }
       }
     }
@@ -148,15 +148,15 @@ TEST(ConvolutionAlgorithms, OfFewImagesAtATimeAreThoseOfAll) {
   const AlgorithmPtr halves = OneDnnConvolution(problem.shape, 4, false, options);
   if (!all || !halves) GTEST_SKIP() << "oneDNN has no such convolution";
   const Operands operands = OperandsOf(problem);
-  ExpectNear(Run(*halves, operands), Run(*all, operands));
+  ExpectNear(Outputs(*halves, operands), Outputs(*all, operands));
 }
 
 TEST(ConvolutionAlgorithms, KeepInfinitiesToTheOutputsThatReadThem) {
   const ConvolutionProblem problem = Problem(1, 16, 16, 3, false);
   Operands operands = OperandsOf(problem);
   const_cast<Values&>(operands.x)[0] = INFINITY;
-  const Values expected = Run(*Plain(problem), operands);
-  const Values actual = Run(*WinogradConvolution(problem.shape, 1), operands);
+  const Values expected = Outputs(*Plain(problem), operands);
+  const Values actual = Outputs(*WinogradConvolution(problem.shape, 1), operands);
   for (size_t i = 0; i < actual.size(); ++i) {
     ASSERT_EQ(std::isfinite(actual[i]), std::isfinite(expected[i])) << i;
   }
@@ -242,10 +242,10 @@ TEST(InnerProductAlgorithms, ComputeWhatPlainProductsCompute) {
   for (const int rows : {1, 5, 40}) {
     const InnerProductProblem problem = Product(rows);
     const Operands operands = OperandsOf(problem);
-    const Values expected = Run(*Plain(problem), operands);
+    const Values expected = Outputs(*Plain(problem), operands);
     for (const AlgorithmPtr& way :
          {Choose(problem), PackedInnerProduct(rows, 48, 20), BlasInnerProduct(rows, 48, 20)}) {
-      ExpectNear(Run(*way, operands), expected);
+      ExpectNear(Outputs(*way, operands), expected);
     }
   }
 }

@@ -30,8 +30,8 @@ float Number(const ptree& tree, const char* path, const string& file, const stri
   const auto text = tree.get_optional<string>(path);
   Require(text.has_value(), Error::File{file}, ": ", where, " has no ", path);
   const auto number = tree.get_optional<float>(path);
-  Require(number.has_value() && std::isfinite(*number), Error::File{file}, ": ", where, ": ", path, " is '",
-          *text, "', not a number");
+  Require(number.has_value() && std::isfinite(*number), Error::File{file}, ": ", where, ": ", path,
+          " is '", *text, "', not a number");
   return *number;
 }
 
@@ -43,7 +43,8 @@ int Size(const ptree& tree, const char* path, int given) {
 
 int LabelOf(const std::map<string, int>& name_to_label, const string& name, const string& file) {
   const auto found = name_to_label.find(name);
-  Require(found != name_to_label.end(), Error::File{file}, ": the label map does not know '", name, "'");
+  Require(found != name_to_label.end(), Error::File{file}, ": the label map does not know '", name,
+          "'");
   return found->second;
 }
 
@@ -59,9 +60,11 @@ AnnotationGroup* GroupOf(int label, AnnotatedDatum* anno_datum) {
 /// Adds a box in pixels of an image of `height` x `width`.
 void AddBox(const Box& box, int label, bool difficult, int height, int width, const string& file,
             AnnotatedDatum* anno_datum) {
-  Require(height > 0 && width > 0, Error::File{file}, ": the image's size is ", height, " x ", width);
-  Require(box.xmin <= box.xmax && box.ymin <= box.ymax, Error::File{file}, ": a box from (", box.xmin, ", ",
-          box.ymin, ") to (", box.xmax, ", ", box.ymax, ") has its corners in the wrong order");
+  Require(height > 0 && width > 0, Error::File{file}, ": the image's size is ", height, " x ",
+          width);
+  Require(box.xmin <= box.xmax && box.ymin <= box.ymax, Error::File{file}, ": a box from (",
+          box.xmin, ", ", box.ymin, ") to (", box.xmax, ", ", box.ymax,
+          ") has its corners in the wrong order");
   LOG_IF(WARNING, box.xmin < 0 || box.ymin < 0 || box.xmax > width || box.ymax > height)
       << file << ": bounding box exceeds image boundary.";
   AnnotationGroup* group = GroupOf(label, anno_datum);
@@ -134,8 +137,8 @@ bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, con
     const ptree& object = child.second;
     const string name = object.get<string>("category_id", "");
     const auto numbers = object.get_child_optional("bbox");
-    Require(numbers.has_value() && numbers->size() == 4, Error::File{labelname}, ": an annotation of category '",
-            name, "' has no bbox of 4 numbers");
+    Require(numbers.has_value() && numbers->size() == 4, Error::File{labelname},
+            ": an annotation of category '", name, "' has no bbox of 4 numbers");
     vector<float> b;
     for (const auto& number : *numbers) b.push_back(Number(number.second, "", labelname, "bbox"));
     AddBox({b[0], b[1], b[0] + b[2], b[1] + b[3]}, LabelOf(name_to_label, name, labelname),

@@ -58,8 +58,9 @@ vector<NamedSize> ReadNameSizeFile(const string& file) {
     std::istringstream words(line);
     NamedSize size;
     if (!(words >> size.name)) continue;
-    Require((words >> size.height >> size.width) && size.height > 0 && size.width > 0, Error::File{file},
-            ", line ", number, ": '", line, "' is not a name, a height and a width");
+    Require((words >> size.height >> size.width) && size.height > 0 && size.width > 0,
+            Error::File{file}, ", line ", number, ": '", line,
+            "' is not a name, a height and a width");
     sizes.push_back(size);
   }
   return sizes;

@@ -82,8 +82,9 @@ class DeconvolutionStep : public Step {
                    node_.parameters[0].floats(), post, y_.as<decltype(to)>(), scratch);
     };
     if (IsInteger(x_)) {
-      DispatchInteger(
-          x_.type, [&](auto from) { DispatchOutputType(y_.type, [&](auto to) { run(from, to); }); });
+      DispatchInteger(x_.type, [&](auto from) {
+        DispatchOutputType(y_.type, [&](auto to) { run(from, to); });
+      });
     } else {
       DispatchFloats(x_.type, y_.type, run);
     }

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "caffe/error.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "int8_rescaling.hpp"
@@ -29,7 +30,7 @@ class DivisionInBlocks {
       : block_(ChosenInt8Tiles().block),
         channels_(channels),
         spatial_(spatial),
-        padded_(Divide(channels, block_) * block_),
+        padded_(CeilDiv(channels, block_) * block_),
         zeros_(2 * padded_),
         rows_(RowsOf(channels, block_, Largest(table, by), by, result,
                      std::is_signed<Y>::value ? ElementType::INT8 : ElementType::UINT8)) {
@@ -89,7 +90,7 @@ class DivisionInBlocks {
     rescaling.least = result.least;
     rescaling.most = result.most;
     return RescalingRows(rescaling, ChosenInt8Tiles(), kind, static_cast<int>(channels),
-                         Divide(channels, block) * block,
+                         CeilDiv(channels, block) * block,
                          static_cast<size_t>(largest) / (255 * 128) + 1);
   }
 
@@ -103,7 +104,7 @@ class DivisionInBlocks {
 constexpr size_t kPixels = 64;
 template <typename Function>
 void ForEachPart(size_t num, size_t channels, size_t spatial, Function&& f) {
-  const size_t parts = Divide(spatial, kPixels);
+  const size_t parts = CeilDiv(spatial, kPixels);
   const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, channels * kPixels));
   ParallelFor(num * parts, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
