@@ -10,6 +10,8 @@ EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "custom_layer"
 if not EXAMPLE.exists():
     pytest.skip("the examples are in the source tree only", allow_module_level=True)
 
+pytestmark = pytest.mark.slow
+
 ANGLES = ["0 degrees", "90 degrees", "135 degrees", "-90 degrees"]
 
 

@@ -12,6 +12,8 @@ from test_documented_commands import NEEDS_MODULES, prepared, sandbox  # noqa: F
 if not (ROOT / "docs").exists():
     pytest.skip("needs the source tree", allow_module_level=True)
 
+pytestmark = pytest.mark.slow
+
 #: Beginnings of blocks that are left out, each with the reason.
 NOT_RUN = {
     "uid = caffe.NCCL.new_uid()": "needs several GPUs",

@@ -24,6 +24,8 @@ from shared_data import FOLDER, shared
 if not (ROOT / "docs").exists():
     pytest.skip("needs the source tree", allow_module_level=True)
 
+pytestmark = pytest.mark.slow
+
 #: Beginnings of commands that are not run, each with the reason. One that no text shows any more fails.
 NOT_RUN = {
     "./scripts/quickstart.sh": "scripts/tests/quickstart.sh runs it",

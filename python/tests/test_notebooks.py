@@ -14,6 +14,8 @@ for module in ("caffe._caffe", "nbclient", "ipykernel", "matplotlib"):
 sys.path.insert(0, EXAMPLES)
 import run_notebooks  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=os.path.basename)
 def test_notebook(path, monkeypatch):

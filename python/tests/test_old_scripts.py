@@ -11,6 +11,8 @@ import pytest
 from caffe.proto import caffe_pb2
 from shared_data import cifar10_images, shared
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = pathlib.Path(__file__).parent / "old_scripts"
 
 

@@ -12,6 +12,8 @@ README = os.path.join(os.path.dirname(__file__), "..", "..", "README.md")
 if not os.path.exists(README):
     pytest.skip("the README is in the source tree only", allow_module_level=True)
 
+pytestmark = pytest.mark.slow
+
 
 def python_example():
     with open(README, encoding="utf-8") as file:

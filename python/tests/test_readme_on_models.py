@@ -13,6 +13,8 @@ if not (ROOT / "docs").exists():
 
 from test_documented_commands import write_image  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 #: Nets that take long (mnist_siamese: batches of 10000): only where CAFFE_SLOW_TESTS=1 is in the environment.
 SLOW = {"models/vgg16", "models/ssd300_vgg16", "mnist_siamese"}
 

@@ -11,6 +11,7 @@
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -137,6 +138,7 @@ TEST_P(DamagedPlans, OtherFormsOfValuesAreErrorsOrEngines) {
 }
 
 TEST_P(DamagedPlans, OtherNodesAreErrorsOrEngines) {
+  SLOW_TEST();
   const Graph& sound = *engine_->graph();
   const std::vector<std::string> names = {"winograd",
                                           "packed",

@@ -18,6 +18,7 @@
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_data.hpp"
 #include "caffe/test/support/test_files.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "google/protobuf/text_format.h"
@@ -389,6 +390,7 @@ TEST(CaffemodelDamage, RealModelsTruncatedAtEveryFiftieth) {
 }
 
 TEST(CaffemodelDamage, FlippedBitsAreErrorsOrBlobs) {
+  SLOW_TEST();
   const unsigned seed = TestSeed();
   SCOPED_TRACE(Join("seed ", seed));
   std::mt19937 random(seed);
