@@ -32,6 +32,7 @@ NOT_RUN = {
     "scripts/quickstart.sh": "scripts/tests/quickstart.sh runs it",
     "./scripts/test.sh": "it runs this test",
     "scripts/test.sh": "it runs this test",
+    "scripts/nightly.sh": "builds everything twice and tests for hours",
     "scripts/install_dependencies.sh": "installs packages as root",
     "build/caffe_tests": "the suite runs it",
     "scripts/tests/integers.sh": "the suite runs it",
