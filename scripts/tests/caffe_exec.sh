@@ -271,7 +271,7 @@ fi
 # On the tests' device, where the library has kernels for GPUs.
 if [ -e "$build/lib/libcaffe.so" ] && grep -q '^CAFFE_NVCC:[^=]*=.' "$build/CMakeCache.txt"; then
   cat > gpu.cpp <<'CODE'
-#include "caffe/test/fake_device.hpp"
+#include "caffe/test/support/fake_device.hpp"
 static const auto* const device = new caffe::FakeDevice::Installed;
 CODE
   "${CXX:-g++}" -std=c++17 -O0 -shared -fPIC -I"$root/include" -I"$build/include" -I"$root/src" \

@@ -85,7 +85,7 @@ sed 's/name: "net"/engine: "REFERENCE"/; s/ReLU/Softmax/' net.prototxt > engine.
 "$caffe" time -model engine.prototxt -iterations 1 2> time.txt
 grep -q $'relu\tforward: .*\tengine: reference$' time.txt
 "$caffe" time -model net.prototxt -iterations 1 2> time.txt
-grep -q $'relu\tforward: .*\tengine: own$' time.txt
+grep -q $'relu\tforward: .*\tengine: native$' time.txt
 refuses "-forward_type INT8: valid are FLOAT, FLOAT16 and DOUBLE" "$caffe" time -model net.prototxt -forward_type INT8
 refuses '-backward_math "": valid are FLOAT, FLOAT16 and DOUBLE' "$caffe" time -model net.prototxt -backward_math ""
 cat > train.prototxt <<'TEXT'

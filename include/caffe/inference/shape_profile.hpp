@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "caffe/blob.hpp"
+#include "caffe/operation.hpp"
 
 namespace caffe::inference {
 
