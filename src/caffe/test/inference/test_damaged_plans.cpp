@@ -10,8 +10,8 @@
 #include "caffe/test/support/damaged_plans.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/seeds.hpp"
-#include "caffe/test/support/test_files.hpp"
 #include "caffe/test/support/slow_tests.hpp"
+#include "caffe/test/support/test_files.hpp"
 
 namespace caffe::inference {
 namespace {
