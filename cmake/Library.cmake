@@ -137,6 +137,12 @@ if(CAFFE_PCH)
     SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
+# Kernels are compiled one by one, as is what instantiates a class again: its part of Net's functions.
+set(unity_sources ${sources})
+list(FILTER unity_sources EXCLUDE REGEX
+  "/kernels/|/cuda/|_gpu\\.cpp$|/openmp_settings/|/net/net[a-z0-9_]*\\.cpp$|/data/data_transformer\\.cpp$|/version\\.cpp$|/threads\\.cpp$|/log_prefix\\.cpp$|absent\\.cpp$")
+caffe_unity(caffe ${unity_sources})
+
 # OpenMP's settings, whose library is initialized before libgomp, and the chain that leads to it from
 # libcaffe (openmp_settings.cpp says why). All are shared, whatever libcaffe is.
 set(caffe_openmp_libraries "")

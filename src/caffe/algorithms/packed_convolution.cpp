@@ -8,9 +8,9 @@ namespace {
 
 using Kernel = std::shared_ptr<const kernels::PackedConvolution>;
 
-class Packed : public Algorithm {
+class PackedConvolutionAlgorithm : public Algorithm {
  public:
-  Packed(const kernels::ConvolutionShape& shape, int num, Kernel kernel)
+  PackedConvolutionAlgorithm(const kernels::ConvolutionShape& shape, int num, Kernel kernel)
       : num_(num), kernel_(std::move(kernel)) {
     const int block = kernel_->block();
     if (!kernel_->plain_input()) {
@@ -42,7 +42,7 @@ class Packed : public Algorithm {
   }
   // Images of all sizes have the same packed weights.
   bool PacksAs(const Algorithm& other) const override {
-    const auto* packed = dynamic_cast<const Packed*>(&other);
+    const auto* packed = dynamic_cast<const PackedConvolutionAlgorithm*>(&other);
     return packed && packed->kernel_->plain_input() == kernel_->plain_input();
   }
 
@@ -65,7 +65,7 @@ class Packed : public Algorithm {
 AlgorithmPtr PackedConvolution(const kernels::ConvolutionShape& shape, int num, bool plain_source,
                                ElementType math) {
   const Kernel kernel = kernels::PackedConvolution::Make(shape, plain_source, math);
-  return kernel ? std::make_shared<Packed>(shape, num, kernel) : nullptr;
+  return kernel ? std::make_shared<PackedConvolutionAlgorithm>(shape, num, kernel) : nullptr;
 }
 
 }  // namespace caffe::algorithms

@@ -6,9 +6,9 @@
 namespace caffe::algorithms {
 namespace {
 
-class Packed : public Algorithm {
+class PackedInnerProductAlgorithm : public Algorithm {
  public:
-  Packed(int rows, int inputs, int outputs, ElementType math)
+  PackedInnerProductAlgorithm(int rows, int inputs, int outputs, ElementType math)
       : rows_(rows), kernel_(inputs, outputs, math) {}
 
   size_t packed_size() const override { return kernel_.packed_size(); }
@@ -27,7 +27,7 @@ class Packed : public Algorithm {
   }
   // Any number of rows.
   bool PacksAs(const Algorithm& other) const override {
-    return dynamic_cast<const Packed*>(&other) != nullptr;
+    return dynamic_cast<const PackedInnerProductAlgorithm*>(&other) != nullptr;
   }
 
   size_t scratch_bytes() const override { return kernel_.scratch_bytes(rows_); }
@@ -46,7 +46,7 @@ class Packed : public Algorithm {
 }  // namespace
 
 AlgorithmPtr PackedInnerProduct(int rows, int inputs, int outputs, ElementType math) {
-  return std::make_shared<Packed>(rows, inputs, outputs, math);
+  return std::make_shared<PackedInnerProductAlgorithm>(rows, inputs, outputs, math);
 }
 
 }  // namespace caffe::algorithms

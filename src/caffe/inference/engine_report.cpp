@@ -15,7 +15,7 @@
 namespace caffe::inference {
 namespace {
 
-size_t BytesOf(const Constant& constant) { return constant.count() * SizeOf(constant.type); }
+size_t ConstantBytes(const Constant& constant) { return constant.count() * SizeOf(constant.type); }
 
 /// Calls f for each constant of the node, those of its epilogue too.
 template <typename F>
@@ -134,10 +134,10 @@ LayerInfo InfoOf(const Graph& graph, const Node& node) {
     if (MultipliesWeights(node)) layer.multipliers = MultipliersOf(node);
     layer.sum = SumOf(node);
   }
-  ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += BytesOf(c); });
+  ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += ConstantBytes(c); });
   for (const int output : node.outputs) {
     layer.tops.push_back(graph.values[output].shape);
-    layer.activation_bytes += inference::BytesOf(graph.values[output]);
+    layer.activation_bytes += BytesOf(graph.values[output]);
   }
   for (const Epilogue& step : node.epilogue) layer.also.push_back(step.layer.name());
   return layer;
@@ -194,10 +194,10 @@ size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs) {
   };
   for (const auto& graph : graphs) {
     for (const Node& node : graph->nodes) {
-      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
+      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), ConstantBytes(c)); });
     }
     for (const Value& value : graph->values) {
-      if (value.is_constant()) add(value.data.get(), inference::BytesOf(value));
+      if (value.is_constant()) add(value.data.get(), BytesOf(value));
     }
   }
   return bytes;

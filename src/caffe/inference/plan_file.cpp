@@ -38,7 +38,7 @@ constexpr size_t kSummedHeader = offsetof(Header, checksum);
 
 size_t Aligned(size_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
-size_t BytesOf(const Constant& constant) { return constant.count() * SizeOf(constant.type); }
+size_t StoredBytes(const Constant& constant) { return constant.count() * SizeOf(constant.type); }
 
 /// Appends numbers and strings. Constants are put behind the description, each once.
 class Writer {
@@ -69,7 +69,7 @@ class Writer {
     Number(static_cast<int64_t>(end_));
     offsets_[constant.data.get()] = end_;
     constants_.push_back(constant);
-    end_ = Aligned(end_ + BytesOf(constant));
+    end_ = Aligned(end_ + StoredBytes(constant));
   }
   void Add(const std::vector<Constant>& constants) {
     Number(static_cast<int64_t>(constants.size()));
@@ -461,8 +461,8 @@ void WritePlan(const Plan& plan, const std::string& file) {
   rest.resize(begin + description.constants_size());
   size_t offset = begin;
   for (const Constant& constant : description.constants()) {
-    std::memcpy(&rest[0] + offset, constant.data.get(), BytesOf(constant));
-    offset += Aligned(BytesOf(constant));
+    std::memcpy(&rest[0] + offset, constant.data.get(), StoredBytes(constant));
+    offset += Aligned(StoredBytes(constant));
   }
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));

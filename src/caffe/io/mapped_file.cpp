@@ -16,15 +16,15 @@ namespace caffe {
 namespace {
 
 /// Closes a descriptor when the scope ends.
-class Descriptor {
+class FileHandle {
  public:
-  explicit Descriptor(const std::string& path)
+  explicit FileHandle(const std::string& path)
       : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     Require(descriptor_ >= 0, Error::File{path}, ": cannot be opened (", std::strerror(errno), ")");
   }
-  ~Descriptor() { close(descriptor_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  ~FileHandle() { close(descriptor_); }
+  FileHandle(const FileHandle&) = delete;
+  FileHandle& operator=(const FileHandle&) = delete;
   int get() const { return descriptor_; }
 
  private:
@@ -52,7 +52,7 @@ constexpr Signature kSignatures[] = {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
-  const Descriptor file(path);
+  const FileHandle file(path);
   struct stat status;
   const bool known = fstat(file.get(), &status) == 0;
   Require(known, Error::File{path}, ": cannot be read (", std::strerror(errno), ")");

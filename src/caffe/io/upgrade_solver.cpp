@@ -12,7 +12,7 @@ namespace caffe {
 
 namespace {
 
-const char* TypeName(SolverParameter_SolverType type) {
+const char* SolverTypeName(SolverParameter_SolverType type) {
   switch (type) {
     case SolverParameter::SGD:
       return "SGD";
@@ -42,7 +42,7 @@ bool UpgradeSolverType(SolverParameter* solver_param) {
   if (!solver_param->has_solver_type()) return true;
   Require(!solver_param->has_type(),
           "field solver_type: type is set as well; remove solver_type, the deprecated one");
-  solver_param->set_type(TypeName(solver_param->solver_type()));
+  solver_param->set_type(SolverTypeName(solver_param->solver_type()));
   solver_param->clear_solver_type();
   return true;
 }

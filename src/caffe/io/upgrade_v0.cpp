@@ -14,12 +14,12 @@ namespace {
 
 using OldLayer = V1LayerParameter;
 
-struct TypeName {
+struct V0TypeName {
   const char* v0;
   V1LayerParameter_LayerType v1;
 };
 
-constexpr TypeName kTypes[] = {
+constexpr V0TypeName kV0Types[] = {
     {"accuracy", OldLayer::ACCURACY},
     {"bnll", OldLayer::BNLL},
     {"concat", OldLayer::CONCAT},
@@ -202,7 +202,7 @@ void AbsorbPadding(const std::map<std::string, const OldLayer*>& padding, OldLay
 }  // namespace
 
 V1LayerParameter_LayerType UpgradeV0LayerType(const std::string& type) {
-  for (const TypeName& name : kTypes) {
+  for (const V0TypeName& name : kV0Types) {
     if (type == name.v0) return name.v1;
   }
   Fail("Unknown layer name: '", type, "' is not a layer type of the V0 form");

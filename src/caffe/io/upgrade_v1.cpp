@@ -16,12 +16,12 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Reflection;
 
-struct TypeName {
+struct V1TypeName {
   V1LayerParameter_LayerType v1;
   const char* name;
 };
 
-constexpr TypeName kTypes[] = {
+constexpr V1TypeName kV1Types[] = {
     {V1LayerParameter::NONE, ""},
     {V1LayerParameter::ABSVAL, "AbsVal"},
     {V1LayerParameter::ACCURACY, "Accuracy"},
@@ -136,9 +136,10 @@ bool LayerNeedsDataUpgrade(const V1LayerParameter& layer) {
 }  // namespace
 
 const char* UpgradeV1LayerType(const V1LayerParameter_LayerType type) {
-  const TypeName* found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                       [type](const TypeName& entry) { return entry.v1 == type; });
-  Require(found != std::end(kTypes),
+  const V1TypeName* found =
+      std::find_if(std::begin(kV1Types), std::end(kV1Types),
+                   [type](const V1TypeName& entry) { return entry.v1 == type; });
+  Require(found != std::end(kV1Types),
           "Unknown V1LayerParameter layer type: ", static_cast<int>(type));
   return found->name;
 }

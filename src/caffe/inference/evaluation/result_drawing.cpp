@@ -16,7 +16,7 @@
 namespace caffe::inference {
 namespace {
 
-constexpr int kColumns = 7;         // of detections
+constexpr int kBoxColumns = 7;      // of detections
 constexpr int kLargestLabel = 254;  // 255 says "ignore" in label images
 
 constexpr std::pair<const char*, ResultKind> kKinds[] = {{"classes", ResultKind::CLASSES},
@@ -67,7 +67,7 @@ ResultKind ParseResultKind(const std::string& name) {
 
 ResultKind ResultKindOf(const NamedTensor& item) {
   const Shape& shape = item.shape;
-  if (shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[3] == kColumns) {
+  if (shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[3] == kBoxColumns) {
     return ResultKind::BOXES;
   }
   const int longest = shape.empty() ? 0 : *std::max_element(shape.begin(), shape.end());
@@ -448,7 +448,8 @@ class ResultDrawer {
     const Map map = MapOf(item.shape);
     Require(item.values.size() == CountOf(item.shape), "output '", name, "' has ",
             item.values.size(), " values for ", ShapeString(item.shape));
-    if (kind == ResultKind::BOXES) require(item.values.size() % kColumns == 0, "rows of 7 values");
+    if (kind == ResultKind::BOXES)
+      require(item.values.size() % kBoxColumns == 0, "rows of 7 values");
     if (kind == ResultKind::CLASSES) require(!item.values.empty(), "scores of classes");
     if (kind == ResultKind::SEGMENTATION) require(map.channels > 0, "a map, (C, H, W) or (H, W)");
     if (kind == ResultKind::IMAGE) {

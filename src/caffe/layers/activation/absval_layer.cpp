@@ -5,15 +5,17 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter&) { return {kernels::Activation::ABSOLUTE}; }
+kernels::Activation AbsvalFunction(const LayerParameter&) {
+  return {kernels::Activation::ABSOLUTE};
+}
 
-const bool registered = OperationTable::Add(Operation("AbsVal")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .Homogeneous());
+const bool absval_registered = OperationTable::Add(Operation("AbsVal")
+                                                       .Shapes(SameShapes)
+                                                       .Activates(AbsvalFunction)
+                                                       .InPlace()
+                                                       .BackwardReads(Operation::kBottomData)
+                                                       .Native()
+                                                       .Homogeneous());
 
 }  // namespace
 

@@ -5,14 +5,14 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter&) { return {kernels::Activation::SOFTPLUS}; }
+kernels::Activation BnllFunction(const LayerParameter&) { return {kernels::Activation::SOFTPLUS}; }
 
-const bool registered = OperationTable::Add(Operation("BNLL")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native());
+const bool bnll_registered = OperationTable::Add(Operation("BNLL")
+                                                     .Shapes(SameShapes)
+                                                     .Activates(BnllFunction)
+                                                     .InPlace()
+                                                     .BackwardReads(Operation::kBottomData)
+                                                     .Native());
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter& layer) {
+kernels::Activation ClipFunction(const LayerParameter& layer) {
   const ClipParameter& param = layer.clip_param();
   Require(param.has_min() && param.has_max(), Error::Field{"clip_param"},
           Error::Remedy{"give min and max"});
@@ -14,12 +14,12 @@ kernels::Activation FunctionOf(const LayerParameter& layer) {
   return {kernels::Activation::CLIP, param.min(), param.max()};
 }
 
-const bool registered = OperationTable::Add(Operation("Clip")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native());
+const bool clip_registered = OperationTable::Add(Operation("Clip")
+                                                     .Shapes(SameShapes)
+                                                     .Activates(ClipFunction)
+                                                     .InPlace()
+                                                     .BackwardReads(Operation::kBottomData)
+                                                     .Native());
 
 }  // namespace
 

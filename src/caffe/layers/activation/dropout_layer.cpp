@@ -7,14 +7,14 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("Dropout")
-                                                .Shapes(SameShapes)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TestIdentity()
-                                                .Quantizable());
+const bool dropout_registered = OperationTable::Add(Operation("Dropout")
+                                                        .Shapes(SameShapes)
+                                                        .InPlace()
+                                                        .BackwardReads(Operation::kNothing)
+                                                        .Native()
+                                                        .Homogeneous()
+                                                        .TestIdentity()
+                                                        .Quantizable());
 
 }  // namespace
 

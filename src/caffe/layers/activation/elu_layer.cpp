@@ -5,15 +5,15 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter& layer) {
+kernels::Activation EluFunction(const LayerParameter& layer) {
   const ELUParameter& param = layer.elu_param();
   return {kernels::Activation::ELU, param.alpha(), param.lambda()};
 }
 
-const bool registered =
+const bool elu_registered =
     OperationTable::Add(Operation("ELU")
                             .Shapes(SameShapes)
-                            .Activates(FunctionOf)
+                            .Activates(EluFunction)
                             .InPlace()
                             .BackwardReads(Operation::kBottomData | Operation::kTopData)
                             .Native());

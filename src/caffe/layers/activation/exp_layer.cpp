@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter& layer) {
+kernels::Activation ExpFunction(const LayerParameter& layer) {
   const ExpParameter& param = layer.exp_param();
   Require(param.base() > 0 || param.base() == -1, Error::Field{"exp_param"},
           ": base must be positive, or -1 for e, got ", param.base());
@@ -16,12 +16,12 @@ kernels::Activation FunctionOf(const LayerParameter& layer) {
           std::exp(log_base * param.shift())};
 }
 
-const bool registered = OperationTable::Add(Operation("Exp")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kTopData)
-                                                .Native());
+const bool exp_registered = OperationTable::Add(Operation("Exp")
+                                                    .Shapes(SameShapes)
+                                                    .Activates(ExpFunction)
+                                                    .InPlace()
+                                                    .BackwardReads(Operation::kTopData)
+                                                    .Native());
 
 }  // namespace
 

@@ -5,14 +5,14 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter&) { return {kernels::Activation::GELU}; }
+kernels::Activation GeluFunction(const LayerParameter&) { return {kernels::Activation::GELU}; }
 
-const bool registered = OperationTable::Add(Operation("GELU")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native());
+const bool gelu_registered = OperationTable::Add(Operation("GELU")
+                                                     .Shapes(SameShapes)
+                                                     .Activates(GeluFunction)
+                                                     .InPlace()
+                                                     .BackwardReads(Operation::kBottomData)
+                                                     .Native());
 
 }  // namespace
 

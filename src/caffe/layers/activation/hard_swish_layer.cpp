@@ -5,16 +5,16 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter&) {
+kernels::Activation HardSwishFunction(const LayerParameter&) {
   return {kernels::Activation::HARD_SWISH, 1. / 6, 0.5};
 }
 
-const bool registered = OperationTable::Add(Operation("HardSwish")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native());
+const bool hard_swish_registered = OperationTable::Add(Operation("HardSwish")
+                                                           .Shapes(SameShapes)
+                                                           .Activates(HardSwishFunction)
+                                                           .InPlace()
+                                                           .BackwardReads(Operation::kBottomData)
+                                                           .Native());
 
 }  // namespace
 

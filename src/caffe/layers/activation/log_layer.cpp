@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter& layer) {
+kernels::Activation LogFunction(const LayerParameter& layer) {
   const LogParameter& param = layer.log_param();
   const bool natural = param.base() == -1;
   Require(natural || (param.base() > 0 && param.base() != 1), Error::Field{"log_param"},
@@ -16,12 +16,12 @@ kernels::Activation FunctionOf(const LayerParameter& layer) {
   return {kernels::Activation::LOGARITHM, param.shift(), param.scale(), factor};
 }
 
-const bool registered = OperationTable::Add(Operation("Log")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native());
+const bool log_registered = OperationTable::Add(Operation("Log")
+                                                    .Shapes(SameShapes)
+                                                    .Activates(LogFunction)
+                                                    .InPlace()
+                                                    .BackwardReads(Operation::kBottomData)
+                                                    .Native());
 
 }  // namespace
 

@@ -5,17 +5,17 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter& layer) {
+kernels::Activation PowerFunction(const LayerParameter& layer) {
   const PowerParameter& param = layer.power_param();
   return {kernels::Activation::POWER, param.shift(), param.scale(), param.power()};
 }
 
-const bool registered = OperationTable::Add(Operation("Power")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native());
+const bool power_registered = OperationTable::Add(Operation("Power")
+                                                      .Shapes(SameShapes)
+                                                      .Activates(PowerFunction)
+                                                      .InPlace()
+                                                      .BackwardReads(Operation::kBottomData)
+                                                      .Native());
 
 }  // namespace
 

@@ -8,15 +8,15 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfPrelu(const LayerParameter&, const std::vector<Shape>& bottoms) {
   Require(bottoms.at(0).size() >= 2, "PReLU takes a bottom of 2 axes or more (N, C, ...), not ",
           ShapeString(bottoms[0]));
   return {bottoms[0]};
 }
 
-const bool registered =
+const bool prelu_registered =
     OperationTable::Add(Operation("PReLU")
-                            .Shapes(TopShapes)
+                            .Shapes(TopShapesOfPrelu)
                             .Activates([](const LayerParameter&) -> kernels::Activation {
                               return {kernels::Activation::PRELU};
                             })
@@ -31,7 +31,7 @@ template <typename Dtype>
 void PReLULayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                    const vector<Blob<Dtype>*>&) {
   const PReLUParameter& param = this->layer_param_.prelu_param();
-  TopShapes(this->layer_param_, {bottom[0]->shape()});
+  TopShapesOfPrelu(this->layer_param_, {bottom[0]->shape()});
   channel_shared_ = param.channel_shared();
   const Shape slopes = channel_shared_ ? Shape{} : Shape{bottom[0]->channels()};
   MakeOrCheckParameters<Dtype>({{slopes, FillerOr(param.has_filler(), param.filler(), 0.25f)}},
@@ -42,7 +42,7 @@ void PReLULayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void PReLULayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                 const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfPrelu(this->layer_param_, {bottom[0]->shape()})[0]);
   Require(channel_shared_ || bottom[0]->shape(1) == this->blobs_[0]->count(), "PReLU has ",
           this->blobs_[0]->count(), " slopes, one a channel; its bottom is ",
           bottom[0]->shape_string());

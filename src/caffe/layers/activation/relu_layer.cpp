@@ -5,18 +5,18 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter& layer) {
+kernels::Activation ReluFunction(const LayerParameter& layer) {
   return {kernels::Activation::RELU, layer.relu_param().negative_slope()};
 }
 
-const bool registered = OperationTable::Add(Operation("ReLU")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .Homogeneous()
-                                                .Quantizable());
+const bool relu_registered = OperationTable::Add(Operation("ReLU")
+                                                     .Shapes(SameShapes)
+                                                     .Activates(ReluFunction)
+                                                     .InPlace()
+                                                     .BackwardReads(Operation::kBottomData)
+                                                     .Native()
+                                                     .Homogeneous()
+                                                     .Quantizable());
 
 }  // namespace
 

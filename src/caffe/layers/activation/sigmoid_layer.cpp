@@ -5,15 +5,17 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter&) { return {kernels::Activation::SIGMOID}; }
+kernels::Activation SigmoidFunction(const LayerParameter&) {
+  return {kernels::Activation::SIGMOID};
+}
 
-const bool registered = OperationTable::Add(Operation("Sigmoid")
-                                                .Within(0, 1)
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kTopData)
-                                                .Native());
+const bool sigmoid_registered = OperationTable::Add(Operation("Sigmoid")
+                                                        .Within(0, 1)
+                                                        .Shapes(SameShapes)
+                                                        .Activates(SigmoidFunction)
+                                                        .InPlace()
+                                                        .BackwardReads(Operation::kTopData)
+                                                        .Native());
 
 }  // namespace
 

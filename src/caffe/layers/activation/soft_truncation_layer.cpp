@@ -3,7 +3,7 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
+const bool soft_truncation_registered = OperationTable::Add(
     Operation("SoftTruncation").Shapes(SameShapes).InPlace().BackwardReads(Operation::kTopData));
 
 }  // namespace

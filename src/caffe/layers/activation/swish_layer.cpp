@@ -5,16 +5,16 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter& layer) {
+kernels::Activation SwishFunction(const LayerParameter& layer) {
   return {kernels::Activation::SWISH, layer.swish_param().beta()};
 }
 
-const bool registered = OperationTable::Add(Operation("Swish")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native());
+const bool swish_registered = OperationTable::Add(Operation("Swish")
+                                                      .Shapes(SameShapes)
+                                                      .Activates(SwishFunction)
+                                                      .InPlace()
+                                                      .BackwardReads(Operation::kBottomData)
+                                                      .Native());
 
 }  // namespace
 

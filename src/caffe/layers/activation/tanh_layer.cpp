@@ -5,15 +5,15 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter&) { return {kernels::Activation::TANH}; }
+kernels::Activation TanhFunction(const LayerParameter&) { return {kernels::Activation::TANH}; }
 
-const bool registered = OperationTable::Add(Operation("TanH")
-                                                .Within(-1, 1)
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kTopData)
-                                                .Native());
+const bool tanh_registered = OperationTable::Add(Operation("TanH")
+                                                     .Within(-1, 1)
+                                                     .Shapes(SameShapes)
+                                                     .Activates(TanhFunction)
+                                                     .InPlace()
+                                                     .BackwardReads(Operation::kTopData)
+                                                     .Native());
 
 }  // namespace
 

@@ -5,16 +5,16 @@
 namespace caffe {
 namespace {
 
-kernels::Activation FunctionOf(const LayerParameter& layer) {
+kernels::Activation ThresholdFunction(const LayerParameter& layer) {
   return {kernels::Activation::THRESHOLD, layer.threshold_param().threshold()};
 }
 
-const bool registered = OperationTable::Add(Operation("Threshold")
-                                                .Shapes(SameShapes)
-                                                .Activates(FunctionOf)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native());
+const bool threshold_registered = OperationTable::Add(Operation("Threshold")
+                                                          .Shapes(SameShapes)
+                                                          .Activates(ThresholdFunction)
+                                                          .InPlace()
+                                                          .BackwardReads(Operation::kNothing)
+                                                          .Native());
 
 }  // namespace
 

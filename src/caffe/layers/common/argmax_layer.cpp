@@ -30,7 +30,8 @@ Search SearchOf(const ArgMaxParameter& param, const Shape& bottom) {
   return search;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfArgmax(const LayerParameter& layer,
+                                     const std::vector<Shape>& bottoms) {
   const ArgMaxParameter& param = layer.argmax_param();
   const Shape& bottom = bottoms.at(0);
   SearchOf(param, bottom);
@@ -48,11 +49,11 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("ArgMax")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .FloatTops({0}));
+const bool argmax_registered = OperationTable::Add(Operation("ArgMax")
+                                                       .Shapes(TopShapesOfArgmax)
+                                                       .BackwardReads(Operation::kNothing)
+                                                       .Native()
+                                                       .FloatTops({0}));
 
 /// What is not a number is smaller than all that are.
 template <typename F>
@@ -71,7 +72,7 @@ void ArgMaxLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Bl
 template <typename Dtype>
 void ArgMaxLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                  const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfArgmax(this->layer_param_, {bottom[0]->shape()})[0]);
 }
 
 template <typename Dtype>

@@ -9,7 +9,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfMultiStageMeanfield(const LayerParameter&,
+                                                  const std::vector<Shape>& bottoms) {
   const Shape &unary = bottoms.at(0), &first = bottoms.at(1), &image = bottoms.at(2);
   Require(unary.size() == 4 && unary == first,
           "MultiStageMeanfield needs scores (N, C, H, W) as bottoms 0 and 1: they are ",
@@ -20,9 +21,9 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
   return {unary};
 }
 
-const bool registered =
+const bool multi_stage_meanfield_registered =
     OperationTable::Add(Operation("MultiStageMeanfield")
-                            .Shapes(TopShapes)
+                            .Shapes(TopShapesOfMultiStageMeanfield)
                             .BackwardReads(Operation::kBottomData)
                             .CpuOnly("its filters' lattices are tables made on the host"));
 
@@ -117,7 +118,8 @@ template <typename Dtype>
 void MultiStageMeanfieldLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                               const vector<Blob<Dtype>*>& top) {
   const Shape& shape = bottom[0]->shape();
-  TopShapes(this->layer_param_, {shape, bottom[1]->shape(), bottom[2]->shape()});
+  TopShapesOfMultiStageMeanfield(this->layer_param_,
+                                 {shape, bottom[1]->shape(), bottom[2]->shape()});
   classes_ = shape[1];
   Require(this->blobs_[0]->count() == classes_ * classes_, "the parameters are for ",
           this->blobs_[0]->shape(-1), " classes, the scores of shape ", ShapeString(shape),

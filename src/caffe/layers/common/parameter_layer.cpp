@@ -6,7 +6,7 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>&) {
+std::vector<Shape> TopShapesOfParameter(const LayerParameter& layer, const std::vector<Shape>&) {
   const ParameterParameter& param = layer.parameter_param();
   Require(param.has_shape(), Error::Field{"parameter_param"}, Error::Remedy{"give the shape"});
   Shape top;
@@ -18,18 +18,18 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("Parameter")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .TypeAgnostic());
+const bool parameter_registered = OperationTable::Add(Operation("Parameter")
+                                                          .Shapes(TopShapesOfParameter)
+                                                          .BackwardReads(Operation::kNothing)
+                                                          .Native()
+                                                          .TypeAgnostic());
 
 }  // namespace
 
 template <typename Dtype>
 void ParameterLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   const ParameterParameter& param = this->layer_param_.parameter_param();
-  const Shape shape = TopShapes(this->layer_param_, {})[0];
+  const Shape shape = TopShapesOfParameter(this->layer_param_, {})[0];
   MakeOrCheckParameters<Dtype>({{shape, param.blob_filler()}}, &this->blobs_);
   this->param_propagate_down_.resize(1, true);
 }

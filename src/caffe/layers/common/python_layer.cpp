@@ -11,7 +11,7 @@ namespace caffe {
 namespace {
 
 // What else holds for it, only the user's class knows.
-const bool registered =
+const bool python_registered =
     OperationTable::Add(Operation("Python").AnyInPlace().Stateful().UpdatesParameters().CpuOnly(
         "it is the user's code"));
 

@@ -8,17 +8,18 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfReduction(const LayerParameter& layer,
+                                        const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms.at(0);
   const int axis = CheckedAxis("reduction_param: axis", layer.reduction_param().axis(), bottom);
   return {Shape(bottom.begin(), bottom.begin() + axis)};
 }
 
-const bool registered = OperationTable::Add(Operation("Reduction")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatTops({0}));
+const bool reduction_registered = OperationTable::Add(Operation("Reduction")
+                                                          .Shapes(TopShapesOfReduction)
+                                                          .BackwardReads(Operation::kBottomData)
+                                                          .Native()
+                                                          .FloatTops({0}));
 
 /// Calls f(row) for all rows of `length` elements, on several threads if there is enough to do.
 template <typename Function>
@@ -35,7 +36,7 @@ template <typename Dtype>
 void ReductionLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
   const ReductionParameter& param = this->layer_param_.reduction_param();
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfReduction(this->layer_param_, {bottom[0]->shape()})[0]);
   num_ = top[0]->count();
   dim_ = bottom[0]->count(top[0]->num_axes());
   coeff_ = param.coeff();

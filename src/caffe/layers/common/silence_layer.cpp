@@ -7,7 +7,7 @@ namespace {
 
 std::vector<Shape> NoTops(const LayerParameter&, const std::vector<Shape>&) { return {}; }
 
-const bool registered = OperationTable::Add(
+const bool silence_registered = OperationTable::Add(
     Operation("Silence").Shapes(NoTops).BackwardReads(Operation::kNothing).Native().TypeAgnostic());
 
 }  // namespace

@@ -21,16 +21,16 @@ vector<int> ConvolutionOutputExtents(const ConvolutionGeometry& g, const vector<
 
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfConv(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   return ConvolutionTopShapes(layer.convolution_param(), bottoms, ConvolutionOutputExtents);
 }
 
-const bool registered = OperationTable::Add(Operation("Convolution")
-                                                .Multiplies(Operation::Weights::CONVOLUTION)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .Quantizable());
+const bool conv_registered = OperationTable::Add(Operation("Convolution")
+                                                     .Multiplies(Operation::Weights::CONVOLUTION)
+                                                     .Shapes(TopShapesOfConv)
+                                                     .BackwardReads(Operation::kBottomData)
+                                                     .Native()
+                                                     .Quantizable());
 
 }  // namespace
 

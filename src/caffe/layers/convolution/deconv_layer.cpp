@@ -18,16 +18,18 @@ vector<int> OutputExtents(const ConvolutionGeometry& g, const vector<int>& input
   return output;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfDeconv(const LayerParameter& layer,
+                                     const std::vector<Shape>& bottoms) {
   return ConvolutionTopShapes(layer.convolution_param(), bottoms, OutputExtents);
 }
 
-const bool registered = OperationTable::Add(Operation("Deconvolution")
-                                                .Multiplies(Operation::Weights::DECONVOLUTION)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .Quantizable());
+const bool deconv_registered =
+    OperationTable::Add(Operation("Deconvolution")
+                            .Multiplies(Operation::Weights::DECONVOLUTION)
+                            .Shapes(TopShapesOfDeconv)
+                            .BackwardReads(Operation::kBottomData)
+                            .Native()
+                            .Quantizable());
 
 }  // namespace
 

@@ -31,7 +31,8 @@ kernels::ConvolutionShape ShapeOf(const ConvolutionParameter& param, const Shape
   return shape;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfIm2col(const LayerParameter& layer,
+                                     const std::vector<Shape>& bottoms) {
   const ConvolutionParameter& param = layer.convolution_param();
   const kernels::ConvolutionShape shape = ShapeOf(param, bottoms.at(0));
   const int axis = CheckedAxis("convolution_param: axis", param.axis(), bottoms[0]);
@@ -44,11 +45,11 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("Im2col")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous());
+const bool im2col_registered = OperationTable::Add(Operation("Im2col")
+                                                       .Shapes(TopShapesOfIm2col)
+                                                       .BackwardReads(Operation::kNothing)
+                                                       .Native()
+                                                       .Homogeneous());
 
 }  // namespace
 
@@ -58,7 +59,7 @@ void Im2colLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   const ConvolutionParameter& param = this->layer_param_.convolution_param();
   shape_ = std::make_shared<const kernels::ConvolutionShape>(ShapeOf(param, bottom[0]->shape()));
   num_ = bottom[0]->count(0, bottom[0]->CanonicalAxisIndex(param.axis()));
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfIm2col(this->layer_param_, {bottom[0]->shape()})[0]);
 }
 
 template <typename Dtype>

@@ -11,9 +11,9 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
+const bool annotated_data_registered = OperationTable::Add(
     Operation("AnnotatedData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
-const bool dealt_out = RecordShare::AddType("AnnotatedData");
+const bool annotated_data_dealt_out = RecordShare::AddType("AnnotatedData");
 
 }  // namespace
 

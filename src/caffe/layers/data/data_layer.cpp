@@ -12,9 +12,9 @@ namespace caffe {
 namespace {
 
 // Shapes depend on the first record; tops hold labels: both stay in the net's own type.
-const bool registered = OperationTable::Add(
+const bool data_registered = OperationTable::Add(
     Operation("Data").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
-const bool dealt_out = RecordShare::AddType("Data");
+const bool data_dealt_out = RecordShare::AddType("Data");
 
 void LogIgnoredFields(const DataParameter& param) {
   const auto log = [](bool given, const char* field, const char* why) {

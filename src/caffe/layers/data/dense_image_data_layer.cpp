@@ -9,9 +9,9 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
+const bool dense_image_data_registered = OperationTable::Add(
     Operation("DenseImageData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
-const bool dealt_out = RecordShare::AddType("DenseImageData");
+const bool dense_image_data_dealt_out = RecordShare::AddType("DenseImageData");
 
 }  // namespace
 

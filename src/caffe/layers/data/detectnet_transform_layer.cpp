@@ -29,7 +29,8 @@ std::map<uint32_t, uint32_t> ClassesOf(const DetectNetGroundTruthParameter& para
   return classes;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfDetectnetTransform(const LayerParameter& layer,
+                                                 const std::vector<Shape>& bottoms) {
   const DetectNetGroundTruthParameter& param = layer.detectnet_groundtruth_param();
   Require(bottoms.size() == 2, "DetectNetTransformation takes images and objects");
   const Shape &images = bottoms[0], &objects = bottoms[1];
@@ -61,12 +62,13 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
            places(param.image_size_x())}};
 }
 
-const bool registered = OperationTable::Add(Operation("DetectNetTransformation")
-                                                .CpuOnly(kMadeOnHost)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatBottoms({-1})
-                                                .FloatTops({-1}));
+const bool detectnet_transform_registered =
+    OperationTable::Add(Operation("DetectNetTransformation")
+                            .CpuOnly(kMadeOnHost)
+                            .Shapes(TopShapesOfDetectnetTransform)
+                            .BackwardReads(Operation::kNothing)
+                            .FloatBottoms({-1})
+                            .FloatTops({-1}));
 
 }  // namespace
 
@@ -138,7 +140,8 @@ void DetectNetTransformationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&
 template <typename Dtype>
 void DetectNetTransformationLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                                   const vector<Blob<Dtype>*>& top) {
-  const auto shapes = TopShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()});
+  const auto shapes =
+      TopShapesOfDetectnetTransform(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()});
   top[0]->Reshape(shapes[0]);
   top[1]->Reshape(shapes[1]);
 }

@@ -41,16 +41,16 @@ std::vector<Shape> ReadShapes(const DummyDataParameter& param, int tops) {
   return shapes;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>&) {
+std::vector<Shape> TopShapesOfDummyData(const LayerParameter& layer, const std::vector<Shape>&) {
   return ReadShapes(layer.dummy_data_param(), layer.top_size());
 }
 
 // Labels come from here too: tops are written in Dtype and stay so.
-const bool registered = OperationTable::Add(Operation("DummyData")
-                                                .CpuOnly(kMadeOnHost)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Source());
+const bool dummy_data_registered = OperationTable::Add(Operation("DummyData")
+                                                           .CpuOnly(kMadeOnHost)
+                                                           .Shapes(TopShapesOfDummyData)
+                                                           .BackwardReads(Operation::kNothing)
+                                                           .Source());
 
 }  // namespace
 

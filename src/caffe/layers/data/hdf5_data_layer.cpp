@@ -12,12 +12,12 @@ namespace caffe {
 namespace {
 
 // Shapes are the files'; tops may be labels: both stay in the net's own type.
-const bool registered = OperationTable::Add(Operation("HDF5Data")
-                                                .CpuOnly(kMadeOnHost)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatTops({-1})
-                                                .Source());
-const bool dealt_out = RecordShare::AddType("HDF5Data");
+const bool hdf5_data_registered = OperationTable::Add(Operation("HDF5Data")
+                                                          .CpuOnly(kMadeOnHost)
+                                                          .BackwardReads(Operation::kNothing)
+                                                          .FloatTops({-1})
+                                                          .Source());
+const bool hdf5_data_dealt_out = RecordShare::AddType("HDF5Data");
 
 }  // namespace
 

@@ -7,11 +7,11 @@ namespace {
 
 std::vector<Shape> NoTops(const LayerParameter&, const std::vector<Shape>&) { return {}; }
 
-const bool registered = OperationTable::Add(Operation("HDF5Output")
-                                                .CpuOnly("it writes files")
-                                                .Stateful()
-                                                .Shapes(NoTops)
-                                                .BackwardReads(Operation::kNothing));
+const bool hdf5_output_registered = OperationTable::Add(Operation("HDF5Output")
+                                                            .CpuOnly("it writes files")
+                                                            .Stateful()
+                                                            .Shapes(NoTops)
+                                                            .BackwardReads(Operation::kNothing));
 
 #ifdef USE_HDF5
 

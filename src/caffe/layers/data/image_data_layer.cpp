@@ -15,9 +15,9 @@ namespace caffe {
 namespace {
 
 // Shapes depend on the first image; tops hold labels: both stay in the net's own type.
-const bool registered = OperationTable::Add(
+const bool image_data_registered = OperationTable::Add(
     Operation("ImageData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
-const bool dealt_out = RecordShare::AddType("ImageData");
+const bool image_data_dealt_out = RecordShare::AddType("ImageData");
 
 /// A whole number that is all of `text`.
 bool ParseLabel(const string& text, int* label) {

@@ -12,9 +12,9 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
+const bool image_seg_data_registered = OperationTable::Add(
     Operation("ImageSegData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
-const bool dealt_out = RecordShare::AddType("ImageSegData");
+const bool image_seg_data_dealt_out = RecordShare::AddType("ImageSegData");
 
 /// A number that a pixel of 8 bits can have.
 int ByteLabel(const string& text) {

@@ -18,16 +18,16 @@ std::vector<Shape> ReadShapes(const InputParameter& param, int tops) {
   return result;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>&) {
+std::vector<Shape> TopShapesOfInput(const LayerParameter& layer, const std::vector<Shape>&) {
   return ReadShapes(layer.input_param(), layer.top_size());
 }
 
-const bool registered = OperationTable::Add(Operation("Input")
-                                                .CpuOnly(kSharesMemory)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Source());
+const bool input_registered = OperationTable::Add(Operation("Input")
+                                                      .CpuOnly(kSharesMemory)
+                                                      .Shapes(TopShapesOfInput)
+                                                      .BackwardReads(Operation::kNothing)
+                                                      .Native()
+                                                      .Source());
 
 }  // namespace
 

@@ -33,17 +33,17 @@ Shape BatchShape(const MemoryDataParameter& param) {
   return Shape(extents, extents + 4);
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>&) {
+std::vector<Shape> TopShapesOfMemoryData(const LayerParameter& layer, const std::vector<Shape>&) {
   const Shape shape = BatchShape(layer.memory_data_param());
   return {shape, {shape[0]}};
 }
 
-const bool registered = OperationTable::Add(Operation("MemoryData")
-                                                .CpuOnly(kMadeOnHost)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatTops({-1})
-                                                .Source());
+const bool memory_data_registered = OperationTable::Add(Operation("MemoryData")
+                                                            .CpuOnly(kMadeOnHost)
+                                                            .Shapes(TopShapesOfMemoryData)
+                                                            .BackwardReads(Operation::kNothing)
+                                                            .FloatTops({-1})
+                                                            .Source());
 
 }  // namespace
 

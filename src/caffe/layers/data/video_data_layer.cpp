@@ -14,9 +14,9 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
+const bool video_data_registered = OperationTable::Add(
     Operation("VideoData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
-const bool dealt_out = RecordShare::AddType("VideoData");
+const bool video_data_dealt_out = RecordShare::AddType("VideoData");
 
 int FrameChannels(const VideoDataParameter& param) {
   return param.modality() == VideoDataParameter::FLOW ? 2 : param.grayscale() ? 1 : 3;

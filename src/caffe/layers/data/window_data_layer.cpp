@@ -21,7 +21,7 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
+const bool window_data_registered = OperationTable::Add(
     Operation("WindowData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 
 constexpr int kChannels = 3;  // as images are decoded

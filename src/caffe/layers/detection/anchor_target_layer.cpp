@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kIgnored = -1, kBackground = 0, kObject = 1;
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfAnchorTarget(const LayerParameter& layer,
+                                           const std::vector<Shape>& bottoms) {
   const AnchorTargetSettings settings(layer);
   const size_t ratios = settings.ratios.size(), scales = settings.scales.size();
   const int anchors = static_cast<int>(ratios * scales);
@@ -28,13 +29,13 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {{1, 1, anchors * scores[2], scores[3]}, boxes, boxes, boxes};
 }
 
-const bool registered = OperationTable::Add(Operation("AnchorTarget")
-                                                .CpuOnly(kSequential)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatBottoms({-1})
-                                                .FloatTops({-1})
-                                                .Stateful());
+const bool anchor_target_registered = OperationTable::Add(Operation("AnchorTarget")
+                                                              .CpuOnly(kSequential)
+                                                              .Shapes(TopShapesOfAnchorTarget)
+                                                              .BackwardReads(Operation::kNothing)
+                                                              .FloatBottoms({-1})
+                                                              .FloatTops({-1})
+                                                              .Stateful());
 
 }  // namespace
 

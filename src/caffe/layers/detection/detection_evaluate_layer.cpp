@@ -6,13 +6,14 @@ namespace caffe {
 namespace {
 
 // The shape depends on how many detections there are.
-const bool registered = OperationTable::Add(Operation("DetectionEvaluate")
-                                                .Scores()
-                                                .CpuOnly(kSequential)
-                                                .Stateful()
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatBottoms({-1})
-                                                .FloatTops({-1}));
+const bool detection_evaluate_registered =
+    OperationTable::Add(Operation("DetectionEvaluate")
+                            .Scores()
+                            .CpuOnly(kSequential)
+                            .Stateful()
+                            .BackwardReads(Operation::kNothing)
+                            .FloatBottoms({-1})
+                            .FloatTops({-1}));
 
 }  // namespace
 

@@ -10,17 +10,17 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>&) {
+std::vector<Shape> TopShapesOfDetectionOutput(const LayerParameter&, const std::vector<Shape>&) {
   return {{1, 1, 1, 7}};  // the number of detections is known only when they are found
 }
 
-const bool registered = OperationTable::Add(Operation("DetectionOutput")
-                                                .CpuOnly(kSequential)
-                                                .Stateful()
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatBottoms({-1})
-                                                .FloatTops({-1}));
+const bool detection_output_registered = OperationTable::Add(Operation("DetectionOutput")
+                                                                 .CpuOnly(kSequential)
+                                                                 .Stateful()
+                                                                 .Shapes(TopShapesOfDetectionOutput)
+                                                                 .BackwardReads(Operation::kNothing)
+                                                                 .FloatBottoms({-1})
+                                                                 .FloatTops({-1}));
 
 void RefuseUnknown(const DetectionOutputParameter& p) {
   const auto refuse = [](bool given, const char* field) {

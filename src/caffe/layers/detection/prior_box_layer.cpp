@@ -94,7 +94,8 @@ Shape TopShape(const Shape& map, size_t priors) {
   return {1, 2, static_cast<int>(count)};
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfPriorBox(const LayerParameter& layer,
+                                       const std::vector<Shape>& bottoms) {
   const PriorBoxParameter& param = layer.prior_box_param();
   return {TopShape(bottoms.at(0), Boxes(param).size() * Offsets(param))};
 }
@@ -103,12 +104,12 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 Operation PriorBoxOperation(const char* type) {
   return Operation(type)
       .CpuOnly(kSmallConstants)
-      .Shapes(TopShapes)
+      .Shapes(TopShapesOfPriorBox)
       .BackwardReads(Operation::kNothing)
       .FloatBottoms({-1})
       .FloatTops({-1});
 }
-const bool registered = OperationTable::Add(PriorBoxOperation("PriorBox"));
+const bool prior_box_registered = OperationTable::Add(PriorBoxOperation("PriorBox"));
 const bool registered_clustered = OperationTable::Add(PriorBoxOperation("PriorBoxClustered"));
 
 /// Two numbers of which either may be given alone as `both`; 0 if none is.

@@ -6,7 +6,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfProposal(const LayerParameter& layer,
+                                       const std::vector<Shape>& bottoms) {
   const ProposalParameter& param = layer.proposal_param();
   const int64_t anchors = int64_t(param.ratio_size()) * param.scale_size();
   const Shape &scores = bottoms.at(0), &codes = bottoms.at(1), &images = bottoms.at(2);
@@ -31,12 +32,12 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return tops;
 }
 
-const bool registered = OperationTable::Add(Operation("Proposal")
-                                                .CpuOnly(kSequential)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatBottoms({-1})
-                                                .FloatTops({-1}));
+const bool proposal_registered = OperationTable::Add(Operation("Proposal")
+                                                         .CpuOnly(kSequential)
+                                                         .Shapes(TopShapesOfProposal)
+                                                         .BackwardReads(Operation::kNothing)
+                                                         .FloatBottoms({-1})
+                                                         .FloatTops({-1}));
 
 }  // namespace
 
@@ -58,8 +59,8 @@ void ProposalLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<
 template <typename Dtype>
 void ProposalLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                    const vector<Blob<Dtype>*>& top) {
-  const vector<Shape> shapes =
-      TopShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape(), bottom[2]->shape()});
+  const vector<Shape> shapes = TopShapesOfProposal(
+      this->layer_param_, {bottom[0]->shape(), bottom[1]->shape(), bottom[2]->shape()});
   top[0]->Reshape(shapes[0]);
   if (top.size() > 1) top[1]->Reshape({shapes[0][0]});
 }

@@ -14,7 +14,8 @@ std::vector<Shape> ShapesFor(int num_classes, int regions) {
 }
 
 /// With the most regions that there may be.
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfProposalTarget(const LayerParameter& layer,
+                                             const std::vector<Shape>& bottoms) {
   const ProposalTargetSettings settings(layer);
   const Shape &proposals = bottoms.at(0), &truths = bottoms.at(1);
   Require(proposals.size() == 2 && proposals[1] == 5,
@@ -29,13 +30,13 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
                    settings.batch_size < 0 ? all : std::min(all, settings.batch_size));
 }
 
-const bool registered = OperationTable::Add(Operation("ProposalTarget")
-                                                .CpuOnly(kSequential)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatBottoms({-1})
-                                                .FloatTops({-1})
-                                                .Stateful());
+const bool proposal_target_registered = OperationTable::Add(Operation("ProposalTarget")
+                                                                .CpuOnly(kSequential)
+                                                                .Shapes(TopShapesOfProposalTarget)
+                                                                .BackwardReads(Operation::kNothing)
+                                                                .FloatBottoms({-1})
+                                                                .FloatTops({-1})
+                                                                .Stateful());
 
 }  // namespace
 

@@ -5,7 +5,8 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(YoloOperation("YoloDetectionOutput"));
+const bool yolo_detection_output_registered =
+    OperationTable::Add(YoloOperation("YoloDetectionOutput"));
 
 }  // namespace
 

@@ -5,7 +5,8 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(YoloOperation("Yolov3DetectionOutput"));
+const bool yolov3_detection_output_registered =
+    OperationTable::Add(YoloOperation("Yolov3DetectionOutput"));
 
 }  // namespace
 

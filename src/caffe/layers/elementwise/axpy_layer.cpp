@@ -6,7 +6,7 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfAxpy(const LayerParameter&, const std::vector<Shape>& bottoms) {
   const Shape &a = bottoms.at(0), &x = bottoms.at(1), &b = bottoms.at(2);
   const bool fits = a.size() >= 2 && x.size() >= 2 && a[0] == x[0] && a[1] == x[1] &&
                     CountOf(a, 2, a.size()) == 1;
@@ -17,15 +17,15 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
   return {x};
 }
 
-const bool registered = OperationTable::Add(
-    Operation("Axpy").Shapes(TopShapes).BackwardReads(Operation::kBottomData).Native());
+const bool axpy_registered = OperationTable::Add(
+    Operation("Axpy").Shapes(TopShapesOfAxpy).BackwardReads(Operation::kBottomData).Native());
 
 }  // namespace
 
 template <typename Dtype>
 void AxpyLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+  top[0]->Reshape(TopShapesOfAxpy(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
 template <typename Dtype>

@@ -7,16 +7,16 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfBias(const LayerParameter&, const std::vector<Shape>& bottoms) {
   return {bottoms.at(0)};
 }
 
-const bool registered = OperationTable::Add(Operation("Bias")
-                                                .Affine()
-                                                .Shapes(TopShapes)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native());
+const bool bias_registered = OperationTable::Add(Operation("Bias")
+                                                     .Affine()
+                                                     .Shapes(TopShapesOfBias)
+                                                     .InPlace()
+                                                     .BackwardReads(Operation::kNothing)
+                                                     .Native());
 
 }  // namespace
 

@@ -4,12 +4,13 @@
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/layers/layer_shapes.hpp"
 #include "caffe/onednn/for_shape.hpp"
 
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfEltwise(const LayerParameter&, const std::vector<Shape>& bottoms) {
   for (size_t i = 1; i < bottoms.size(); ++i) {
     Require(bottoms[i] == bottoms[0], "Eltwise needs bottoms of one shape: bottom 0 is ",
             ShapeString(bottoms[0]), ", bottom ", i, " is ", ShapeString(bottoms[i]));
@@ -17,11 +18,11 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
   return {bottoms.at(0)};
 }
 
-const bool registered = OperationTable::Add(Operation("Eltwise")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .Quantizable());
+const bool eltwise_registered = OperationTable::Add(Operation("Eltwise")
+                                                        .Shapes(TopShapesOfEltwise)
+                                                        .BackwardReads(Operation::kBottomData)
+                                                        .Native()
+                                                        .Quantizable());
 
 /// Which of the bottoms x has the largest element k. Of equals the first wins, but the second one
 /// over the first: as in Caffe, whose nets were trained so.
@@ -39,13 +40,6 @@ std::vector<const T*> DataOf(const vector<Blob<Dtype>*>& blobs) {
   std::vector<const T*> data;
   for (const Blob<Dtype>* blob : blobs) data.push_back(blob->template cpu_data_as<T>());
   return data;
-}
-
-template <typename Dtype>
-std::vector<Shape> ShapesOf(const vector<Blob<Dtype>*>& blobs) {
-  std::vector<Shape> shapes;
-  for (const Blob<Dtype>* blob : blobs) shapes.push_back(blob->shape());
-  return shapes;
 }
 
 }  // namespace
@@ -68,7 +62,7 @@ void EltwiseLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void EltwiseLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+  top[0]->Reshape(TopShapesOfEltwise(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
 namespace {

@@ -10,11 +10,12 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("FakeQuantization")
-                                                .Shapes(SameShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatParameters());
+const bool fake_quantization_registered =
+    OperationTable::Add(Operation("FakeQuantization")
+                            .Shapes(SameShapes)
+                            .BackwardReads(Operation::kBottomData)
+                            .Native()
+                            .FloatParameters());
 
 /// The most batches that a float can count.
 constexpr double kMostBatches = 1 << 24;

@@ -10,17 +10,17 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfScale(const LayerParameter&, const std::vector<Shape>& bottoms) {
   return {bottoms.at(0)};
 }
 
-const bool registered = OperationTable::Add(Operation("Scale")
-                                                .Affine()
-                                                .Shapes(TopShapes)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .Quantizable());
+const bool scale_registered = OperationTable::Add(Operation("Scale")
+                                                      .Affine()
+                                                      .Shapes(TopShapesOfScale)
+                                                      .InPlace()
+                                                      .BackwardReads(Operation::kBottomData)
+                                                      .Native()
+                                                      .Quantizable());
 
 }  // namespace
 

@@ -6,12 +6,13 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("CombinedMargin")
-                                                .Shapes(LabelMarginShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .CpuOnly("it changes one number of each row"));
+const bool combined_margin_registered =
+    OperationTable::Add(Operation("CombinedMargin")
+                            .Shapes(LabelMarginShapes)
+                            .BackwardReads(Operation::kBottomData)
+                            .Native()
+                            .FloatBottoms({1})
+                            .CpuOnly("it changes one number of each row"));
 
 }  // namespace
 

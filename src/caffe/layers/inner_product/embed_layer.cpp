@@ -7,7 +7,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfEmbed(const LayerParameter& layer,
+                                    const std::vector<Shape>& bottoms) {
   const EmbedParameter& param = layer.embed_param();
   Require(param.num_output() > 0 && param.num_output() <= INT_MAX,
           "embed_param: num_output must be positive, got ", param.num_output());
@@ -19,11 +20,11 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("Embed")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({0}));
+const bool embed_registered = OperationTable::Add(Operation("Embed")
+                                                      .Shapes(TopShapesOfEmbed)
+                                                      .BackwardReads(Operation::kBottomData)
+                                                      .Native()
+                                                      .FloatBottoms({0}));
 
 }  // namespace
 
@@ -31,7 +32,7 @@ template <typename Dtype>
 void EmbedLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                    const vector<Blob<Dtype>*>&) {
   const EmbedParameter& param = this->layer_param_.embed_param();
-  TopShapes(this->layer_param_, {bottom[0]->shape()});
+  TopShapesOfEmbed(this->layer_param_, {bottom[0]->shape()});
   N_ = param.num_output();
   K_ = param.input_dim();
   bias_term_ = param.bias_term();
@@ -45,7 +46,7 @@ template <typename Dtype>
 void EmbedLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                 const vector<Blob<Dtype>*>& top) {
   M_ = bottom[0]->count();
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfEmbed(this->layer_param_, {bottom[0]->shape()})[0]);
 }
 
 template <typename Dtype>

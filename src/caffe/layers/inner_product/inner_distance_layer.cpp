@@ -14,7 +14,8 @@ int InputAxis(const InnerDistanceParameter& param, const Shape& input) {
   return param.axis() < 0 ? param.axis() + axes : param.axis();
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfInnerDistance(const LayerParameter& layer,
+                                            const std::vector<Shape>& bottoms) {
   const InnerDistanceParameter& param = layer.inner_distance_param();
   const Shape& input = bottoms.at(0);
   const int axis = InputAxis(param, input);
@@ -34,8 +35,10 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(
-    Operation("InnerDistance").Shapes(TopShapes).BackwardReads(Operation::kBottomData));
+const bool inner_distance_registered =
+    OperationTable::Add(Operation("InnerDistance")
+                            .Shapes(TopShapesOfInnerDistance)
+                            .BackwardReads(Operation::kBottomData));
 
 }  // namespace
 
@@ -62,7 +65,7 @@ void InnerDistanceLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                         const vector<Blob<Dtype>*>& top) {
   std::vector<Shape> shapes;
   for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
-  top[0]->Reshape(TopShapes(this->layer_param_, shapes)[0]);
+  top[0]->Reshape(TopShapesOfInnerDistance(this->layer_param_, shapes)[0]);
   const int axis = InputAxis(this->layer_param_.inner_distance_param(), shapes[0]);
   if (bottom.size() > 1) {
     K_ = bottom[0]->count(axis);

@@ -8,7 +8,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfInnerProduct(const LayerParameter& layer,
+                                           const std::vector<Shape>& bottoms) {
   const InnerProductParameter& param = layer.inner_product_param();
   const Shape& bottom = bottoms.at(0);
   const int axes = static_cast<int>(bottom.size());
@@ -20,12 +21,13 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("InnerProduct")
-                                                .Multiplies(Operation::Weights::INNER_PRODUCT)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .Quantizable());
+const bool inner_product_registered =
+    OperationTable::Add(Operation("InnerProduct")
+                            .Multiplies(Operation::Weights::INNER_PRODUCT)
+                            .Shapes(TopShapesOfInnerProduct)
+                            .BackwardReads(Operation::kBottomData)
+                            .Native()
+                            .Quantizable());
 
 }  // namespace
 
@@ -59,7 +61,7 @@ void InnerProductLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   Require(bottom[0]->count(axis) == K_, "the bottom of shape ", bottom[0]->shape_string(), " has ",
           bottom[0]->count(axis), " inputs per row where the weights are for ", K_);
   M_ = bottom[0]->count(0, axis);
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfInnerProduct(this->layer_param_, {bottom[0]->shape()})[0]);
 }
 
 // Blocks of channels are inputs in another order, which the packed weights follow.

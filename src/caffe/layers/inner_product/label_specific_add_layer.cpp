@@ -5,14 +5,15 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("LabelSpecificAdd")
-                                                .Shapes(LabelMarginShapes)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .FloatTops({1})
-                                                .CpuOnly("it changes one number of each row"));
+const bool label_specific_add_registered =
+    OperationTable::Add(Operation("LabelSpecificAdd")
+                            .Shapes(LabelMarginShapes)
+                            .InPlace()
+                            .BackwardReads(Operation::kNothing)
+                            .Native()
+                            .FloatBottoms({1})
+                            .FloatTops({1})
+                            .CpuOnly("it changes one number of each row"));
 
 }  // namespace
 

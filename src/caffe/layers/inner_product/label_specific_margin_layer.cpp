@@ -8,14 +8,15 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("LabelSpecificMargin")
-                                                .Shapes(LabelMarginShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .FloatTops({1})
-                                                .FloatParameters()
-                                                .CpuOnly("it changes one number of each row"));
+const bool label_specific_margin_registered =
+    OperationTable::Add(Operation("LabelSpecificMargin")
+                            .Shapes(LabelMarginShapes)
+                            .BackwardReads(Operation::kBottomData)
+                            .Native()
+                            .FloatBottoms({1})
+                            .FloatTops({1})
+                            .FloatParameters()
+                            .CpuOnly("it changes one number of each row"));
 
 }  // namespace
 

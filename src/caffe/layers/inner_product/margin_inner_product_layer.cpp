@@ -31,15 +31,17 @@ std::vector<Shape> ShapesFor(const MarginInnerProductParameter& param,
   return shapes;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfMarginInnerProduct(const LayerParameter& layer,
+                                                 const std::vector<Shape>& bottoms) {
   return ShapesFor(layer.margin_inner_product_param(), bottoms, layer.top_size());
 }
 
-const bool registered = OperationTable::Add(Operation("MarginInnerProduct")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .FloatBottoms({1})
-                                                .FloatTops({1}));
+const bool margin_inner_product_registered =
+    OperationTable::Add(Operation("MarginInnerProduct")
+                            .Shapes(TopShapesOfMarginInnerProduct)
+                            .BackwardReads(Operation::kBottomData)
+                            .FloatBottoms({1})
+                            .FloatTops({1}));
 
 /// psi as a function of c = cos(theta), and its derivative.
 struct Margin {

@@ -5,20 +5,21 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfAccuracy(const LayerParameter& layer,
+                                       const std::vector<Shape>& bottoms) {
   const int axis = ClassAxis(bottoms.at(0), bottoms.at(1), layer.accuracy_param().axis());
   std::vector<Shape> tops = {Shape()};
   if (layer.top_size() > 1) tops.push_back({bottoms[0][axis]});
   return tops;
 }
 
-const bool registered = OperationTable::Add(Operation("Accuracy")
-                                                .Scores()
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .FloatTops({-1}));
+const bool accuracy_registered = OperationTable::Add(Operation("Accuracy")
+                                                         .Scores()
+                                                         .Shapes(TopShapesOfAccuracy)
+                                                         .BackwardReads(Operation::kNothing)
+                                                         .Native()
+                                                         .FloatBottoms({1})
+                                                         .FloatTops({-1}));
 
 }  // namespace
 

@@ -10,7 +10,8 @@ namespace {
 
 int Extent(const Shape& shape, size_t axis) { return axis < shape.size() ? shape[axis] : 1; }
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfBoxAnnotatorOhem(const LayerParameter&,
+                                               const std::vector<Shape>& bottoms) {
   const Shape& rois = bottoms.at(0);
   const int height = Extent(rois, 2), width = Extent(rois, 3);
   constexpr const char* kNames[] = {"regions", "losses", "labels", "box weights"};
@@ -28,12 +29,13 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
           {Extent(rois, 0), Extent(bottoms[3], 1), height, width}};
 }
 
-const bool registered = OperationTable::Add(Operation("BoxAnnotatorOHEM")
-                                                .CpuOnly(kSequential)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatBottoms({-1})
-                                                .FloatTops({-1}));
+const bool box_annotator_ohem_registered =
+    OperationTable::Add(Operation("BoxAnnotatorOHEM")
+                            .CpuOnly(kSequential)
+                            .Shapes(TopShapesOfBoxAnnotatorOhem)
+                            .BackwardReads(Operation::kNothing)
+                            .FloatBottoms({-1})
+                            .FloatTops({-1}));
 
 }  // namespace
 
@@ -47,7 +49,8 @@ void BoxAnnotatorOHEMLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
 template <typename Dtype>
 void BoxAnnotatorOHEMLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                            const vector<Blob<Dtype>*>& top) {
-  const std::vector<Shape> shapes = TopShapes(this->layer_param_, ShapesOf(bottom));
+  const std::vector<Shape> shapes =
+      TopShapesOfBoxAnnotatorOhem(this->layer_param_, ShapesOf(bottom));
   for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(shapes[i]);
 }
 

@@ -15,7 +15,8 @@ int FeatureAxis(const CenterLossParameter& param, const Shape& features) {
   return param.axis() < 0 ? param.axis() + axes : param.axis();
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfCenterLoss(const LayerParameter& layer,
+                                         const std::vector<Shape>& bottoms) {
   const Shape& features = bottoms.at(0);
   const int axis = FeatureAxis(layer.center_loss_param(), features);
   int64_t items = 1, labels = 1;
@@ -26,11 +27,11 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {Shape()};
 }
 
-const bool registered = OperationTable::Add(Operation("CenterLoss")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .FloatBottoms({1})
-                                                .Loss());
+const bool center_loss_registered = OperationTable::Add(Operation("CenterLoss")
+                                                            .Shapes(TopShapesOfCenterLoss)
+                                                            .BackwardReads(Operation::kBottomData)
+                                                            .FloatBottoms({1})
+                                                            .Loss());
 
 }  // namespace
 
@@ -50,7 +51,8 @@ void CenterLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void CenterLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                      const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()})[0]);
+  top[0]->Reshape(
+      TopShapesOfCenterLoss(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()})[0]);
   const int axis = FeatureAxis(this->layer_param_.center_loss_param(), bottom[0]->shape());
   Require(bottom[0]->count(axis) == K_, "features of shape ", bottom[0]->shape_string(), " have ",
           bottom[0]->count(axis), " values where the centers have ", K_);

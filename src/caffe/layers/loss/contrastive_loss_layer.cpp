@@ -7,17 +7,19 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfContrastiveLoss(const LayerParameter& layer,
+                                              const std::vector<Shape>& bottoms) {
   DifferenceLossShapes(layer, {bottoms.at(0), bottoms.at(1)});
   ScoresPerItem(bottoms[0], bottoms.at(2));
   return {Shape()};
 }
 
-const bool registered = OperationTable::Add(Operation("ContrastiveLoss")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .FloatBottoms({2})
-                                                .Loss());
+const bool contrastive_loss_registered =
+    OperationTable::Add(Operation("ContrastiveLoss")
+                            .Shapes(TopShapesOfContrastiveLoss)
+                            .BackwardReads(Operation::kBottomData)
+                            .FloatBottoms({2})
+                            .Loss());
 
 template <typename Dtype>
 bool Similar(Dtype label) {
@@ -29,8 +31,8 @@ bool Similar(Dtype label) {
 template <typename Dtype>
 void ContrastiveLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_,
-                            {bottom[0]->shape(), bottom[1]->shape(), bottom[2]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfContrastiveLoss(
+      this->layer_param_, {bottom[0]->shape(), bottom[1]->shape(), bottom[2]->shape()})[0]);
   diff_.ReshapeLike(*bottom[0]);
   dist_sq_.Reshape({bottom[0]->shape(0)});
 }

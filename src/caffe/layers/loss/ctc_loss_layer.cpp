@@ -7,7 +7,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfCtcLoss(const LayerParameter& layer,
+                                      const std::vector<Shape>& bottoms) {
   const CTCLossParameter& param = layer.ctc_loss_param();
   const Shape& x = bottoms.at(0);
   const Shape& labels = bottoms.back();
@@ -38,22 +39,22 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 
 Operation CtcOperation(const char* type) {
   return Operation(type)
-      .Shapes(TopShapes)
+      .Shapes(TopShapesOfCtcLoss)
       .BackwardReads(Operation::kBottomData)
       .FloatBottoms({1, 2})
       .Loss();
 }
 
-const bool registered = OperationTable::Add(CtcOperation("CTCLoss")) &&
-                        OperationTable::Add(CtcOperation("CtcLoss")) &&
-                        OperationTable::Add(CtcOperation("WarpCTCLoss"));
+const bool ctc_loss_registered = OperationTable::Add(CtcOperation("CTCLoss")) &&
+                                 OperationTable::Add(CtcOperation("CtcLoss")) &&
+                                 OperationTable::Add(CtcOperation("WarpCTCLoss"));
 
 }  // namespace
 
 template <typename Dtype>
 void CTCLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+  top[0]->Reshape(TopShapesOfCtcLoss(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
 template <typename Dtype>

@@ -5,10 +5,10 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("EuclideanLoss")
-                                                .Shapes(DifferenceLossShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Loss());
+const bool euclidean_loss_registered = OperationTable::Add(Operation("EuclideanLoss")
+                                                               .Shapes(DifferenceLossShapes)
+                                                               .BackwardReads(Operation::kNothing)
+                                                               .Loss());
 
 }  // namespace
 

@@ -15,14 +15,15 @@ int AxisOf(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
                    param.has_axis() ? param.axis() : layer.softmax_param().axis());
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfFocalLoss(const LayerParameter& layer,
+                                        const std::vector<Shape>& bottoms) {
   AxisOf(layer, bottoms);
   return LossAndProbabilities(layer, bottoms[0]);
 }
 
-const bool registered =
+const bool focal_loss_registered =
     OperationTable::Add(Operation("FocalLoss")
-                            .Shapes(TopShapes)
+                            .Shapes(TopShapesOfFocalLoss)
                             .BackwardReads(Operation::kBottomData)
                             .Native()
                             .FloatBottoms({1})

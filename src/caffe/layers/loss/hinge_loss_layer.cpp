@@ -3,23 +3,24 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfHingeLoss(const LayerParameter&, const std::vector<Shape>& bottoms) {
   ScoresPerItem(bottoms.at(0), bottoms.at(1));
   return {Shape()};
 }
 
-const bool registered = OperationTable::Add(Operation("HingeLoss")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .FloatBottoms({1})
-                                                .Loss());
+const bool hinge_loss_registered = OperationTable::Add(Operation("HingeLoss")
+                                                           .Shapes(TopShapesOfHingeLoss)
+                                                           .BackwardReads(Operation::kBottomData)
+                                                           .FloatBottoms({1})
+                                                           .Loss());
 
 }  // namespace
 
 template <typename Dtype>
 void HingeLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()})[0]);
+  top[0]->Reshape(
+      TopShapesOfHingeLoss(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()})[0]);
 }
 
 template <typename Dtype>

@@ -8,7 +8,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfInfogainLoss(const LayerParameter& layer,
+                                           const std::vector<Shape>& bottoms) {
   const int axis = ClassAxis(bottoms.at(0), bottoms.at(1), layer.infogain_loss_param().axis());
   if (bottoms.size() > 2) {
     const int64_t classes = bottoms[0][axis];
@@ -20,11 +21,11 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return LossAndProbabilities(layer, bottoms[0]);
 }
 
-const bool registered = OperationTable::Add(Operation("InfogainLoss")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .FloatBottoms({1, 2})
-                                                .Loss());
+const bool infogain_loss_registered = OperationTable::Add(Operation("InfogainLoss")
+                                                              .Shapes(TopShapesOfInfogainLoss)
+                                                              .BackwardReads(Operation::kBottomData)
+                                                              .FloatBottoms({1, 2})
+                                                              .Loss());
 
 }  // namespace
 
@@ -47,7 +48,8 @@ template <typename Dtype>
 void InfogainLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   const Shape& scores = bottom[0]->shape();
-  TopShapes(this->layer_param_, {scores, bottom[1]->shape(), MatrixOf(bottom).shape()});
+  TopShapesOfInfogainLoss(this->layer_param_,
+                          {scores, bottom[1]->shape(), MatrixOf(bottom).shape()});
   top[0]->Reshape(vector<int>());
   infogain_axis_ =
       ClassAxis(scores, bottom[1]->shape(), this->layer_param_.infogain_loss_param().axis());

@@ -5,7 +5,7 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
+const bool l1_loss_registered = OperationTable::Add(
     Operation("L1Loss").Shapes(DifferenceLossShapes).BackwardReads(Operation::kNothing).Loss());
 
 }  // namespace

@@ -5,7 +5,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfLabelsequenceAccuracy(const LayerParameter&,
+                                                    const std::vector<Shape>& bottoms) {
   const Shape& scores = bottoms.at(0);
   const Shape& labels = bottoms.at(1);
   Require(scores.size() == 3 && labels.size() >= 2 && labels[0] == scores[0],
@@ -14,19 +15,21 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
   return {Shape()};
 }
 
-const bool registered = OperationTable::Add(Operation("LabelsequenceAccuracy")
-                                                .Scores()
-                                                .CpuOnly(kSequential)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatBottoms({1}));
+const bool labelsequence_accuracy_registered =
+    OperationTable::Add(Operation("LabelsequenceAccuracy")
+                            .Scores()
+                            .CpuOnly(kSequential)
+                            .Shapes(TopShapesOfLabelsequenceAccuracy)
+                            .BackwardReads(Operation::kNothing)
+                            .FloatBottoms({1}));
 
 }  // namespace
 
 template <typename Dtype>
 void LabelsequenceAccuracyLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                                 const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfLabelsequenceAccuracy(this->layer_param_,
+                                                   {bottom[0]->shape(), bottom[1]->shape()})[0]);
 }
 
 template <typename Dtype>

@@ -10,16 +10,18 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>&) { return {Shape()}; }
+std::vector<Shape> TopShapesOfMultiboxLoss(const LayerParameter&, const std::vector<Shape>&) {
+  return {Shape()};
+}
 
 // Gradients need the boxes that the forward pass matched; boxes and losses stay in the net's type.
-const bool registered = OperationTable::Add(Operation("MultiBoxLoss")
-                                                .CpuOnly(kSequential)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .FloatBottoms({-1})
-                                                .FloatTops({-1})
-                                                .Loss());
+const bool multibox_loss_registered = OperationTable::Add(Operation("MultiBoxLoss")
+                                                              .CpuOnly(kSequential)
+                                                              .Shapes(TopShapesOfMultiboxLoss)
+                                                              .BackwardReads(Operation::kBottomData)
+                                                              .FloatBottoms({-1})
+                                                              .FloatTops({-1})
+                                                              .Loss());
 
 /// A row of scores that is compared with a label; -1: none of them.
 struct Scored {

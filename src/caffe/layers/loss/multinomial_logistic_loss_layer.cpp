@@ -3,16 +3,18 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfMultinomialLogisticLoss(const LayerParameter&,
+                                                      const std::vector<Shape>& bottoms) {
   ScoresPerItem(bottoms.at(0), bottoms.at(1));
   return {Shape()};
 }
 
-const bool registered = OperationTable::Add(Operation("MultinomialLogisticLoss")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .FloatBottoms({1})
-                                                .Loss());
+const bool multinomial_logistic_loss_registered =
+    OperationTable::Add(Operation("MultinomialLogisticLoss")
+                            .Shapes(TopShapesOfMultinomialLogisticLoss)
+                            .BackwardReads(Operation::kBottomData)
+                            .FloatBottoms({1})
+                            .Loss());
 
 /// Calls f(index) with that of each item's label's score.
 template <typename Dtype, typename Function>
@@ -28,7 +30,8 @@ void ForEachLabel(const Blob<Dtype>& scores, const Blob<Dtype>& labels, Function
 template <typename Dtype>
 void MultinomialLogisticLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                                   const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfMultinomialLogisticLoss(this->layer_param_,
+                                                     {bottom[0]->shape(), bottom[1]->shape()})[0]);
 }
 
 template <typename Dtype>

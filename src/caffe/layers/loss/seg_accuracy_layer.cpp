@@ -5,19 +5,20 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfSegAccuracy(const LayerParameter&,
+                                          const std::vector<Shape>& bottoms) {
   ClassAxis(bottoms.at(0), bottoms.at(1), 1);
   return {{1, 1, 1, 3}};
 }
 
-const bool registered = OperationTable::Add(Operation("SegAccuracy")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .FloatTops({-1})
-                                                .Stateful()
-                                                .CpuOnly("it counts pixels by class"));
+const bool seg_accuracy_registered = OperationTable::Add(Operation("SegAccuracy")
+                                                             .Shapes(TopShapesOfSegAccuracy)
+                                                             .BackwardReads(Operation::kNothing)
+                                                             .Native()
+                                                             .FloatBottoms({1})
+                                                             .FloatTops({-1})
+                                                             .Stateful()
+                                                             .CpuOnly("it counts pixels by class"));
 
 struct Means {
   double accuracy, recall, overlap;

@@ -5,11 +5,12 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("SigmoidCrossEntropyLoss")
-                                                .Shapes(DifferenceLossShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .FloatBottoms({1})
-                                                .Loss());
+const bool sigmoid_cross_entropy_loss_registered =
+    OperationTable::Add(Operation("SigmoidCrossEntropyLoss")
+                            .Shapes(DifferenceLossShapes)
+                            .BackwardReads(Operation::kBottomData)
+                            .FloatBottoms({1})
+                            .Loss());
 
 }  // namespace
 

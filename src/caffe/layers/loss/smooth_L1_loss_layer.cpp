@@ -5,10 +5,11 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("SmoothL1Loss")
-                                                .Shapes(DifferenceLossShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Loss());
+const bool smooth_L1_loss_registered =
+    OperationTable::Add(Operation("SmoothL1Loss")
+                            .Shapes(DifferenceLossShapes)
+                            .BackwardReads(Operation::kBottomData)
+                            .Loss());
 
 }  // namespace
 

@@ -7,7 +7,8 @@ namespace {
 
 int Extent(const Shape& shape, size_t axis) { return axis < shape.size() ? shape[axis] : 1; }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfSmoothL1LossOhem(const LayerParameter& layer,
+                                               const std::vector<Shape>& bottoms) {
   std::vector<Shape> tops = DifferenceLossShapes(layer, bottoms);
   const Shape& x = bottoms.at(0);
   Require(x.size() <= 4, "predictions have at most 4 axes, not ", ShapeString(x));
@@ -15,8 +16,11 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return tops;
 }
 
-const bool registered = OperationTable::Add(
-    Operation("SmoothL1LossOHEM").Shapes(TopShapes).BackwardReads(Operation::kBottomData).Loss());
+const bool smooth_L1_loss_ohem_registered =
+    OperationTable::Add(Operation("SmoothL1LossOHEM")
+                            .Shapes(TopShapesOfSmoothL1LossOhem)
+                            .BackwardReads(Operation::kBottomData)
+                            .Loss());
 
 }  // namespace
 

@@ -6,18 +6,19 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfSoftmaxLoss(const LayerParameter& layer,
+                                          const std::vector<Shape>& bottoms) {
   ClassAxis(bottoms.at(0), bottoms.at(1), layer.softmax_param().axis());
   return LossAndProbabilities(layer, bottoms[0]);
 }
 
-const bool registered = OperationTable::Add(Operation("SoftmaxWithLoss")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .FloatTops({0})
-                                                .Loss());
+const bool softmax_loss_registered = OperationTable::Add(Operation("SoftmaxWithLoss")
+                                                             .Shapes(TopShapesOfSoftmaxLoss)
+                                                             .BackwardReads(Operation::kBottomData)
+                                                             .Native()
+                                                             .FloatBottoms({1})
+                                                             .FloatTops({0})
+                                                             .Loss());
 
 }  // namespace
 

@@ -5,18 +5,20 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfSoftmaxLossOhem(const LayerParameter& layer,
+                                              const std::vector<Shape>& bottoms) {
   ClassAxis(bottoms.at(0), bottoms.at(1), layer.softmax_param().axis());
   std::vector<Shape> tops = {Shape(), bottoms[0], bottoms[1]};
   tops.resize(std::min(3, std::max(1, layer.top_size())));
   return tops;
 }
 
-const bool registered = OperationTable::Add(Operation("SoftmaxWithLossOHEM")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .FloatBottoms({1})
-                                                .Loss());
+const bool softmax_loss_ohem_registered =
+    OperationTable::Add(Operation("SoftmaxWithLossOHEM")
+                            .Shapes(TopShapesOfSoftmaxLossOhem)
+                            .BackwardReads(Operation::kBottomData)
+                            .FloatBottoms({1})
+                            .Loss());
 
 }  // namespace
 

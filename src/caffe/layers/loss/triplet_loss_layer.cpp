@@ -5,7 +5,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfTripletLoss(const LayerParameter&,
+                                          const std::vector<Shape>& bottoms) {
   const Shape& anchors = bottoms.at(0);
   Require(!anchors.empty() && anchors == bottoms.at(1) && anchors == bottoms.at(2),
           "TripletLoss needs anchors, positives and negatives of one shape: they are ",
@@ -13,9 +14,9 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
   return {Shape()};
 }
 
-const bool registered =
+const bool triplet_loss_registered =
     OperationTable::Add(Operation("TripletLoss")
-                            .Shapes(TopShapes)
+                            .Shapes(TopShapesOfTripletLoss)
                             .BackwardReads(Operation::kBottomData)
                             .FloatTops({0})
                             .Loss()
@@ -35,7 +36,7 @@ void TripletLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void TripletLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+  top[0]->Reshape(TopShapesOfTripletLoss(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
 template <typename Dtype>

@@ -10,15 +10,15 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("BatchNorm")
-                                                .Affine()
-                                                .Shapes(SameShapes)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .FloatParameters()
-                                                .UpdatesParameters()
-                                                .Quantizable());
+const bool batch_norm_registered = OperationTable::Add(Operation("BatchNorm")
+                                                           .Affine()
+                                                           .Shapes(SameShapes)
+                                                           .InPlace()
+                                                           .BackwardReads(Operation::kNothing)
+                                                           .Native()
+                                                           .FloatParameters()
+                                                           .UpdatesParameters()
+                                                           .Quantizable());
 
 }  // namespace
 

@@ -13,7 +13,7 @@ bool IsSegNets(const BNParameter& param) {
 
 Shape PerChannel(int channels) { return {1, channels, 1, 1}; }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfBn(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms.at(0);
   std::vector<Shape> tops(std::max(1, layer.top_size()),
                           PerChannel(bottom.size() < 2 ? 1 : bottom[1]));
@@ -21,14 +21,14 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return tops;
 }
 
-const bool registered = OperationTable::Add(Operation("BN")
-                                                .Shapes(TopShapes)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .FloatTops({1, 2})
-                                                .FloatParameters()
-                                                .Quantizable());
+const bool bn_registered = OperationTable::Add(Operation("BN")
+                                                   .Shapes(TopShapesOfBn)
+                                                   .InPlace()
+                                                   .BackwardReads(Operation::kNothing)
+                                                   .Native()
+                                                   .FloatTops({1, 2})
+                                                   .FloatParameters()
+                                                   .Quantizable());
 
 /// A scale without a filler is 0 in both forks, and nothing would come out of the layer: 1 here.
 std::vector<ParameterBlob> ParametersOf(const BNParameter& param, bool segnet, int channels) {

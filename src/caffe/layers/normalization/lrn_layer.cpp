@@ -8,7 +8,7 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
+const bool lrn_registered = OperationTable::Add(
     Operation("LRN").Shapes(SameShapes).BackwardReads(Operation::kBottomData).Native());
 
 bool WithinChannel(const LRNParameter& param) {

@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
+const bool mvn_registered = OperationTable::Add(
     Operation("MVN").Shapes(SameShapes).InPlace().BackwardReads(Operation::kTopData).Native());
 
 }  // namespace

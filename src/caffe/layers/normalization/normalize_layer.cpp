@@ -7,21 +7,23 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfNormalize(const LayerParameter&, const std::vector<Shape>& bottoms) {
   Require(bottoms.at(0).size() >= 2, "Normalize takes a bottom of 2 axes or more (N, C, ...), not ",
           ShapeString(bottoms[0]));
   return {bottoms[0]};
 }
 
-const bool registered = OperationTable::Add(
-    Operation("Normalize").Shapes(TopShapes).BackwardReads(Operation::kBottomData).Native());
+const bool normalize_registered = OperationTable::Add(Operation("Normalize")
+                                                          .Shapes(TopShapesOfNormalize)
+                                                          .BackwardReads(Operation::kBottomData)
+                                                          .Native());
 
 }  // namespace
 
 template <typename Dtype>
 void NormalizeLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>&) {
-  TopShapes(this->layer_param_, {bottom[0]->shape()});
+  TopShapesOfNormalize(this->layer_param_, {bottom[0]->shape()});
   has_scale_ = !this->layer_param_.has_normalize_param();
   if (!has_scale_) {
     const NormFaceNormalizeParameter& param = this->layer_param_.normalize_param();
@@ -47,7 +49,7 @@ void NormalizeLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void NormalizeLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfNormalize(this->layer_param_, {bottom[0]->shape()})[0]);
   Require(channel_shared_ || bottom[0]->shape(1) == this->blobs_[0]->count(), "Normalize has ",
           this->blobs_.empty() ? 0 : this->blobs_[0]->count(),
           " scales, one a channel; its bottom is ", bottom[0]->shape_string());

@@ -8,12 +8,12 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("Softmax")
-                                                .Within(0, 1)
-                                                .Shapes(SameShapes)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kTopData)
-                                                .Native());
+const bool softmax_registered = OperationTable::Add(Operation("Softmax")
+                                                        .Within(0, 1)
+                                                        .Shapes(SameShapes)
+                                                        .InPlace()
+                                                        .BackwardReads(Operation::kTopData)
+                                                        .Native());
 
 /// Measured by benchmarks/engines: for many values of one softmax that lie together, and in blocks.
 bool OneDnnIsFaster(int channels, int inner, const Layout& layout) {

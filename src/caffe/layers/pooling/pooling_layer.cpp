@@ -13,7 +13,7 @@ namespace caffe {
 namespace {
 
 /// kernel_size or kernel_h and kernel_w, likewise stride and pad, for a bottom of these extents.
-kernels::PoolingShape ReadShape(const PoolingParameter& param, int height, int width) {
+kernels::PoolingShape ReadWindowShape(const PoolingParameter& param, int height, int width) {
   kernels::PoolingShape s;
   s.height = height;
   s.width = width;
@@ -86,7 +86,7 @@ int PooledExtent(bool rounds_down, bool padded, int extent, int kernel, int stri
 kernels::PoolingShape PooledShape(const PoolingParameter& param, const Shape& bottom) {
   Require(bottom.size() == 4, "Pooling takes a bottom of 4 axes (N, C, H, W), not ",
           ShapeString(bottom));
-  kernels::PoolingShape s = ReadShape(param, bottom[2], bottom[3]);
+  kernels::PoolingShape s = ReadWindowShape(param, bottom[2], bottom[3]);
   s.planes = size_t(bottom[0]) * bottom[1];
   const bool down = RoundsDown(param), padded = s.pad_h > 0 || s.pad_w > 0;
   Require(!padded || param.pool() != PoolingParameter_PoolMethod_STOCHASTIC,
@@ -98,20 +98,21 @@ kernels::PoolingShape PooledShape(const PoolingParameter& param, const Shape& bo
 
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfPooling(const LayerParameter& layer,
+                                      const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms.at(0);
   const kernels::PoolingShape s = PooledShape(layer.pooling_param(), bottom);
   const Shape top = {bottom[0], bottom[1], s.pooled_height, s.pooled_width};
   return std::vector<Shape>(std::max(1, layer.top_size()), top);
 }
 
-const bool registered = OperationTable::Add(Operation("Pooling")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatTops({1})
-                                                .Homogeneous()
-                                                .Quantizable());
+const bool pooling_registered = OperationTable::Add(Operation("Pooling")
+                                                        .Shapes(TopShapesOfPooling)
+                                                        .BackwardReads(Operation::kBottomData)
+                                                        .Native()
+                                                        .FloatTops({1})
+                                                        .Homogeneous()
+                                                        .Quantizable());
 
 /// Measured by benchmarks/engines: maxima of channels in blocks, 3 times and more.
 bool OneDnnIsFaster(bool maxima, const Layout& layout) {

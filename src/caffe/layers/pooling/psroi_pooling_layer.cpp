@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-kernels::RoiShape ReadShape(const LayerParameter& layer, const Shape& map, const Shape& rois) {
+kernels::RoiShape ReadPsroiShape(const LayerParameter& layer, const Shape& map, const Shape& rois) {
   const PSROIPoolingParameter& param = layer.psroi_pooling_param();
   Require(param.output_dim() > 0, Error::Field{"psroi_pooling_param"},
           ": output_dim must be given and positive, got ", param.output_dim());
@@ -20,17 +20,18 @@ kernels::RoiShape ReadShape(const LayerParameter& layer, const Shape& map, const
   return shape;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
-  const kernels::RoiShape shape = ReadShape(layer, bottoms.at(0), bottoms.at(1));
+std::vector<Shape> TopShapesOfPsroiPooling(const LayerParameter& layer,
+                                           const std::vector<Shape>& bottoms) {
+  const kernels::RoiShape shape = ReadPsroiShape(layer, bottoms.at(0), bottoms.at(1));
   return {RoiTopShape(shape, bottoms[1], layer.psroi_pooling_param().output_dim())};
 }
 
-const bool registered = OperationTable::Add(Operation("PSROIPooling")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .Homogeneous());
+const bool psroi_pooling_registered = OperationTable::Add(Operation("PSROIPooling")
+                                                              .Shapes(TopShapesOfPsroiPooling)
+                                                              .BackwardReads(Operation::kBottomData)
+                                                              .Native()
+                                                              .FloatBottoms({1})
+                                                              .Homogeneous());
 
 /// Corners are rounded in the image, the last one counts; parts overlap by what they share.
 std::vector<kernels::Taps> Parts(float first, float last, float scale, int parts, int extent) {
@@ -50,7 +51,7 @@ void PSROIPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   const PSROIPoolingParameter& param = this->layer_param_.psroi_pooling_param();
   this->shape_ = std::make_shared<const kernels::RoiShape>(
-      ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
+      ReadPsroiShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
   this->scale_ = param.spatial_scale();
   this->position_sensitive_ = true;
   top[0]->Reshape(RoiTopShape(*this->shape_, bottom[1]->shape(), param.output_dim()));

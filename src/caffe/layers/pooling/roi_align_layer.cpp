@@ -7,23 +7,25 @@
 namespace caffe {
 namespace {
 
-kernels::RoiShape ReadShape(const LayerParameter& layer, const Shape& map, const Shape& rois) {
+kernels::RoiShape ReadRoiAlignShape(const LayerParameter& layer, const Shape& map,
+                                    const Shape& rois) {
   const ROIAlignParameter& param = layer.roi_align_param();
   return ReadRoiShape(map, rois, "roi_align_param", param.pooled_h(), param.pooled_w(),
                       param.spatial_scale());
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
-  const kernels::RoiShape shape = ReadShape(layer, bottoms.at(0), bottoms.at(1));
+std::vector<Shape> TopShapesOfRoiAlign(const LayerParameter& layer,
+                                       const std::vector<Shape>& bottoms) {
+  const kernels::RoiShape shape = ReadRoiAlignShape(layer, bottoms.at(0), bottoms.at(1));
   return {RoiTopShape(shape, bottoms[1], shape.channels)};
 }
 
-const bool registered = OperationTable::Add(Operation("ROIAlign")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .Homogeneous());
+const bool roi_align_registered = OperationTable::Add(Operation("ROIAlign")
+                                                          .Shapes(TopShapesOfRoiAlign)
+                                                          .BackwardReads(Operation::kBottomData)
+                                                          .Native()
+                                                          .FloatBottoms({1})
+                                                          .Homogeneous());
 
 /// Samples of one part of an axis, at even distances. Interpolation on a grid is the product of
 /// those along the axes, so each axis has its own weights.
@@ -65,7 +67,7 @@ template <typename Dtype>
 void ROIAlignLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                    const vector<Blob<Dtype>*>& top) {
   this->shape_ = std::make_shared<const kernels::RoiShape>(
-      ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
+      ReadRoiAlignShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
   this->scale_ = this->layer_param_.roi_align_param().spatial_scale();
   top[0]->Reshape(RoiTopShape(*this->shape_, bottom[1]->shape(), this->shape_->channels));
 }

@@ -7,23 +7,25 @@
 namespace caffe {
 namespace {
 
-kernels::RoiShape ReadShape(const LayerParameter& layer, const Shape& map, const Shape& rois) {
+kernels::RoiShape ReadRoiPoolingShape(const LayerParameter& layer, const Shape& map,
+                                      const Shape& rois) {
   const ROIPoolingParameter& param = layer.roi_pooling_param();
   return ReadRoiShape(map, rois, "roi_pooling_param", param.pooled_h(), param.pooled_w(),
                       param.spatial_scale());
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
-  const kernels::RoiShape shape = ReadShape(layer, bottoms.at(0), bottoms.at(1));
+std::vector<Shape> TopShapesOfRoiPooling(const LayerParameter& layer,
+                                         const std::vector<Shape>& bottoms) {
+  const kernels::RoiShape shape = ReadRoiPoolingShape(layer, bottoms.at(0), bottoms.at(1));
   return {RoiTopShape(shape, bottoms[1], shape.channels)};
 }
 
-const bool registered = OperationTable::Add(Operation("ROIPooling")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .Homogeneous());
+const bool roi_pooling_registered = OperationTable::Add(Operation("ROIPooling")
+                                                            .Shapes(TopShapesOfRoiPooling)
+                                                            .BackwardReads(Operation::kBottomData)
+                                                            .Native()
+                                                            .FloatBottoms({1})
+                                                            .Homogeneous());
 
 /// [floor(i * bin), ceil((i + 1) * bin)) for each part of `size` positions from `start`.
 std::vector<kernels::Taps> Parts(int start, int size, int parts, int extent) {
@@ -41,7 +43,7 @@ template <typename Dtype>
 void ROIPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                      const vector<Blob<Dtype>*>& top) {
   this->shape_ = std::make_shared<const kernels::RoiShape>(
-      ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
+      ReadRoiPoolingShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
   this->scale_ = this->layer_param_.roi_pooling_param().spatial_scale();
   top[0]->Reshape(RoiTopShape(*this->shape_, bottom[1]->shape(), this->shape_->channels));
 }

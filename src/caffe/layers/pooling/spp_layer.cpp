@@ -50,7 +50,7 @@ std::vector<kernels::PoolingShape> LevelsOf(const SPPParameter& param, const Sha
   return levels;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfSpp(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms.at(0);
   const auto levels = LevelsOf(layer.spp_param(), bottom);
   if (levels.size() == 1) return {{bottom[0], bottom[1], 1, 1}};
@@ -60,11 +60,11 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {{bottom[0], static_cast<int>(outputs)}};
 }
 
-const bool registered = OperationTable::Add(Operation("SPP")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .Homogeneous());
+const bool spp_registered = OperationTable::Add(Operation("SPP")
+                                                    .Shapes(TopShapesOfSpp)
+                                                    .BackwardReads(Operation::kBottomData)
+                                                    .Native()
+                                                    .Homogeneous());
 
 /// Copies `num` pieces of `length` elements from each `from_stride` to each `to_stride`.
 template <typename T>
@@ -84,7 +84,7 @@ void SPPLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<
 
 template <typename Dtype>
 void SPPLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfSpp(this->layer_param_, {bottom[0]->shape()})[0]);
 }
 
 #ifndef CPU_ONLY

@@ -14,7 +14,8 @@ int Extent(const char* axis, int pooled, int64_t kernel, int64_t stride, int64_t
   return static_cast<int>(extent);
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfUnpooling(const LayerParameter& layer,
+                                        const std::vector<Shape>& bottoms) {
   const PoolingParameter& p = layer.pooling_param();
   const Shape& values = bottoms.at(0);
   Require(values.size() == 4, layer.type(), " takes a bottom of 4 axes (N, C, H, W), not ",
@@ -44,20 +45,20 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 
 bool Register(const char* type) {
   return OperationTable::Add(Operation(type)
-                                 .Shapes(TopShapes)
+                                 .Shapes(TopShapesOfUnpooling)
                                  .BackwardReads(Operation::kBottomData)
                                  .Native()
                                  .FloatBottoms({1})
                                  .Homogeneous());
 }
-const bool registered = Register("UnPooling") && Register("Unpooling");
+const bool unpooling_registered = Register("UnPooling") && Register("Unpooling");
 
 }  // namespace
 
 template <typename Dtype>
 void UnPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+  top[0]->Reshape(TopShapesOfUnpooling(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
 template <typename Dtype>

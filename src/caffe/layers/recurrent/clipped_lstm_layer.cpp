@@ -37,12 +37,12 @@ std::vector<Shape> LstmShapes(const LayerParameter& layer, const std::vector<Sha
   return {{steps * batch, outputs}};
 }
 
-const bool registered = OperationTable::Add(Operation("Lstm")
-                                                .Stateful()
-                                                .Shapes(LstmShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1}));
+const bool clipped_lstm_registered = OperationTable::Add(Operation("Lstm")
+                                                             .Stateful()
+                                                             .Shapes(LstmShapes)
+                                                             .BackwardReads(Operation::kBottomData)
+                                                             .Native()
+                                                             .FloatBottoms({1}));
 
 }  // namespace
 

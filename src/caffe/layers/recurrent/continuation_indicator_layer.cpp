@@ -5,7 +5,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfContinuationIndicator(const LayerParameter& layer,
+                                                    const std::vector<Shape>& bottoms) {
   const ContinuationIndicatorParameter& param = layer.continuation_indicator_param();
   constexpr uint32_t kMost = 0x7fffffff;
   Require(param.time_step() > 0 && param.time_step() <= kMost,
@@ -21,18 +22,19 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {{static_cast<int>(param.time_step()), static_cast<int>(param.batch_size())}};
 }
 
-const bool registered = OperationTable::Add(Operation("ContinuationIndicator")
-                                                .CpuOnly(kSmallConstants)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Source());
+const bool continuation_indicator_registered =
+    OperationTable::Add(Operation("ContinuationIndicator")
+                            .CpuOnly(kSmallConstants)
+                            .Shapes(TopShapesOfContinuationIndicator)
+                            .BackwardReads(Operation::kNothing)
+                            .Source());
 
 }  // namespace
 
 template <typename Dtype>
 void ContinuationIndicatorLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                                 const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+  top[0]->Reshape(TopShapesOfContinuationIndicator(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
 template <typename Dtype>

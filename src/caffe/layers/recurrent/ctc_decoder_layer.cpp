@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "caffe/layers/layer_shapes.hpp"
 #include "caffe/util/text/ctc_path.hpp"
 
 namespace caffe {
@@ -61,14 +62,15 @@ std::vector<Shape> ShapesFor(const std::vector<Shape>& bottoms, int tops) {
   return shapes;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfCtcDecoder(const LayerParameter& layer,
+                                         const std::vector<Shape>& bottoms) {
   return ShapesFor(bottoms, layer.top_size());
 }
 
-const bool registered = OperationTable::Add(Operation("CTCGreedyDecoder")
-                                                .CpuOnly(kSequential)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing));
+const bool ctc_decoder_registered = OperationTable::Add(Operation("CTCGreedyDecoder")
+                                                            .CpuOnly(kSequential)
+                                                            .Shapes(TopShapesOfCtcDecoder)
+                                                            .BackwardReads(Operation::kNothing));
 
 int EditDistance(const std::vector<int>& a, const std::vector<int>& b) {
   std::vector<int> row(b.size() + 1);  // from the first i labels of a to the first j of b
@@ -82,13 +84,6 @@ int EditDistance(const std::vector<int>& a, const std::vector<int>& b) {
     }
   }
   return row.back();
-}
-
-template <typename Dtype>
-std::vector<Shape> ShapesOf(const vector<Blob<Dtype>*>& blobs) {
-  std::vector<Shape> shapes;
-  for (const Blob<Dtype>* blob : blobs) shapes.push_back(blob->shape());
-  return shapes;
 }
 
 }  // namespace

@@ -10,16 +10,16 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> ShapesOf(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfLstm(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   return RecurrentShapes(layer.recurrent_param(), 2, bottoms);
 }
 
-const bool registered = OperationTable::Add(Operation("LSTM")
-                                                .Stateful()
-                                                .Shapes(ShapesOf)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1}));
+const bool lstm_registered = OperationTable::Add(Operation("LSTM")
+                                                     .Stateful()
+                                                     .Shapes(TopShapesOfLstm)
+                                                     .BackwardReads(Operation::kBottomData)
+                                                     .Native()
+                                                     .FloatBottoms({1}));
 
 /// Measured by benchmarks/engines in the TEST phase: 3 to 5 times. Training is not measured yet.
 bool OneDnnIsFaster(Phase phase) { return phase == TEST; }

@@ -5,7 +5,7 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfLstmUnit(const LayerParameter&, const std::vector<Shape>& bottoms) {
   const Shape& c = bottoms.at(0);
   Require(c.size() == 3 && c[0] == 1,
           "bottom 0, the cells, must have shape (1, batch, cells), not ", ShapeString(c));
@@ -18,9 +18,9 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
   return {c, c};
 }
 
-const bool registered =
+const bool lstm_unit_registered =
     OperationTable::Add(Operation("LSTMUnit")
-                            .Shapes(TopShapes)
+                            .Shapes(TopShapesOfLstmUnit)
                             .BackwardReads(Operation::kBottomData | Operation::kTopData)
                             .FloatBottoms({2}));
 
@@ -29,8 +29,8 @@ const bool registered =
 template <typename Dtype>
 void LSTMUnitLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                    const vector<Blob<Dtype>*>& top) {
-  const std::vector<Shape> shapes =
-      TopShapes(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape(), bottom[2]->shape()});
+  const std::vector<Shape> shapes = TopShapesOfLstmUnit(
+      this->layer_param_, {bottom[0]->shape(), bottom[1]->shape(), bottom[2]->shape()});
   for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(shapes[i]);
   hidden_dim_ = bottom[0]->shape(2);
   X_acts_.ReshapeLike(*bottom[1]);

@@ -6,16 +6,16 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> ShapesOf(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfRnn(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   return RecurrentShapes(layer.recurrent_param(), 1, bottoms);
 }
 
-const bool registered = OperationTable::Add(Operation("RNN")
-                                                .Stateful()
-                                                .Shapes(ShapesOf)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1}));
+const bool rnn_registered = OperationTable::Add(Operation("RNN")
+                                                    .Stateful()
+                                                    .Shapes(TopShapesOfRnn)
+                                                    .BackwardReads(Operation::kBottomData)
+                                                    .Native()
+                                                    .FloatBottoms({1}));
 
 template <typename T>
 void Tanh(size_t n, const T* x, T* y) {

@@ -55,17 +55,18 @@ Resizing InterpResizing(const InterpParameter& param, const vector<Shape>& botto
   return {axis(bottom[2], top.height), axis(bottom[3], top.width)};
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfInterp(const LayerParameter& layer,
+                                     const std::vector<Shape>& bottoms) {
   return ResizedShapes(bottoms.at(0), InterpResizing(layer.interp_param(), bottoms));
 }
 
-const bool registered = OperationTable::Add(Operation("Interp")
-                                                .Interpolates()
-                                                .ShapeBottom()
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous());
+const bool interp_registered = OperationTable::Add(Operation("Interp")
+                                                       .Interpolates()
+                                                       .ShapeBottom()
+                                                       .Shapes(TopShapesOfInterp)
+                                                       .BackwardReads(Operation::kNothing)
+                                                       .Native()
+                                                       .Homogeneous());
 
 }  // namespace
 

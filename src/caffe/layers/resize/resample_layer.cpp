@@ -47,17 +47,18 @@ Resizing ResampleResizing(const ResampleParameter& param, const vector<Shape>& b
           kernels::ResampledAxis(filter, bottom[3], top.width, ratio_h, stretched)};
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfResample(const LayerParameter& layer,
+                                       const std::vector<Shape>& bottoms) {
   return ResizedShapes(bottoms.at(0), ResampleResizing(layer.resample_param(), bottoms));
 }
 
-const bool registered = OperationTable::Add(Operation("Resample")
-                                                .Interpolates()
-                                                .ShapeBottom()
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous());
+const bool resample_registered = OperationTable::Add(Operation("Resample")
+                                                         .Interpolates()
+                                                         .ShapeBottom()
+                                                         .Shapes(TopShapesOfResample)
+                                                         .BackwardReads(Operation::kNothing)
+                                                         .Native()
+                                                         .Homogeneous());
 
 }  // namespace
 

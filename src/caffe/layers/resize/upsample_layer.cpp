@@ -59,18 +59,19 @@ Shape UnpooledShape(const UpsampleParameter& param, const Shape& bottom, const S
   return {bottom[0], bottom[1], top.height, top.width};
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfUpsample(const LayerParameter& layer,
+                                       const std::vector<Shape>& bottoms) {
   const UpsampleParameter& param = layer.upsample_param();
   if (bottoms.size() > 1) return {UnpooledShape(param, bottoms[0], bottoms[1])};
   return ResizedShapes(bottoms.at(0), Repetition(param, bottoms[0]));
 }
 
-const bool registered = OperationTable::Add(Operation("Upsample")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .Homogeneous());
+const bool upsample_registered = OperationTable::Add(Operation("Upsample")
+                                                         .Shapes(TopShapesOfUpsample)
+                                                         .BackwardReads(Operation::kBottomData)
+                                                         .Native()
+                                                         .FloatBottoms({1})
+                                                         .Homogeneous());
 
 }  // namespace
 

@@ -8,7 +8,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfBatchReindex(const LayerParameter&,
+                                           const std::vector<Shape>& bottoms) {
   Require(!bottoms.at(0).empty(), "BatchReindex takes a bottom 0 of 1 axis or more");
   Require(bottoms.at(1).size() == 1, "BatchReindex takes indices of 1 axis, bottom 1 is ",
           ShapeString(bottoms[1]));
@@ -17,19 +18,19 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("BatchReindex")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .FloatBottoms({1})
-                                                .Homogeneous());
+const bool batch_reindex_registered = OperationTable::Add(Operation("BatchReindex")
+                                                              .Shapes(TopShapesOfBatchReindex)
+                                                              .BackwardReads(Operation::kBottomData)
+                                                              .Native()
+                                                              .FloatBottoms({1})
+                                                              .Homogeneous());
 
 }  // namespace
 
 template <typename Dtype>
 void BatchReindexLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+  top[0]->Reshape(TopShapesOfBatchReindex(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
 template <typename Dtype>

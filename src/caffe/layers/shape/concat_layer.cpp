@@ -15,7 +15,8 @@ int ConcatAxis(const ConcatParameter& param, const Shape& bottom) {
   return CheckedAxis("concat_param: axis", axis, bottom);
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfConcat(const LayerParameter& layer,
+                                     const std::vector<Shape>& bottoms) {
   Shape top = bottoms.at(0);
   const int axis = ConcatAxis(layer.concat_param(), top);
   int64_t extent = top[axis];
@@ -33,12 +34,12 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("Concat")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool concat_registered = OperationTable::Add(Operation("Concat")
+                                                       .Shapes(TopShapesOfConcat)
+                                                       .BackwardReads(Operation::kNothing)
+                                                       .Native()
+                                                       .Homogeneous()
+                                                       .TypeAgnostic());
 
 /// Measured by benchmarks/engines: ours are.
 constexpr bool kOneDnnIsFaster = false;
@@ -49,7 +50,7 @@ template <typename Dtype>
 void ConcatLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                  const vector<Blob<Dtype>*>& top) {
   concat_axis_ = ConcatAxis(this->layer_param_.concat_param(), bottom[0]->shape());
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+  top[0]->Reshape(TopShapesOfConcat(this->layer_param_, ShapesOf(bottom))[0]);
   if (bottom.size() == 1) {
     top[0]->ShareData(*bottom[0]);
     top[0]->ShareDiff(*bottom[0]);

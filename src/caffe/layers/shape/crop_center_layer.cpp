@@ -5,7 +5,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfCropCenter(const LayerParameter& layer,
+                                         const std::vector<Shape>& bottoms) {
   const CropCenterParameter& param = layer.crop_center_param();
   Shape shape = bottoms.at(0);
   const int axes = static_cast<int>(shape.size());
@@ -22,19 +23,19 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {shape};
 }
 
-const bool registered = OperationTable::Add(Operation("CropCenter")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool crop_center_registered = OperationTable::Add(Operation("CropCenter")
+                                                            .Shapes(TopShapesOfCropCenter)
+                                                            .BackwardReads(Operation::kNothing)
+                                                            .Native()
+                                                            .Homogeneous()
+                                                            .TypeAgnostic());
 
 }  // namespace
 
 template <typename Dtype>
 void CropCenterLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                      const vector<Blob<Dtype>*>& top) {
-  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+  top[0]->Reshape(TopShapesOfCropCenter(this->layer_param_, ShapesOf(bottom))[0]);
   const auto& sizes = this->layer_param_.crop_center_param().crop_size();
   this->offsets_.assign(sizes.begin(), sizes.end());
 }

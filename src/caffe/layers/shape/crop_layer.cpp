@@ -30,7 +30,7 @@ std::vector<int> CropOffsets(const CropParameter& param, const Shape& bottom,
 
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfCrop(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   CropOffsets(layer.crop_param(), bottoms.at(0), bottoms.at(1));
   Shape top = bottoms[0];
   const int axis = CheckedAxis("crop_param: axis", layer.crop_param().axis(), top);
@@ -38,13 +38,13 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("Crop")
-                                                .ShapeBottom()
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool crop_registered = OperationTable::Add(Operation("Crop")
+                                                     .ShapeBottom()
+                                                     .Shapes(TopShapesOfCrop)
+                                                     .BackwardReads(Operation::kNothing)
+                                                     .Native()
+                                                     .Homogeneous()
+                                                     .TypeAgnostic());
 
 }  // namespace
 

@@ -7,7 +7,8 @@ namespace {
 
 // The tops' shapes depend on what the selector holds. Bottoms may be labels as well as
 // activations: all are copied in Dtype.
-const bool registered = OperationTable::Add(Operation("Filter").BackwardReads(Operation::kNothing));
+const bool filter_registered =
+    OperationTable::Add(Operation("Filter").BackwardReads(Operation::kNothing));
 
 }  // namespace
 

@@ -5,7 +5,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfFlatten(const LayerParameter& layer,
+                                      const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms.at(0);
   const int begin = CheckedAxis("flatten_param: axis", layer.flatten_param().axis(), bottom);
   const int end = CheckedAxis("flatten_param: end_axis", layer.flatten_param().end_axis(), bottom);
@@ -23,13 +24,13 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("Flatten")
-                                                .CpuOnly(kSharesMemory)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool flatten_registered = OperationTable::Add(Operation("Flatten")
+                                                        .CpuOnly(kSharesMemory)
+                                                        .Shapes(TopShapesOfFlatten)
+                                                        .BackwardReads(Operation::kNothing)
+                                                        .Native()
+                                                        .Homogeneous()
+                                                        .TypeAgnostic());
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfMergecrop(const LayerParameter&, const std::vector<Shape>& bottoms) {
   const Shape &a = bottoms.at(0), &b = bottoms.at(1);
   bool fits = a.size() >= 2 && a.size() == b.size() && a[0] == b[0];
   for (size_t i = 2; fits && i < a.size(); ++i) fits = a[i] <= b[i];
@@ -17,12 +17,12 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("MergeCrop")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool mergecrop_registered = OperationTable::Add(Operation("MergeCrop")
+                                                          .Shapes(TopShapesOfMergecrop)
+                                                          .BackwardReads(Operation::kNothing)
+                                                          .Native()
+                                                          .Homogeneous()
+                                                          .TypeAgnostic());
 
 void ReadFlags(const char* name, const google::protobuf::RepeatedField<bool>& given, bool* flags) {
   Require(given.empty() || given.size() == 2, Error::Field{"mergecrop_param"}, ": ", name,

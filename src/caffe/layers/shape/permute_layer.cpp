@@ -56,8 +56,8 @@ Operation Permutation(const char* type, vector<int> (*order)(const LayerParamete
       .TypeAgnostic();
 }
 
-const bool registered = OperationTable::Add(Permutation("Permute", PermuteOrder)) &&
-                        OperationTable::Add(Permutation("Transpose", TransposeOrder));
+const bool permute_registered = OperationTable::Add(Permutation("Permute", PermuteOrder)) &&
+                                OperationTable::Add(Permutation("Transpose", TransposeOrder));
 
 }  // namespace
 

@@ -29,16 +29,17 @@ Shape ReorganisedShape(const ReorgParameter& param, const Shape& bottom) {
   return {bottom[0], bottom[1] * square, bottom[2] / stride, bottom[3] / stride};
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfReorg(const LayerParameter& layer,
+                                    const std::vector<Shape>& bottoms) {
   return {ReorganisedShape(layer.reorg_param(), bottoms.at(0))};
 }
 
-const bool registered = OperationTable::Add(Operation("Reorg")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool reorg_registered = OperationTable::Add(Operation("Reorg")
+                                                      .Shapes(TopShapesOfReorg)
+                                                      .BackwardReads(Operation::kNothing)
+                                                      .Native()
+                                                      .Homogeneous()
+                                                      .TypeAgnostic());
 
 }  // namespace
 

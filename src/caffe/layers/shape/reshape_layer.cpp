@@ -5,7 +5,8 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfReshape(const LayerParameter& layer,
+                                      const std::vector<Shape>& bottoms) {
   const ReshapeParameter& param = layer.reshape_param();
   const Shape& bottom = bottoms.at(0);
   const int axes = static_cast<int>(bottom.size());
@@ -54,13 +55,13 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("Reshape")
-                                                .CpuOnly(kSharesMemory)
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool reshape_registered = OperationTable::Add(Operation("Reshape")
+                                                        .CpuOnly(kSharesMemory)
+                                                        .Shapes(TopShapesOfReshape)
+                                                        .BackwardReads(Operation::kNothing)
+                                                        .Native()
+                                                        .Homogeneous()
+                                                        .TypeAgnostic());
 
 }  // namespace
 

@@ -33,8 +33,8 @@ Operation Reversal(const char* type, vector<int> (*axes)(const LayerParameter&, 
       .TypeAgnostic();
 }
 
-const bool registered = OperationTable::Add(Reversal("Reverse", ReverseAxes)) &&
-                        OperationTable::Add(Reversal("Flip", FlipAxes));
+const bool reverse_registered = OperationTable::Add(Reversal("Reverse", ReverseAxes)) &&
+                                OperationTable::Add(Reversal("Flip", FlipAxes));
 
 }  // namespace
 

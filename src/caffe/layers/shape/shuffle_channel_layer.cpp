@@ -15,17 +15,18 @@ void Check(const ShuffleChannelParameter& param, const Shape& bottom) {
           param.group(), " does not divide the bottom's ", bottom[1], " channels");
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfShuffleChannel(const LayerParameter& layer,
+                                             const std::vector<Shape>& bottoms) {
   Check(layer.shuffle_channel_param(), bottoms.at(0));
   return {bottoms[0]};
 }
 
-const bool registered = OperationTable::Add(Operation("ShuffleChannel")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool shuffle_channel_registered = OperationTable::Add(Operation("ShuffleChannel")
+                                                                .Shapes(TopShapesOfShuffleChannel)
+                                                                .BackwardReads(Operation::kNothing)
+                                                                .Native()
+                                                                .Homogeneous()
+                                                                .TypeAgnostic());
 
 }  // namespace
 

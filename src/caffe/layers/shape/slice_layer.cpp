@@ -48,16 +48,17 @@ std::vector<Shape> SliceShapes(const SliceParameter& param, const Shape& bottom,
   return shapes;
 }
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfSlice(const LayerParameter& layer,
+                                    const std::vector<Shape>& bottoms) {
   return SliceShapes(layer.slice_param(), bottoms.at(0), layer.top_size());
 }
 
-const bool registered = OperationTable::Add(Operation("Slice")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool slice_registered = OperationTable::Add(Operation("Slice")
+                                                      .Shapes(TopShapesOfSlice)
+                                                      .BackwardReads(Operation::kNothing)
+                                                      .Native()
+                                                      .Homogeneous()
+                                                      .TypeAgnostic());
 
 }  // namespace
 

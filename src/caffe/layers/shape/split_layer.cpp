@@ -8,16 +8,17 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfSplit(const LayerParameter& layer,
+                                    const std::vector<Shape>& bottoms) {
   return std::vector<Shape>(layer.top_size(), bottoms.at(0));
 }
 
-const bool registered = OperationTable::Add(Operation("Split")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool split_registered = OperationTable::Add(Operation("Split")
+                                                      .Shapes(TopShapesOfSplit)
+                                                      .BackwardReads(Operation::kNothing)
+                                                      .Native()
+                                                      .Homogeneous()
+                                                      .TypeAgnostic());
 
 }  // namespace
 

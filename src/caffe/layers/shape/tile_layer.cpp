@@ -8,7 +8,7 @@
 namespace caffe {
 namespace {
 
-std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+std::vector<Shape> TopShapesOfTile(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   const TileParameter& param = layer.tile_param();
   Shape top = bottoms.at(0);
   const int axis = CheckedAxis("tile_param: axis", param.axis(), top);
@@ -18,12 +18,12 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return {top};
 }
 
-const bool registered = OperationTable::Add(Operation("Tile")
-                                                .Shapes(TopShapes)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .Homogeneous()
-                                                .TypeAgnostic());
+const bool tile_registered = OperationTable::Add(Operation("Tile")
+                                                     .Shapes(TopShapesOfTile)
+                                                     .BackwardReads(Operation::kNothing)
+                                                     .Native()
+                                                     .Homogeneous()
+                                                     .TypeAgnostic());
 
 }  // namespace
 
@@ -31,7 +31,7 @@ template <typename Dtype>
 void TileLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                const vector<Blob<Dtype>*>& top) {
   const TileParameter& param = this->layer_param_.tile_param();
-  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+  top[0]->Reshape(TopShapesOfTile(this->layer_param_, {bottom[0]->shape()})[0]);
   const int axis = bottom[0]->CanonicalAxisIndex(param.axis());
   tiles_ = param.tiles();
   outer_dim_ = bottom[0]->count(0, axis);

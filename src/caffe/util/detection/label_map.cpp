@@ -21,25 +21,25 @@ bool MapItems(const LabelMap& map, bool strict, GetKey&& key, GetValue&& value,
   return true;
 }
 
-const string& NameOf(const LabelMapItem& item) { return item.name(); }
-const string& DisplayNameOf(const LabelMapItem& item) { return item.display_name(); }
-int LabelOf(const LabelMapItem& item) { return item.label(); }
+const string& ItemName(const LabelMapItem& item) { return item.name(); }
+const string& ItemDisplayName(const LabelMapItem& item) { return item.display_name(); }
+int ItemLabel(const LabelMapItem& item) { return item.label(); }
 
 }  // namespace
 
 bool MapNameToLabel(const LabelMap& map, const bool strict_check,
                     std::map<string, int>* name_to_label) {
-  return MapItems(map, strict_check, NameOf, LabelOf, name_to_label);
+  return MapItems(map, strict_check, ItemName, ItemLabel, name_to_label);
 }
 
 bool MapLabelToName(const LabelMap& map, const bool strict_check,
                     std::map<int, string>* label_to_name) {
-  return MapItems(map, strict_check, LabelOf, NameOf, label_to_name);
+  return MapItems(map, strict_check, ItemLabel, ItemName, label_to_name);
 }
 
 bool MapLabelToDisplayName(const LabelMap& map, const bool strict_check,
                            std::map<int, string>* label_to_display_name) {
-  return MapItems(map, strict_check, LabelOf, DisplayNameOf, label_to_display_name);
+  return MapItems(map, strict_check, ItemLabel, ItemDisplayName, label_to_display_name);
 }
 
 LabelMap ReadLabelMap(const string& file) {

@@ -6,9 +6,10 @@
 namespace caffe::inference::cpu {
 namespace {
 
-class AlgorithmStep : public ConvolutionStep {
+class AlgorithmConvolutionStep : public ConvolutionStep {
  public:
-  AlgorithmStep(const AlgorithmConvolution& implementation, const Graph& graph, const Node& node)
+  AlgorithmConvolutionStep(const AlgorithmConvolution& implementation, const Graph& graph,
+                           const Node& node)
       : ConvolutionStep(node),
         implementation_(implementation),
         built_(ConvolutionShapeOf(graph, node)) {
@@ -73,7 +74,7 @@ std::vector<Constant> AlgorithmConvolution::Pack(const Graph& graph, const Node&
 }
 
 std::unique_ptr<Step> AlgorithmConvolution::Make(const Graph& graph, const Node& node) const {
-  return std::make_unique<AlgorithmStep>(*this, graph, node);
+  return std::make_unique<AlgorithmConvolutionStep>(*this, graph, node);
 }
 
 }  // namespace caffe::inference::cpu

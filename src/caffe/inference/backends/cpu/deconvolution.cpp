@@ -39,7 +39,7 @@ std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Node& node, co
   return shape;
 }
 
-using Kernel = kernels::DepthwiseDeconvolution;
+using DeconvolutionKernel = kernels::DepthwiseDeconvolution;
 
 /// With what fills up the last block.
 size_t InBlocks(size_t channels) {
@@ -60,8 +60,8 @@ class DeconvolutionStep : public Step {
         IsInteger(x_) ? IsInteger(y_) || y_.type == ElementType::FLOAT : !IsInteger(y_);
     Require(shape && x_.blocked() && y_.blocked() && goes_together,
             "its blobs do not lie as kernels take them");
-    RequireParameter(node_, 0, ElementType::FLOAT, Kernel::packed_size(*shape));
-    kernel_ = std::make_unique<Kernel>(*shape, SizeOf(y_.type) == 2);
+    RequireParameter(node_, 0, ElementType::FLOAT, DeconvolutionKernel::packed_size(*shape));
+    kernel_ = std::make_unique<DeconvolutionKernel>(*shape, SizeOf(y_.type) == 2);
     if (node_.integers) {
       Require(IsInteger(x_) && IsInteger(y_), "its blobs are no bytes");
       rescaling_ = RescalingOf(node_, shape->channels, x_, y_);
@@ -102,7 +102,7 @@ class DeconvolutionStep : public Step {
 
   const Node& node_;
   const NodePostOps post_ops_;
-  std::unique_ptr<const Kernel> kernel_;
+  std::unique_ptr<const DeconvolutionKernel> kernel_;
   kernels::Rescaling rescaling_;
   Operand x_, y_;
 };
@@ -193,17 +193,18 @@ class Family : public Implementation {
   // As the kernel reads them, and the bias, the last block filled up with zeros.
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const auto shape = ShapeOf(graph, node);
-    if (node.integers && (!shape || !Kernel::HoldsIntegers(*shape))) {
+    if (node.integers && (!shape || !DeconvolutionKernel::HoldsIntegers(*shape))) {
       return DenseStep::Pack(graph, node);
     }
-    const Constant packed = NewConstant(ElementType::FLOAT, Kernel::packed_size(*shape));
+    const Constant packed =
+        NewConstant(ElementType::FLOAT, DeconvolutionKernel::packed_size(*shape));
     if (node.integers) return PackIntegers(node, *shape, packed);
     const bool in_bytes = node.math == ElementType::INT8;
     const std::vector<float> weights =
         RoundedTo(in_bytes ? ElementType::FLOAT : node.math, node.parameters[0]);
     std::vector<float> bias = BiasOf(node, shape->channels);
     bias.resize(InBlocks(shape->channels), 0.f);
-    Kernel::PackWeights(*shape, weights.data(), Elements<float>(packed));
+    DeconvolutionKernel::PackWeights(*shape, weights.data(), Elements<float>(packed));
     const int sums = static_cast<int>(bias.size());
     return {packed, Constant::Of({sums}, std::move(bias))};
   }
@@ -226,7 +227,7 @@ class Family : public Implementation {
     if (!HaveRanges(context, node)) return {};
     const Graph& graph = context.graph;
     const auto shape = ShapeOf(graph, node);
-    const bool takes = (shape && Kernel::HoldsIntegers(*shape)) ||
+    const bool takes = (shape && DeconvolutionKernel::HoldsIntegers(*shape)) ||
                        DenseStep::KernelOf(node, graph.values[node.inputs[0]].shape,
                                            graph.values[node.outputs[0]].shape);
     if (!takes) return context.None("has no kernel of integers for its shape or weights");
@@ -245,7 +246,7 @@ class Family : public Implementation {
         weights[i] = static_cast<float>(w[i] - node.integers->weight_zero_point);
       }
     });
-    Kernel::PackWeights(shape, weights.data(), Elements<float>(packed));
+    DeconvolutionKernel::PackWeights(shape, weights.data(), Elements<float>(packed));
     return PackedIntegers(node, packed, node.parameters[1]);
   }
 };

@@ -57,9 +57,9 @@ using MakeAlgorithm = algorithms::AlgorithmPtr(const InnerProductExtents& extent
                                                ElementType math);
 
 /// Between floating-point numbers, by an algorithm that layers use as well.
-class AlgorithmStep : public InnerProductStep {
+class ProductStep : public InnerProductStep {
  public:
-  AlgorithmStep(const Node& node, MakeAlgorithm* make, bool floats_only)
+  ProductStep(const Node& node, MakeAlgorithm* make, bool floats_only)
       : InnerProductStep(node), make_(make), floats_only_(floats_only) {}
   size_t scratch_bytes() const override { return algorithm_->scratch_bytes(); }
 
@@ -151,7 +151,7 @@ class PackedFamily : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<AlgorithmStep>(node, MakePacked, /*floats_only=*/false);
+    return std::make_unique<ProductStep>(node, MakePacked, /*floats_only=*/false);
   }
 };
 
@@ -225,7 +225,7 @@ class BlasFamily : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<AlgorithmStep>(node, MakeBlas, /*floats_only=*/true);
+    return std::make_unique<ProductStep>(node, MakeBlas, /*floats_only=*/true);
   }
 };
 

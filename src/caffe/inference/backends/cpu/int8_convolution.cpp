@@ -15,7 +15,7 @@
 namespace caffe::inference::cpu {
 namespace {
 
-using Kernel = std::shared_ptr<const kernels::Int8Convolution>;
+using Int8Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 
 // "": by the definition; else by Winograd's algorithm with tiles of so many outputs: the same bits.
 using Variants = std::vector<std::string>;
@@ -24,13 +24,13 @@ const Variants kDirect = {""}, kWinograd = {"4x4", "2x2"};
 int SideOf(const std::string& variant) { return variant == "4x4" ? 4 : 2; }
 
 /// Null where the variant has no kernel for the shape and the input's layout.
-Kernel MakeKernel(const std::string& variant, const kernels::ConvolutionShape& shape,
-                  bool plain_input) {
+Int8Kernel MakeKernel(const std::string& variant, const kernels::ConvolutionShape& shape,
+                      bool plain_input) {
   if (variant.empty()) return kernels::Int8Convolution::Make(shape, plain_input);
   return plain_input ? nullptr : kernels::Int8Convolution::MakeWinograd(shape, SideOf(variant));
 }
 
-class Int8Step : public ConvolutionStep {
+class Int8ConvolutionStep : public ConvolutionStep {
  public:
   using ConvolutionStep::ConvolutionStep;
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(x_.shape[0]); }
@@ -80,7 +80,7 @@ class Int8Step : public ConvolutionStep {
 
   const int8_t* bytes() const { return static_cast<const int8_t*>(weights().data); }
 
-  Kernel kernel_;
+  Int8Kernel kernel_;
   std::vector<float> scales_;
   kernels::Rescaling rescaling_;
   std::shared_ptr<const kernels::RescalingRows> rows_;
@@ -132,7 +132,7 @@ class Int8ConvolutionImpl : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value& input = graph.values[node.inputs[0]];
     const auto shape = ConvolutionShapeOf(graph, node);
-    const Kernel kernel = MakeKernel(VariantOf(node), *shape, input.layout == Layout::PLAIN);
+    const Int8Kernel kernel = MakeKernel(VariantOf(node), *shape, input.layout == Layout::PLAIN);
     const Constant packed = NewConstant(ElementType::INT8, kernel->packed_size());
     if (node.integers) {
       kernel->PackWeights(static_cast<const int8_t*>(node.parameters[0].data.get()),
@@ -149,7 +149,7 @@ class Int8ConvolutionImpl : public Implementation {
     const std::string variant = VariantOf(node);
     Require(std::find(variants_.begin(), variants_.end(), variant) != variants_.end(), "layer '",
             node.name(), "': ", name_, " has no variant '", variant, "'");
-    return std::make_unique<Int8Step>(node);
+    return std::make_unique<Int8ConvolutionStep>(node);
   }
 
  private:

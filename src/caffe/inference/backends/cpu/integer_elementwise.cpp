@@ -8,8 +8,6 @@ namespace caffe::inference::cpu {
 
 namespace {
 
-constexpr size_t kTable = 256;
-
 class TableStep : public ByteStep {
  public:
   explicit TableStep(const Node& node) : node_(node) {}
@@ -19,9 +17,9 @@ class TableStep : public ByteStep {
     Require(x_.size() == 1 && x_[0].shape == y_.shape && x_[0].block == y_.block,
             "its blobs differ in shape");
     const size_t channels = y_.shape.size() < 2 ? 1 : y_.shape[1];
-    by_channel_ = !node_.parameters.empty() && node_.parameters[0].count() != kTable;
-    tables_ =
-        ParameterOf<uint8_t>(node_, 0, ElementType::UINT8, (by_channel_ ? channels : 1) * kTable);
+    by_channel_ = !node_.parameters.empty() && node_.parameters[0].count() != kByteTable;
+    tables_ = ParameterOf<uint8_t>(node_, 0, ElementType::UINT8,
+                                   (by_channel_ ? channels : 1) * kByteTable);
   }
 
  private:
@@ -40,9 +38,9 @@ class TableStep : public ByteStep {
 };
 
 /// All blobs have one shape.
-class EltwiseStep : public ByteStep {
+class IntegerEltwiseStep : public ByteStep {
  public:
-  explicit EltwiseStep(const Node& node)
+  explicit IntegerEltwiseStep(const Node& node)
       : node_(node), operation_(node.layer.eltwise_param().operation()) {}
 
   void Bind(const Binding& binding) override {
@@ -53,7 +51,7 @@ class EltwiseStep : public ByteStep {
     by_.clear();
     tables_ = nullptr;
     if (operation_ == EltwiseParameter_EltwiseOp_MAX) {
-      tables_ = ParameterOf<uint8_t>(node_, 0, ElementType::UINT8, x_.size() * kTable);
+      tables_ = ParameterOf<uint8_t>(node_, 0, ElementType::UINT8, x_.size() * kByteTable);
       result_ = ResultOf(node_, y_);
       return;
     }
@@ -71,7 +69,7 @@ class EltwiseStep : public ByteStep {
     for (size_t i = 0; i < x.size(); ++i) {
       operands.push_back(OperandOf(x_[i], x[i]));
       bytes.push_back(static_cast<const uint8_t*>(x[i]));
-      tables.push_back(tables_ + i * kTable);
+      tables.push_back(tables_ + i * kByteTable);
     }
     DispatchInteger(y_.type, [&](auto tag) {
       auto* to = static_cast<decltype(tag)*>(y);
@@ -158,7 +156,7 @@ class BroadcastStep : public Step {
 std::unique_ptr<Step> MakeTableStep(const Node& node) { return std::make_unique<TableStep>(node); }
 
 std::unique_ptr<Step> MakeIntegerElementwise(const Node& node) {
-  if (node.type() == "Eltwise") return std::make_unique<EltwiseStep>(node);
+  if (node.type() == "Eltwise") return std::make_unique<IntegerEltwiseStep>(node);
   return std::make_unique<BroadcastStep>(node);
 }
 

@@ -17,7 +17,6 @@
 namespace caffe::inference::cpu {
 namespace {
 
-constexpr size_t kTable = 256;
 constexpr size_t kGrain = 1 << 14;
 
 /// A run of neighbours in an output that are neighbours in an input.
@@ -223,7 +222,7 @@ class RescalingConcatStep : public Step {
       elements += x.elements();
     }
     Require(elements == y_.elements(), "the parts do not add up to the whole");
-    tables_ = ParameterOf<uint8_t>(node_, 0, ElementType::UINT8, x_.size() * kTable);
+    tables_ = ParameterOf<uint8_t>(node_, 0, ElementType::UINT8, x_.size() * kByteTable);
     outer_ = axis_ == 1 ? y_.images : CountOf({y_.shape.begin(), y_.shape.begin() + axis_});
   }
 
@@ -235,7 +234,7 @@ class RescalingConcatStep : public Step {
     size_t offset = 0;
     for (size_t i = 0; i < x_.size(); ++i) {
       const size_t length = x_[i].elements() / outer_;
-      const uint8_t* table = tables_ + i * kTable;
+      const uint8_t* table = tables_ + i * kByteTable;
       kernels::ParallelFor(outer_ * length, kGrain, [&](size_t begin, size_t end) {
         while (begin < end) {
           const size_t piece = begin / length, first = begin % length;

@@ -63,7 +63,7 @@ class SoftmaxStep : public NormalizationStep {
   int32_t steps_ = 0;
 };
 
-class LrnStep : public NormalizationStep {
+class IntegerLrnStep : public NormalizationStep {
  public:
   using NormalizationStep::NormalizationStep;
   void Run(void*) override {
@@ -143,7 +143,7 @@ bool NormalizesBlocks(const Node& node, const Shape& shape) {
 
 std::unique_ptr<Step> MakeIntegerNormalization(const Node& node) {
   if (node.type() == "Softmax") return std::make_unique<SoftmaxStep>(node);
-  if (node.type() == "LRN") return std::make_unique<LrnStep>(node);
+  if (node.type() == "LRN") return std::make_unique<IntegerLrnStep>(node);
   if (node.type() == "Normalize") return std::make_unique<NormalizeStep>(node);
   if (node.type() == "MVN") return std::make_unique<MvnStep>(node);
   return nullptr;

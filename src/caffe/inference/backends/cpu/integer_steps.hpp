@@ -10,6 +10,9 @@
 // quantize/integer_operations.hpp.
 namespace caffe::inference::cpu {
 
+/// Entries of a function of one byte.
+constexpr size_t kByteTable = 256;
+
 /// A function of one number.
 std::unique_ptr<Step> MakeTableStep(const Node& node);
 /// Eltwise, Axpy, Scale with two bottoms.
