@@ -3,6 +3,7 @@
 
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -186,7 +187,6 @@ TEST_F(AnchorTargetChoice, IsRandomAndRepeatable) {
 TEST_F(AnchorTargetChoice, WhatIsLeftOutHasNoWeights) {
   Example example = Make(10, all_, "'rpn_positive_overlap': 0.05, 'rpn_batchsize': 2");
   const Floats labels = example.Forward(kLabels);
-  Caffe::set_random_seed(1);
   const Floats inside = example.Forward(kInside);
   EXPECT_EQ(std::accumulate(inside.begin(), inside.end(), 0.f), 4);
   const Floats outside = example.Forward(kOutside);

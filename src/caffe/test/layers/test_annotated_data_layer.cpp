@@ -6,6 +6,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/source_layer.hpp"
 #include "caffe/util/db.hpp"
 #include "caffe/util/image.hpp"
@@ -118,7 +119,6 @@ TEST_P(AnnotatedDataChanges, MoveBoxesWithTheImage) {
   const Change& change = GetParam();
   const string path = NewDatabase({Rectangle(120, 160, {40, 50, 60, 30}, change.encoded),
                                    Rectangle(120, 160, {96, 20, 40, 80}, change.encoded)});
-  Caffe::set_random_seed(5);
   Source<float> source(Parameter(path, "batch_size: 2", change.transform, change.annotated));
   int boxes = 0;
   for (int batch = 0; batch < 30; ++batch) {
@@ -200,7 +200,7 @@ TEST(AnnotatedData, DrawsTheSameWithAnyNumberOfThreads) {
   vector<vector<float>> data, labels;
   for (int threads : {1, 4}) {
     for (int top : {0, 1}) {
-      Caffe::set_random_seed(17);
+      Caffe::set_random_seed(TestSeed());
       Source<float> source(
           Parameter(path, Join("batch_size: 5 threads: ", threads), kAll, kSampler));
       (top ? labels : data).push_back(source.Values(4, top));
@@ -224,7 +224,7 @@ TEST(AnnotatedData, MakesNoise) {
       "distort_param { prob: 0.5 all_effects: true }";
   vector<vector<float>> results;
   for (const int threads : {1, 3}) {
-    Caffe::set_random_seed(5);
+    Caffe::set_random_seed(TestSeed());
     Source<float> source(Parameter(path, Join("batch_size: 6 threads: ", threads), all));
     results.push_back(source.Values(3, 0));
   }

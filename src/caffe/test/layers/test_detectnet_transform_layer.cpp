@@ -6,6 +6,7 @@
 
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -193,14 +194,18 @@ TEST(DetectNetTransformationLayer, DrawsFromTheSeed) {
   const std::string all =
       "detectnet_augmentation_param { crop_prob: 1 shift_x: 4 flip_prob: 0.5 rotation_prob: 0.5 "
       "max_rotate_degree: 5 scale_prob: 0.5 hue_rotation_prob: 0.5 desaturation_prob: 0.5 }";
-  const auto values = [&](int seed) {
+  const auto values = [&](unsigned seed) {
     Caffe::set_random_seed(seed);
     DetectNetExample example("", all, {{4, 0, 4, 4, 1}}, "TRAIN");
     example.Forward();
     return example.Forward();
   };
-  EXPECT_EQ(values(1), values(1));
-  EXPECT_NE(values(1), values(2));
+  const unsigned seed = TestSeed();
+  const Floats expected = values(seed);
+  EXPECT_EQ(values(seed), expected);
+  bool differs = false;
+  for (unsigned i = 1; i < 10; ++i) differs |= values(seed + i) != expected;
+  EXPECT_TRUE(differs);
 }
 
 const char kGrid[] =

@@ -3,6 +3,7 @@
 #include "caffe/net.hpp"
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -42,20 +43,21 @@ TEST(DropoutValues, SampleWeightsTestDropsInTheTestPhase) {
     Caffe::set_random_seed(seed);
     return example.Forward();
   };
-  const Floats y = sample(5);
+  const unsigned seed = TestSeed();
+  const Floats y = sample(seed);
   const auto dropped = std::count(y.begin(), y.end(), 0.f);
   EXPECT_NEAR(dropped, kCount / 4, 6 * std::sqrt(kCount * 0.25 * 0.75));
   EXPECT_EQ(std::count(y.begin(), y.end(), 4.f), kCount - dropped);
-  EXPECT_EQ(sample(5), y);
-  EXPECT_NE(sample(6), y);
-  EXPECT_EQ(example.Backward(Floats(kCount, 3)), sample(6)) << "of the latest pass";
+  EXPECT_EQ(sample(seed), y);
+  EXPECT_NE(sample(seed + 1), y);
+  EXPECT_EQ(example.Backward(Floats(kCount, 3)), sample(seed + 1)) << "of the latest pass";
 }
 
 TEST(DropoutValues, SampleWeightsTestChangesNothingInTheTrainPhase) {
   const auto run = [](const std::string& field) {
     Example example("type: 'Dropout' dropout_param { " + field + " }");
     example.Bottom({100}, Floats(100, 1)).SetUp();
-    Caffe::set_random_seed(5);
+    Caffe::set_random_seed(TestSeed());
     return example.Forward();
   };
   EXPECT_EQ(run("sample_weights_test: true"), run(""));

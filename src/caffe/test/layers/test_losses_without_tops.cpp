@@ -5,6 +5,7 @@
 #include <set>
 
 #include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
@@ -113,8 +114,8 @@ string NetText(const LossCase& c, bool top) {
 
 class LossesWithoutTops : public ::testing::TestWithParam<LossCase> {
  protected:
-  static std::unique_ptr<Net<float>> Make(Phase phase, bool top) {
-    Caffe::set_random_seed(1);
+  static std::unique_ptr<Net<float>> Make(Phase phase, bool top, unsigned seed = TestSeed()) {
+    Caffe::set_random_seed(seed);
     auto net = MakeNet(NetText(GetParam(), top), phase);
     Blob<float>& data = *net->input_blobs()[0];
     for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = kRow[i * 7 % 12];
@@ -176,8 +177,7 @@ TEST_P(LossesWithoutTops, GradientsAreThoseOfTraining) {
 }
 
 TEST_P(LossesWithoutTops, AlsoWithWeightsOfAnotherNet) {
-  Caffe::set_random_seed(2);
-  const auto net = Make(TEST, false);
+  const auto net = Make(TEST, false, TestSeed() + 1);
   net->ShareTrainedLayersWith(trained_.get());
   net->Forward();
   ExpectSameBlobs(*net);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -22,10 +23,25 @@ std::string NameOfTest() {
   return test ? std::string(test->test_suite_name()) + "." + test->name() : "";
 }
 
+/// A number from the system, the same one throughout a test: it may ask for its seed several times,
+/// and in several threads.
+unsigned DrawnFor(const std::string& test) {
+  static std::mutex mutex;
+  static std::string latest;
+  static unsigned seed = std::random_device()();
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (latest != test) {
+    latest = test;
+    seed = std::random_device()();
+  }
+  return seed;
+}
+
 }  // namespace
 
 std::vector<unsigned> Seeds(int count) {
-  std::mt19937 seeds(HashOf(NameOfTest()));
+  const std::string test = NameOfTest();
+  std::mt19937 seeds(HashOf(test));
   const char* given = std::getenv("CAFFE_TEST_SEED");
   if (given && *given) {
     if (given != std::string("random")) {
@@ -34,7 +50,7 @@ std::vector<unsigned> Seeds(int count) {
       if (given[read]) throw std::invalid_argument("CAFFE_TEST_SEED is a number or random");
       return {static_cast<unsigned>(seed)};
     }
-    seeds.seed(std::random_device()());
+    seeds.seed(DrawnFor(test));
   }
   std::vector<unsigned> numbers;
   for (int i = 0; i < count; ++i) numbers.push_back(seeds());
