@@ -459,12 +459,12 @@ class TestRun:
         with pytest.raises(caffe.Error, match="no output"):
             context.output_shape("data")
 
-    def test_computes_what_the_net_does(self):
+    def test_computes_what_the_net_does(self, random):
         model, weights = (shared("models", "cifar10_quick_current", name)
                           for name in ("deploy.prototxt", "weights.caffemodel"))
         net = caffe.Net(model, weights, caffe.TEST)
         engine = Builder().build(NetworkDefinition.from_caffe(model, weights))
-        values = np.random.RandomState(1).rand(*net.blobs[net.inputs[0]].shape) * 200 - 100
+        values = random.rand(*net.blobs[net.inputs[0]].shape) * 200 - 100
         expected = net.forward(**{net.inputs[0]: values})
         result = ExecutionContext(engine).run({net.inputs[0]: values})
         assert result.keys() == expected.keys()
