@@ -106,7 +106,26 @@ struct Change {
   const char* name;
   string transform, annotated;
   bool encoded = false;
-  double least = 0.5;  ///< the part of the images in which it stays
+  double least = 0.5;
+
+  explicit Change(const char* its_name) : name(its_name) {}
+  Change& Transform(string fields) {
+    transform = std::move(fields);
+    return *this;
+  }
+  Change& Annotated(string fields) {
+    annotated = std::move(fields);
+    return *this;
+  }
+  Change& Encoded() {
+    encoded = true;
+    return *this;
+  }
+  /// The part of the images in which the rectangle stays.
+  Change& Keeps(double part) {
+    least = part;
+    return *this;
+  }
 };
 std::ostream& operator<<(std::ostream& stream, const Change& change) {
   return stream << change.name;
@@ -155,20 +174,25 @@ const char kSampler[] =
 INSTANTIATE_TEST_SUITE_P(
     All, AnnotatedDataChanges,
     ::testing::Values(
-        Change{"None", "", "", true, 1}, Change{"Mirror", "mirror: true", "", false, 1},
-        Change{"Warp", "resize_param { height: 60 width: 100 interp_mode: AREA }", "", false, 1},
-        Change{"Pad", "resize_param { height: 100 width: 100 resize_mode: FIT_LARGE_SIZE_AND_PAD }",
-               "", false, 1},
-        Change{"Expand",
-               "expand_param { prob: 0.7 max_expand_ratio: 2 } resize_param { height: 120 width: "
-               "120 interp_mode: LINEAR interp_mode: AREA interp_mode: CUBIC }",
-               "", true, 1},
-        Change{"Sample", "resize_param { height: 90 width: 90 }", kSampler},
-        Change{"Crop", "crop_size: 100 mirror: true emit_constraint { emit_type: CENTER }", ""},
-        Change{"SmallSide",
-               "crop_size: 60 resize_param { height: 60 width: 60 resize_mode: FIT_SMALL_SIZE "
-               "height_scale: 60 width_scale: 60 }",
-               ""}),
+        Change("None").Encoded().Keeps(1), Change("Mirror").Transform("mirror: true").Keeps(1),
+        Change("Warp")
+            .Transform("resize_param { height: 60 width: 100 interp_mode: AREA }")
+            .Keeps(1),
+        Change("Pad")
+            .Transform(
+                "resize_param { height: 100 width: 100 resize_mode: FIT_LARGE_SIZE_AND_PAD }")
+            .Keeps(1),
+        Change("Expand")
+            .Transform("expand_param { prob: 0.7 max_expand_ratio: 2 } resize_param { height: 120 "
+                       "width: 120 interp_mode: LINEAR interp_mode: AREA interp_mode: CUBIC }")
+            .Encoded()
+            .Keeps(1),
+        Change("Sample").Transform("resize_param { height: 90 width: 90 }").Annotated(kSampler),
+        Change("Crop").Transform(
+            "crop_size: 100 mirror: true emit_constraint { emit_type: CENTER }"),
+        Change("SmallSide")
+            .Transform("crop_size: 60 resize_param { height: 60 width: 60 resize_mode: "
+                       "FIT_SMALL_SIZE height_scale: 60 width_scale: 60 }")),
     [](const auto& info) { return info.param.name; });
 
 // Boxes whose centre is outside of the crop are left out.

@@ -9,26 +9,24 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Half", "type: 'Dropout'", {{{3, 7, 5}}}, 1, true},
-    {"Quarter", "type: 'Dropout' dropout_param { dropout_ratio: 0.25 }", {{{2, 1500}}}, 1, true},
-    {"Test", "type: 'Dropout' phase: TEST", {{{3, 7}}}, 1, true},
-    {"Sampled",
-     "type: 'Dropout' phase: TEST dropout_param { sample_weights_test: true }",
-     {{{3, 7, 5}}},
-     1,
-     true},
+    LayerCase("Half", "type: 'Dropout'").Bottom({3, 7, 5}).InPlace(),
+    LayerCase("Quarter", "type: 'Dropout' dropout_param { dropout_ratio: 0.25 }")
+        .Bottom({2, 1500})
+        .InPlace(),
+    LayerCase("Test", "type: 'Dropout' phase: TEST").Bottom({3, 7}).InPlace(),
+    LayerCase("Sampled", "type: 'Dropout' phase: TEST dropout_param { sample_weights_test: true }")
+        .Bottom({3, 7, 5})
+        .InPlace(),
 };
 INSTANTIATE_TEST_SUITE_P(Dropout, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"RatioOne",
-     "type: 'Dropout' dropout_param { dropout_ratio: 1 }",
-     {{{2}}},
-     "dropout_ratio must be at least 0 and less than 1, got 1"},
-    {"RatioNegative",
-     "type: 'Dropout' dropout_param { dropout_ratio: -0.5 }",
-     {{{2}}},
-     "dropout_ratio"},
+    BadLayerCase("RatioOne", "type: 'Dropout' dropout_param { dropout_ratio: 1 }")
+        .Bottom({2})
+        .Says("dropout_ratio must be at least 0 and less than 1, got 1"),
+    BadLayerCase("RatioNegative", "type: 'Dropout' dropout_param { dropout_ratio: -0.5 }")
+        .Bottom({2})
+        .Says("dropout_ratio"),
 };
 INSTANTIATE_TEST_SUITE_P(Dropout, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
