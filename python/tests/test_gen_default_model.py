@@ -372,7 +372,7 @@ def test_opencv_reads_what_we_write(tmp_path, name, tolerance):
     program = textwrap.dedent("""
         import sys, cv2, numpy
         shape = [int(extent) for extent in sys.argv[4].split()]
-        x = numpy.random.RandomState(1).uniform(-1, 1, shape).astype("f")
+        x = numpy.random.RandomState(1).uniform(-1, 1, shape).astype("f")  # the tolerances are of this one
         outputs = []
         for weights in sys.argv[2:4]:
             net = cv2.dnn.readNetFromCaffe(sys.argv[1], weights)

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <mutex>
+#include <iostream>
 #include <random>
 #include <stdexcept>
 #include <string>
+
+#include "caffe/common.hpp"
 
 namespace caffe {
 namespace {
@@ -23,25 +25,30 @@ std::string NameOfTest() {
   return test ? std::string(test->test_suite_name()) + "." + test->name() : "";
 }
 
-/// A number from the system, the same one throughout a test: it may ask for its seed several times,
-/// and in several threads.
-unsigned DrawnFor(const std::string& test) {
-  static std::mutex mutex;
-  static std::string latest;
-  static unsigned seed = std::random_device()();
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (latest != test) {
-    latest = test;
-    seed = std::random_device()();
+/// What CAFFE_TEST_SEED=random draws: a number for each test, however often the test asks for its
+/// seed.
+unsigned drawn = 0;
+
+/// Each test begins with the same random numbers, whichever tests ran before it, and says which
+/// ones if it fails.
+class SeedsEachTest : public ::testing::EmptyTestEventListener {
+  void OnTestStart(const ::testing::TestInfo& /*test*/) override {
+    drawn = std::random_device()();
+    Caffe::set_random_seed(TestSeed());
   }
-  return seed;
-}
+  void OnTestEnd(const ::testing::TestInfo& test) override {
+    if (!test.result()->Failed()) return;
+    std::cout << "CAFFE_TEST_SEED=" << TestSeed()
+              << " repeats it, where the failure itself names no other seed.\n";
+  }
+};
 
 }  // namespace
 
+void SeedEachTest() { ::testing::UnitTest::GetInstance()->listeners().Append(new SeedsEachTest); }
+
 std::vector<unsigned> Seeds(int count) {
-  const std::string test = NameOfTest();
-  std::mt19937 seeds(HashOf(test));
+  std::mt19937 seeds(HashOf(NameOfTest()));
   const char* given = std::getenv("CAFFE_TEST_SEED");
   if (given && *given) {
     if (given != std::string("random")) {
@@ -50,7 +57,7 @@ std::vector<unsigned> Seeds(int count) {
       if (given[read]) throw std::invalid_argument("CAFFE_TEST_SEED is a number or random");
       return {static_cast<unsigned>(seed)};
     }
-    seeds.seed(DrawnFor(test));
+    seeds.seed(drawn);
   }
   std::vector<unsigned> numbers;
   for (int i = 0; i < count; ++i) numbers.push_back(seeds());

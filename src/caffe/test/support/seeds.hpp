@@ -13,6 +13,9 @@ unsigned TestSeed();
 /// `count` seeds, of which a failure has to name its own; the one number of CAFFE_TEST_SEED=N.
 std::vector<unsigned> Seeds(int count);
 
+/// From here on each test begins with its seed. For the tests' main().
+void SeedEachTest();
+
 }  // namespace caffe
 
 #endif  // CAFFE_TEST_SEEDS_HPP_
