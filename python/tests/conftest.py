@@ -3,7 +3,6 @@ import os
 import pathlib
 import sys
 import textwrap
-import zlib
 
 os.environ.setdefault("GLOG_minloglevel", "2")
 
@@ -15,6 +14,7 @@ LAYERS = pathlib.Path(__file__).parent / "layers"
 sys.path.insert(0, str(LAYERS))
 
 import caffe  # noqa: E402
+from seeds import seed_of  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -41,8 +41,10 @@ def write(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def cpu_mode():
+def cpu_mode(request):
+    """Each test begins in this mode, and Caffe's own generator with the test's seed."""
     caffe.set_mode_cpu()
+    caffe.set_random_seed(seed_of(request.node.name))
     yield
     caffe.set_mode_cpu()
 
@@ -90,21 +92,18 @@ def solver_file(write, tmp_path):
     return write_solver
 
 
-def seed_of(name):
-    """The seed of a test's random numbers, as for the unit tests: it depends on the test's name alone, or is
-    what CAFFE_TEST_SEED says, a number or "random"."""
-    given = os.environ.get("CAFFE_TEST_SEED", "")
-    if given == "random":
-        return int.from_bytes(os.urandom(4), "little")
-    return int(given) % 2 ** 32 if given else zlib.crc32(name.encode())
-
-
 @pytest.fixture
 def random(request):
     """Random numbers; a failed test prints the seed."""
-    seed = seed_of(request.node.name)
-    print(f"seed {seed}; CAFFE_TEST_SEED={seed} repeats it")
-    return np.random.RandomState(seed)
+    return np.random.RandomState(seed_of(request.node.name))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        report.sections.append(("Random numbers", f"CAFFE_TEST_SEED={seed_of(item.name)} repeats them"))
 
 
 def pytest_configure(config):

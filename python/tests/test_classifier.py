@@ -5,6 +5,7 @@ import pytest
 caffe = pytest.importorskip("caffe")
 pytest.importorskip("caffe._caffe", reason="the compiled module is not built")
 from caffe import io  # noqa: E402
+from seeds import seed_of_this_test  # noqa: E402
 from shared_data import cifar10_images, shared  # noqa: E402
 
 NET = """
@@ -33,7 +34,7 @@ def scores_of(net, planes):
 
 
 def make_images(number, shape=(8, 10, 3)):
-    return list(np.random.default_rng(3).random((number, *shape)).astype(np.float32))
+    return list(np.random.RandomState(seed_of_this_test()).random_sample((number, *shape)).astype(np.float32))
 
 
 def test_it_is_a_net(files):

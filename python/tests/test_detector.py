@@ -32,10 +32,10 @@ def make(tmp_path):
 
 
 @pytest.fixture
-def image_file(tmp_path):
+def image_file(tmp_path, random):
     """A file of 20 x 30 pixels and the same as load_image gives it."""
     path = tmp_path / "picture.png"
-    pixels = np.random.default_rng(5).integers(0, 256, (20, 30, 3)).astype(np.uint8)
+    pixels = random.randint(0, 256, (20, 30, 3)).astype(np.uint8)
     PIL_Image.fromarray(pixels).save(path)
     return str(path), io.load_image(str(path))
 
@@ -68,10 +68,10 @@ def test_windows_without_pixels_are_refused(make, image_file):
 # --- Context ---
 
 
-def test_context_inside_the_image(make):
+def test_context_inside_the_image(make, random):
     # 4 of 8 pixels are the window's: of the 7 + 1 pixels from 10 to 17, twice as many are seen.
     detector = make(context_pad=2)
-    image = np.random.default_rng(1).random((40, 40, 3)).astype(np.float32)
+    image = random.random_sample((40, 40, 3)).astype(np.float32)
     cut = detector.crop(image, (10, 10, 17, 17))
     np.testing.assert_allclose(cut[:7, :7], io.resize_image(image[6:22, 6:22], (8, 8))[:7, :7],
                                atol=0.2)
@@ -93,13 +93,12 @@ def test_context_outside_the_image_is_the_mean(make):
     np.testing.assert_allclose(net_sees[:, 0], 0, atol=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_context_of_any_window_has_the_size_of_the_input(make, seed):
-    random = np.random.default_rng(seed)
-    detector = make(context_pad=int(random.integers(1, 4)))
-    height, width = random.integers(5, 60, 2)
-    top, left = random.integers(0, height - 1), random.integers(0, width - 1)
-    window = (top, left, random.integers(top + 1, height + 1), random.integers(left + 1, width + 1))
+@pytest.mark.parametrize("number", range(30))
+def test_context_of_any_window_has_the_size_of_the_input(make, number, random):
+    detector = make(context_pad=int(random.randint(1, 4)))
+    height, width = random.randint(5, 60, 2)
+    top, left = random.randint(0, height - 1), random.randint(0, width - 1)
+    window = (top, left, random.randint(top + 1, height + 1), random.randint(left + 1, width + 1))
     cut = detector.crop(np.ones((height, width, 3), np.float32), window)
     assert cut.shape == (8, 8, 3), (height, width, window)
     assert cut[4, 4, 0] == 1, (height, width, window)

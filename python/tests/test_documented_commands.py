@@ -214,7 +214,8 @@ PARTS = ("README.md", "CMakeLists.txt", "LICENSE", "cmake", "docs", "include", "
 
 
 def write_image(path, side, seed):
-    """A PNG file of noise, whatever its name's extension: readers look at the content."""
+    """A PNG file of noise, whatever its name's extension: readers look at the content. The tests of all
+    commands share the files, so that no test's seed draws them."""
     sys.path.insert(0, str(ROOT / "examples" / "ssd"))
     from make_pictures import png
     rows = numpy.random.RandomState(seed).randint(0, 256, (side, side * 3)).astype(numpy.uint8)

@@ -29,11 +29,6 @@ def pixels(random):
     return random.randint(0, 256, (2, 2, 3)).astype(np.uint8)
 
 
-@pytest.fixture
-def random():
-    return np.random.RandomState(3)
-
-
 class TestImagePreprocessing:
     def test_is_kept_in_the_plan(self, tmp_path):
         given = ImagePreprocessing(mean=[104, 117, 123], scale=0.5, channel_order="RGB",

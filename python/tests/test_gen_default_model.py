@@ -20,6 +20,7 @@ import genDefaultModel  # noqa: E402
 from precision_migration import comparison, conversion, text_fields  # noqa: E402
 from precision_migration.conversion import FLOAT, FLOAT16  # noqa: E402
 from precision_migration.prototxt import load_schema  # noqa: E402
+from seeds import seed_of_this_test  # noqa: E402
 
 DATA = pathlib.Path(os.environ.get("CAFFE_TEST_DATA", PYTHON.parent / ".." / "shared" / "data"))
 BUILD = pathlib.Path(os.environ.get("CAFFE_BUILD", PYTHON.parent / "build"))
@@ -277,8 +278,7 @@ def test_hdf5_gives_shared_parameters_to_all_their_layers(files):
 
 def test_every_half_rounds_to_nearest_even():
     """Compared with a search among all finite FP16 values."""
-    given = os.environ.get("CAFFE_TEST_SEED", "1")  # without conftest.py's fixture: scripts/tests/migration.sh
-    seed = int.from_bytes(os.urandom(4), "little") if given == "random" else int(given)
+    seed = seed_of_this_test()  # without conftest.py's fixture: scripts/tests/migration.sh
     random = np.random.RandomState(seed)
     halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float64)
     exact = np.concatenate([(halves[:-1] + halves[1:]) / 2,  # every tie
@@ -372,7 +372,7 @@ def test_opencv_reads_what_we_write(tmp_path, name, tolerance):
     program = textwrap.dedent("""
         import sys, cv2, numpy
         shape = [int(extent) for extent in sys.argv[4].split()]
-        x = numpy.random.RandomState(1).uniform(-1, 1, shape).astype("f")
+        x = numpy.random.RandomState(1).uniform(-1, 1, shape).astype("f")  # the tolerances are of this one
         outputs = []
         for weights in sys.argv[2:4]:
             net = cv2.dnn.readNetFromCaffe(sys.argv[1], weights)

@@ -11,9 +11,9 @@ import pytest
 
 from caffe import _images, io
 from caffe.proto import caffe_pb2
+from seeds import seed_of_this_test
 
 PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the images of these tests")
-RANDOM = np.random.default_rng(7)
 
 
 def write(path, pixels):
@@ -25,8 +25,8 @@ def write(path, pixels):
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (1, 2, 3, 4, 5)])
-def test_blobproto_keeps_shape_and_values(shape):
-    values = RANDOM.standard_normal(shape).astype(np.float32)
+def test_blobproto_keeps_shape_and_values(shape, random):
+    values = random.normal(size=shape).astype(np.float32)
     blob = io.array_to_blobproto(values)
     assert tuple(blob.shape.dim) == shape
     result = io.blobproto_to_array(blob)
@@ -77,8 +77,8 @@ def test_blobprotovector():
         np.testing.assert_array_equal(result, array)
 
 
-def test_datum_of_bytes():
-    pixels = RANDOM.integers(0, 256, (3, 2, 4)).astype(np.uint8)
+def test_datum_of_bytes(random):
+    pixels = random.randint(0, 256, (3, 2, 4)).astype(np.uint8)
     datum = io.array_to_datum(pixels, label=5)
     assert (datum.channels, datum.height, datum.width, datum.label) == (3, 2, 4, 5)
     assert datum.data == pixels.tobytes() and len(datum.float_data) == 0
@@ -88,8 +88,8 @@ def test_datum_of_bytes():
     result[:] = 0  # is the caller's own
 
 
-def test_datum_of_floats():
-    values = RANDOM.standard_normal((1, 2, 3))
+def test_datum_of_floats(random):
+    values = random.normal(size=(1, 2, 3))
     datum = io.array_to_datum(values)
     assert not datum.HasField("label") and datum.data == b""
     np.testing.assert_allclose(io.datum_to_array(datum), values, rtol=1e-7)
@@ -110,8 +110,8 @@ def test_datum_with_too_few_values():
         io.datum_to_array(caffe_pb2.Datum(channels=1, height=2, width=2, data=b"x"))
 
 
-def test_datum_with_a_compressed_image():
-    pixels = RANDOM.integers(0, 256, (2, 4, 3)).astype(np.uint8)
+def test_datum_with_a_compressed_image(random):
+    pixels = random.randint(0, 256, (2, 4, 3)).astype(np.uint8)
     stream = streams.BytesIO()
     PIL_Image.fromarray(pixels).save(stream, "png")
     result = io.datum_to_array(caffe_pb2.Datum(data=stream.getvalue(), encoded=True))
@@ -355,34 +355,32 @@ def test_resize_of_one_value_everywhere():
                                   np.full((7, 2, 3), np.float32(0.3)))
 
 
-def test_resize_to_the_same_size():
-    image = RANDOM.random((5, 6, 3)).astype(np.float32)
+def test_resize_to_the_same_size(random):
+    image = random.random_sample((5, 6, 3)).astype(np.float32)
     np.testing.assert_allclose(io.resize_image(image, (5, 6)), image, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("number", range(10))
 @pytest.mark.parametrize("order", [0, 1])
-def test_resize_agrees_with_scikit_image(seed, order):
+def test_resize_agrees_with_scikit_image(number, order, random):
     transform = pytest.importorskip("skimage.transform")
-    random = np.random.default_rng(seed)
-    old, new = random.integers(1, 40, (2, 2))
-    image = random.random((*old, 3)).astype(np.float32)
+    old, new = random.randint(1, 40, (2, 2))
+    image = random.random_sample((*old, 3)).astype(np.float32)
     low, high = image.min(), image.max()
     if order == 0:
-        new = old * random.integers(1, 4)  # elsewhere both halves of a tie are right
+        new = old * random.randint(1, 4)  # elsewhere both halves of a tie are right
     expected = transform.resize((image - low) / (high - low), new, order=order, mode="constant",
                                 anti_aliasing=False) * (high - low) + low
     np.testing.assert_allclose(io.resize_image(image, new, order), expected, atol=1e-5,
                                err_msg=f"{old} to {new}")
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("number", range(5))
 @pytest.mark.parametrize("order", [1, 3])
-def test_resize_of_other_channels_agrees_with_scipy(seed, order):
+def test_resize_of_other_channels_agrees_with_scipy(number, order, random):
     ndimage = pytest.importorskip("scipy.ndimage")
-    random = np.random.default_rng(seed)
-    old, new = random.integers(4, 40, (2, 2))
-    image = random.random((*old, 5)).astype(np.float32)
+    old, new = random.randint(4, 40, (2, 2))
+    image = random.random_sample((*old, 5)).astype(np.float32)
     np.testing.assert_allclose(
         io.resize_image(image, new, order),
         ndimage.zoom(image, (*(new / old), 1), order=order), atol=1e-5, err_msg=f"{old} to {new}")
@@ -428,7 +426,7 @@ def transformer(shape=(1, 3, 2, 4)):
 
 
 def image_of(shape=(2, 4, 3)):
-    return RANDOM.random(shape).astype(np.float32)
+    return np.random.RandomState(seed_of_this_test()).random_sample(shape).astype(np.float32)
 
 
 def test_without_steps_only_the_type_changes():

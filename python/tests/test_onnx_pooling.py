@@ -5,6 +5,7 @@ import random
 
 import pytest
 from onnx_support import CaffeNet, input_text
+from seeds import seed_of_this_test
 
 from caffe.onnx import ExportError
 
@@ -21,10 +22,9 @@ def check(shape, parameters, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["MAX", "AVE"])
-@pytest.mark.parametrize("seed", range(40))
-def test_random_windows(method, seed, tmp_path):
-    """The seed is in the test's name."""
-    draw = random.Random(seed)
+@pytest.mark.parametrize("number", range(40))
+def test_random_windows(method, number, tmp_path):
+    draw = random.Random(seed_of_this_test())
     shape = (1, 2, draw.randint(4, 12), draw.randint(4, 12))
     kernel = [draw.randint(1, 4), draw.randint(1, 4)]
     stride = [draw.randint(1, size) for size in kernel]

@@ -38,7 +38,6 @@ def test_readme_commands(name, model, build, tmp_path):
     weights = model.with_name("weights.caffemodel")
     if not weights.exists():
         weights = tmp_path / "weights.caffemodel"
-        caffe.set_random_seed(1)
         caffe.Net(str(model), caffe.TEST).save(str(weights))
     write_image(tmp_path / "image.png", 48, 1)
     environment = {**os.environ, "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", "GLOG_minloglevel": "1",

@@ -8,6 +8,7 @@ import pytest
 
 from conftest import SMALL_NET
 from gpu_doubles import FakeGpu
+from seeds import seed_of_this_test
 
 
 def run_in_threads(*functions):
@@ -31,16 +32,17 @@ def run_in_threads(*functions):
 
 def test_a_net_each(write):
     file = write(SMALL_NET)
+    seed = seed_of_this_test()
 
-    def work(seed):
-        random = np.random.RandomState(seed)
+    def work(number):
+        random = np.random.RandomState([seed, number])
         net = caffe.Net(file, caffe.TEST)
         for _ in range(50):
             values = random.rand(2, 3).astype(np.float32)
             expected = np.repeat(2 * values.sum(1, keepdims=True) + 1, 4, axis=1)
             np.testing.assert_allclose(net.forward(data=values)["ip"], expected, rtol=1e-5)
 
-    run_in_threads(*[lambda seed=seed: work(seed) for seed in range(4)])
+    run_in_threads(*[lambda number=number: work(number) for number in range(4)])
 
 
 def test_one_net_is_used_by_one_thread_at_a_time(small_net):

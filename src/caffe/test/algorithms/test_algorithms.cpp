@@ -12,7 +12,7 @@
 #include "caffe/core/as_stored.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/instruction_set.hpp"
-#include "caffe/test/support/seeds.hpp"
+#include "caffe/util/rng.hpp"
 
 // Each algorithm next to the plain kernels, which have their own tests, as layers and engines call
 // it: with blobs in its layouts, and weights that it has packed.
@@ -22,10 +22,9 @@ namespace {
 using Values = std::vector<float>;
 
 Values Random(size_t count) {
-  static std::mt19937 random(TestSeed());
   std::uniform_real_distribution<float> value(-1, 1);
   Values values(count);
-  for (float& x : values) x = value(random);
+  for (float& x : values) x = value(*caffe_rng());
   return values;
 }
 

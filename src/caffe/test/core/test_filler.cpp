@@ -9,6 +9,8 @@
 #include <memory>
 #include <numeric>
 
+#include "caffe/test/support/seeds.hpp"
+
 namespace caffe {
 namespace {
 
@@ -83,14 +85,12 @@ TYPED_TEST(FillerTest, ConstantIsTheDefaultAndZeroIsItsValue) {
 }
 
 TYPED_TEST(FillerTest, UniformDrawsOneNumberAnElementInOrder) {
-  Caffe::set_random_seed(11);
   EXPECT_EQ(Filled<TypeParam>("type: 'uniform' min: -1 max: 3", {2, 3}),
-            UniformDraws<TypeParam>(11, 6, -1, 3));
+            UniformDraws<TypeParam>(TestSeed(), 6, -1, 3));
 }
 
 TYPED_TEST(FillerTest, GaussianDrawsInOrder) {
-  Caffe::set_random_seed(12);
-  boost::mt19937 generator(12);
+  boost::mt19937 generator(TestSeed());
   EXPECT_EQ(Filled<TypeParam>("type: 'gaussian' mean: 2 std: 0.5", {5}),
             GaussianDraws<TypeParam>(&generator, 5, 2, 0.5));
 }
@@ -101,10 +101,9 @@ TYPED_TEST(FillerTest, GaussianWithoutWidthIsItsMean) {
 }
 
 TYPED_TEST(FillerTest, SparseGaussianDrawsItsMaskAfterItsValues) {
-  Caffe::set_random_seed(13);
   const std::vector<TypeParam> actual =
       Filled<TypeParam>("type: 'gaussian' std: 1 sparse: 3", {6, 50});
-  boost::mt19937 generator(13);
+  boost::mt19937 generator(TestSeed());
   std::vector<TypeParam> expected = GaussianDraws<TypeParam>(&generator, 300, 0, 1);
   boost::bernoulli_distribution<TypeParam> distribution(TypeParam(3) / 6);
   boost::variate_generator<boost::mt19937*, boost::bernoulli_distribution<TypeParam>> keep(
@@ -122,7 +121,6 @@ TYPED_TEST(FillerTest, SparseGaussianDrawsItsMaskAfterItsValues) {
 }
 
 TYPED_TEST(FillerTest, PositiveUnitballSumsToOneForEachOutput) {
-  Caffe::set_random_seed(14);
   const std::vector<TypeParam> values = Filled<TypeParam>("type: 'positive_unitball'", {3, 4, 5});
   for (int output = 0; output < 3; ++output) {
     const auto begin = values.begin() + output * 20;
@@ -144,16 +142,15 @@ TYPED_TEST(FillerTest, XavierIsUniformAndScaledByTheFan) {
                {"variance_norm: AVERAGE", 600}};
   for (const auto& norm : norms) {
     SCOPED_TRACE(norm.variance_norm);
-    Caffe::set_random_seed(15);
+    Caffe::set_random_seed(TestSeed());
     const TypeParam a = std::sqrt(TypeParam(3) / TypeParam(norm.fan));
     EXPECT_EQ(Filled<TypeParam>(Join("type: 'xavier' ", norm.variance_norm), kWeights),
-              UniformDraws<TypeParam>(15, 20000, -a, a));
+              UniformDraws<TypeParam>(TestSeed(), 20000, -a, a));
   }
 }
 
 TYPED_TEST(FillerTest, MsraIsGaussianAndScaledByTheFan) {
-  Caffe::set_random_seed(16);
-  boost::mt19937 generator(16);
+  boost::mt19937 generator(TestSeed());
   const TypeParam std = std::sqrt(TypeParam(2) / 1000);
   const std::vector<TypeParam> values =
       Filled<TypeParam>("type: 'msra' variance_norm: FAN_OUT", kWeights);
@@ -163,10 +160,9 @@ TYPED_TEST(FillerTest, MsraIsGaussianAndScaledByTheFan) {
 }
 
 TYPED_TEST(FillerTest, ABlobOfOneAxisHasItsCountForAFan) {
-  Caffe::set_random_seed(17);
   // FAN_OUT of a bias: there is no input axis to divide by.
   EXPECT_EQ(Filled<TypeParam>("type: 'xavier' variance_norm: FAN_OUT", {3}),
-            UniformDraws<TypeParam>(17, 3, -1, 1));
+            UniformDraws<TypeParam>(TestSeed(), 3, -1, 1));
 }
 
 TYPED_TEST(FillerTest, BilinearInterpolates) {
@@ -194,10 +190,10 @@ TYPED_TEST(FillerTest, StaticNamesAreTheSameFillers) {
                  {"positive_unitball", "positive_unitballstatic", ""}};
   for (const auto& filler : fillers) {
     SCOPED_TRACE(filler.name);
-    Caffe::set_random_seed(18);
+    Caffe::set_random_seed(TestSeed());
     const auto expected =
         Filled<TypeParam>(Join("type: '", filler.name, "' ", filler.fields), {2, 3, 4, 4});
-    Caffe::set_random_seed(18);
+    Caffe::set_random_seed(TestSeed());
     EXPECT_EQ(
         Filled<TypeParam>(Join("type: '", filler.static_name, "' ", filler.fields), {2, 3, 4, 4}),
         expected);

@@ -93,9 +93,17 @@ TEST_P(CudaKernels, GemmOfStridedBatchesIsExactForWholeNumbers) {
     return std::uniform_int_distribution<int>(least, most)(random);
   };
   for (int round = 0; round < 12; ++round) {
-    const Sizes s = {draw(1, 33),         draw(1, 33),     draw(1, 40),    draw(1, 4),
-                     draw(0, 1) == 1,     draw(0, 1) == 1, draw(0, 1) * 3, draw(0, 1) == 1,
-                     draw(0, 1) ? 1 : .5, draw(0, 2) * 0.5};
+    Sizes s;
+    s.m = draw(1, 33);
+    s.n = draw(1, 33);
+    s.k = draw(1, 40);
+    s.count = draw(1, 4);
+    s.transpose_a = draw(0, 1) == 1;
+    s.transpose_b = draw(0, 1) == 1;
+    s.gap = draw(0, 1) * 3;
+    s.shared_a = draw(0, 1) == 1;
+    s.alpha = draw(0, 1) ? 1 : .5;
+    s.beta = draw(0, 2) * 0.5;
     SCOPED_TRACE(Join("CAFFE_TEST_SEED=", seed, ": m ", s.m, ", n ", s.n, ", k ", s.k, ", count ",
                       s.count, ", transposed ", s.transpose_a, s.transpose_b, ", gap ", s.gap,
                       ", shared ", s.shared_a, ", alpha ", s.alpha, ", beta ", s.beta));

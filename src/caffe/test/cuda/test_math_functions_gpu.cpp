@@ -11,6 +11,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/test/support/each_device.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/util/math_functions.hpp"
 
 namespace caffe {
@@ -19,9 +20,9 @@ namespace {
 constexpr int kCount = 1000;
 
 template <typename Dtype>
-std::unique_ptr<Blob<Dtype>> Random(int seed, Dtype low, Dtype high, int count = kCount) {
+std::unique_ptr<Blob<Dtype>> Random(unsigned seed, Dtype low, Dtype high, int count = kCount) {
   std::unique_ptr<Blob<Dtype>> blob(new Blob<Dtype>(std::vector<int>{count}));
-  std::mt19937 random(seed);
+  std::mt19937 random(TestSeed() + seed);
   std::uniform_real_distribution<Dtype> values(low, high);
   for (int i = 0; i < count; ++i) blob->mutable_cpu_data()[i] = values(random);
   return blob;
@@ -166,10 +167,10 @@ void ExpectMoments(const Draw& draw, double mean, double variance) {
   OnEachDevice([&] {
     constexpr int kNumbers = 20000;
     Blob<T> x(std::vector<int>{kNumbers}), again(x.shape()), next(x.shape());
-    Caffe::set_random_seed(5);
+    Caffe::set_random_seed(TestSeed());
     draw(kNumbers, x.mutable_gpu_data());
     draw(kNumbers, next.mutable_gpu_data());
-    Caffe::set_random_seed(5);
+    Caffe::set_random_seed(TestSeed());
     draw(kNumbers, again.mutable_gpu_data());
     double sum = 0, squares = 0;
     int same = 0;

@@ -7,6 +7,7 @@
 #include <opencv2/imgcodecs.hpp>
 #endif
 
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -131,10 +132,10 @@ TYPED_TEST(DataTransformerTest, SwapsRedAndBlue) {
 
 // Caffe's order: mirror, then the rows' offset, then the columns'.
 TYPED_TEST(DataTransformerTest, DrawsMirrorThenHeightThenWidth) {
-  Caffe::set_random_seed(1701);
+  Caffe::set_random_seed(TestSeed());
   DataTransformer<TypeParam> transformer(Parameter("mirror: true crop_size: 2"), TRAIN);
   transformer.InitRand();
-  Caffe::set_random_seed(1701);
+  Caffe::set_random_seed(TestSeed());
   rng_t draws(caffe_rng_rand());
   const Datum datum = CountingDatum(1, 7, 5);
   Blob<TypeParam> blob(transformer.InferBlobShape(datum));
@@ -150,9 +151,8 @@ TYPED_TEST(DataTransformerTest, DrawsMirrorThenHeightThenWidth) {
 }
 
 TYPED_TEST(DataTransformerTest, DrawsNothingWhereNothingIsRandom) {
-  Caffe::set_random_seed(5);
   const unsigned int first = caffe_rng_rand();
-  Caffe::set_random_seed(5);
+  Caffe::set_random_seed(TestSeed());
   DataTransformer<TypeParam> transformer(Parameter("crop_size: 2"), TEST);
   transformer.InitRand();
   EXPECT_EQ(transformer.RandomState(), "");
@@ -164,7 +164,7 @@ TYPED_TEST(DataTransformerTest, SplitsIntoDrawingAndTransforming) {
   const Datum datum = CountingDatum(3, 8, 9);
   DataTransformer<TypeParam> whole(param, TRAIN), halves(param, TRAIN);
   for (auto* transformer : {&whole, &halves}) {
-    Caffe::set_random_seed(3);
+    Caffe::set_random_seed(TestSeed());
     transformer->InitRand();
   }
   Blob<TypeParam> expected(whole.InferBlobShape(datum)), found(expected.shape());
@@ -300,7 +300,8 @@ Datum EncodedDatum(const cv::Mat& image) {
 
 TYPED_TEST(DataTransformerTest, TakesMatsLikeRecords) {
   for (int channels : {1, 2, 3, 4}) {
-    const string text = "mirror: true crop_size: 3 mean_value: 2 scale: 0.25 random_seed: 7";
+    const string text =
+        Join("mirror: true crop_size: 3 mean_value: 2 scale: 0.25 random_seed: ", TestSeed());
     DataTransformer<TypeParam> a(Parameter(text), TRAIN), b(Parameter(text), TRAIN);
     a.InitRand();
     b.InitRand();
@@ -360,7 +361,7 @@ TYPED_TEST(DataTransformerTest, ResizesAtRandom) {
   image(cv::Rect(20, 0, 20, 20)) = 200;
   Datum datum = EncodedDatum(image);
   const string text =
-      "img_rand_resize_lower: 8 img_rand_resize_upper: 16 crop_size: 8 random_seed: 1 "
+      "img_rand_resize_lower: 8 img_rand_resize_upper: 16 crop_size: 8 "
       "vertical_stretch_lower: 0.9 vertical_stretch_upper: 1.1 interpolation_algo_down: INTER_AREA";
   for (Phase phase : {TRAIN, TEST}) {
     DataTransformer<TypeParam> transformer(Parameter(text), phase);

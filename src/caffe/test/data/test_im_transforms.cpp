@@ -24,7 +24,6 @@ NormalizedBBox MakeBBox(float xmin, float ymin, float xmax, float ymax) {
 }
 
 TEST(Sampler, DrawsPatchesInsideOfTheImage) {
-  Caffe::set_random_seed(3);
   const Sampler sampler =
       Parse<Sampler>("min_scale: 0.3 max_scale: 0.9 min_aspect_ratio: 0.5 max_aspect_ratio: 2");
   double largest = 0, smallest = 1;
@@ -126,7 +125,6 @@ TEST(Distortion, IsDrawn) {
       "brightness_prob: 1 brightness_delta: 32 contrast_prob: 1 contrast_lower: 0.5 "
       "contrast_upper: 1.5 hue_prob: 1 hue_delta: 18 saturation_prob: 1 saturation_lower: 0.5 "
       "saturation_upper: 1.5 random_order_prob: 1");
-  Caffe::set_random_seed(1);
   int early = 0, moved = 0;
   for (int i = 0; i < 200; ++i) {
     const Distortion distortion = DrawDistortion(all);
@@ -262,7 +260,6 @@ TEST(Expansion, PutsTheImageIntoALargerOne) {
 }
 
 TEST(Expansion, IsDrawn) {
-  Caffe::set_random_seed(1);
   for (int i = 0; i < 100; ++i) {
     const Expansion e =
         DrawExpansion(Parse<ExpansionParameter>("prob: 1 max_expand_ratio: 4"), 100, 50);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "caffe/data/rank_settings.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/source_layer.hpp"
 #include "caffe/util/db.hpp"
 #include "caffe/util/hdf5.hpp"
@@ -74,12 +75,12 @@ std::vector<Item> ItemsOf(Source<float>* source) {
 void ExpectSharesOfOne(const std::function<std::string(int batch_size)>& layer, Phase phase = TRAIN,
                        int batches = 5) {
   constexpr int kRanks = 3, kBatch = 2;
-  Caffe::set_random_seed(7);
+  Caffe::set_random_seed(TestSeed());
   Source<float> whole(ParseSource(layer(kRanks * kBatch), phase));
   std::vector<std::unique_ptr<Source<float>>> parts;
   for (int rank = 0; rank < kRanks; ++rank) {
     const AsRank as(rank, kRanks, phase == TEST);
-    Caffe::set_random_seed(7);
+    Caffe::set_random_seed(TestSeed());
     parts.emplace_back(new Source<float>(ParseSource(layer(kBatch), phase)));
   }
   for (int i = 0; i < batches; ++i) {

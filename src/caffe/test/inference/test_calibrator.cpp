@@ -16,6 +16,7 @@
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
@@ -319,7 +320,7 @@ class DrawnBatches : public AutoCalibrator {
  private:
   int left_;
   const int outliers_;
-  std::mt19937 generator_{7};
+  std::mt19937 generator_{TestSeed()};
 };
 
 /// The error of the outputs of the INT8 engine with this table, on the same batches.
@@ -403,7 +404,7 @@ TEST(AutoCalibrator, RunsLayersThatReadDataOnceABatch) {
       "data_filler { type: 'uniform' min: -1 max: 2 } } }" +
       Scale("a", "d", 2);
   const auto range_of = [&](const char* method) {
-    Caffe::set_random_seed(3);
+    Caffe::set_random_seed(TestSeed());
     const auto net = MakeNet(layers);
     const auto calibrator = MakeCalibrator(method, InputBatches::Own(4), 0, 99.99);
     const CalibrationTable table = Calibrate(net.get(), calibrator.get(), AnyNumberOfImages());

@@ -496,9 +496,9 @@ TEST(Contexts, OnManyThreadsGiveTheBitsOfOne) {
   SCOPED_TRACE(Join("seed ", seed, "\n", random.text()));
   const auto engine = Built(NetworkDefinition(GraphOf(*random.Make())));
   constexpr int kThreads = 4, kRuns = 8;
-  // Outputs, one after the other, for the input number `seed`.
+  // Outputs, one after the other, for an input of this number.
   const auto run = [&](ExecutionContext* context, int number) {
-    std::mt19937 noise(number);
+    std::mt19937 noise(seed + number);
     for (const std::string& input : engine->inputs()) {
       const size_t count = CountOf(context->InputShape(input));
       std::generate_n(context->Input(input), count,

@@ -6,6 +6,7 @@
 #include "caffe/kernels/integer_resize.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/test/support/integer_nodes.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe::inference {
@@ -16,11 +17,35 @@ const Implementation& Family() { return cpu::IntegerOperation(); }
 struct Case {
   std::string layer;
   std::vector<Shape> inputs;
-  double bound = 0.501;         ///< how many steps of the output integers are off at most
-  double least = -4, most = 4;  ///< of the inputs' numbers
-  size_t weights = 0;           ///< of each of the layer's parameters
+  double bound = 0.501;
+  double least = -4, most = 4;
+  size_t weights = 0;
   size_t parameters = 1;
   size_t tops = 1;
+
+  Case(std::string its_layer, std::vector<Shape> its_inputs)
+      : layer(std::move(its_layer)), inputs(std::move(its_inputs)) {}
+  /// How many steps of the output integers are off at most.
+  Case& Within(double steps) {
+    bound = steps;
+    return *this;
+  }
+  /// The range of the inputs' numbers.
+  Case& Inputs(double from, double to) {
+    least = from;
+    most = to;
+    return *this;
+  }
+  /// How many numbers each of the layer's parameters has.
+  Case& Weights(size_t count, size_t how_many_parameters = 1) {
+    weights = count;
+    parameters = how_many_parameters;
+    return *this;
+  }
+  Case& Tops(size_t count) {
+    tops = count;
+    return *this;
+  }
 };
 
 class IntegerOperations : public SeededTest {
@@ -101,32 +126,32 @@ const std::vector<Shape> kBlob = {{2, 19, 3, 5}};
 
 TEST_F(IntegerOperations, FunctionsOfOneNumber) {
   CheckAll({
-      {"type: 'Sigmoid'", kBlob},
-      {"type: 'TanH'", kBlob},
-      {"type: 'ELU' elu_param { alpha: 0.7 }", kBlob},
-      {"type: 'ELU' elu_param { alpha: 1.67 lambda: 1.05 }", kBlob},
-      {"type: 'Swish' swish_param { beta: 1.3 }", kBlob},
-      {"type: 'HardSwish'", kBlob},
-      {"type: 'GELU'", kBlob},
-      {"type: 'ReLU6' relu6_param { threshold: 0.9 negative_slope: 0.1 }", kBlob},
-      {"type: 'AbsVal'", kBlob},
-      {"type: 'BNLL'", kBlob},
-      {"type: 'Power' power_param { power: 2 scale: 0.5 shift: 1 }", kBlob},
-      {"type: 'Power' power_param { scale: -0.5 shift: 1 }", kBlob},
-      {"type: 'Exp' exp_param { base: 2 scale: 0.5 }", kBlob},
-      {"type: 'Exp' exp_param { scale: 0.5 shift: 0.1 }", kBlob},
-      {"type: 'Log' log_param { base: 10 shift: 5 }", kBlob},
-      {"type: 'Threshold' threshold_param { threshold: 0.5 }", kBlob},
-      {"type: 'Scale' scale_param { bias_term: true }", kBlob, 0.501, -4, 4, 19, 2},
-      {"type: 'Bias'", kBlob, 0.501, -4, 4, 19},
+      Case("type: 'Sigmoid'", kBlob),
+      Case("type: 'TanH'", kBlob),
+      Case("type: 'ELU' elu_param { alpha: 0.7 }", kBlob),
+      Case("type: 'ELU' elu_param { alpha: 1.67 lambda: 1.05 }", kBlob),
+      Case("type: 'Swish' swish_param { beta: 1.3 }", kBlob),
+      Case("type: 'HardSwish'", kBlob),
+      Case("type: 'GELU'", kBlob),
+      Case("type: 'ReLU6' relu6_param { threshold: 0.9 negative_slope: 0.1 }", kBlob),
+      Case("type: 'AbsVal'", kBlob),
+      Case("type: 'BNLL'", kBlob),
+      Case("type: 'Power' power_param { power: 2 scale: 0.5 shift: 1 }", kBlob),
+      Case("type: 'Power' power_param { scale: -0.5 shift: 1 }", kBlob),
+      Case("type: 'Exp' exp_param { base: 2 scale: 0.5 }", kBlob),
+      Case("type: 'Exp' exp_param { scale: 0.5 shift: 0.1 }", kBlob),
+      Case("type: 'Log' log_param { base: 10 shift: 5 }", kBlob),
+      Case("type: 'Threshold' threshold_param { threshold: 0.5 }", kBlob),
+      Case("type: 'Scale' scale_param { bias_term: true }", kBlob).Weights(19, 2),
+      Case("type: 'Bias'", kBlob).Weights(19),
       // Rounding twice (DOUBLE) may add a quarter of a step.
-      {"type: 'ReLU'", kBlob, 0.751},
-      {"type: 'ReLU' relu_param { negative_slope: 0.1 }", kBlob, 0.751},
-      {"type: 'ReLU' relu_param { negative_slope: -0.5 }", kBlob, 0.751},
-      {"type: 'ReLU6'", {{2, 3}}, 0.751, -9, 9},
-      {"type: 'Clip' clip_param { min: -1 max: 2 }", {{7}}, 0.751},
-      {"type: 'PReLU'", kBlob, 0.751, -4, 4, 19},
-      {"type: 'PReLU' prelu_param { channel_shared: true }", kBlob, 0.751, -4, 4, 1},
+      Case("type: 'ReLU'", kBlob).Within(0.751),
+      Case("type: 'ReLU' relu_param { negative_slope: 0.1 }", kBlob).Within(0.751),
+      Case("type: 'ReLU' relu_param { negative_slope: -0.5 }", kBlob).Within(0.751),
+      Case("type: 'ReLU6'", {{2, 3}}).Within(0.751).Inputs(-9, 9),
+      Case("type: 'Clip' clip_param { min: -1 max: 2 }", {{7}}).Within(0.751),
+      Case("type: 'PReLU'", kBlob).Within(0.751).Weights(19),
+      Case("type: 'PReLU' prelu_param { channel_shared: true }", kBlob).Within(0.751).Weights(1),
   });
 }
 
@@ -135,101 +160,119 @@ TEST_F(IntegerOperations, SumsProductsMaxima) {
       many(70, {2, 3, 4});  // more than a kernel of a GPU takes at once
   // Products of two are rounded to 2^-s of a step first, s being their multiplier's shift.
   CheckAll({
-      {"type: 'Eltwise'", two},
-      {"type: 'Eltwise' eltwise_param { coeff: 0.5 coeff: -2 coeff: 0 }", three},
-      {"type: 'Eltwise'", five},
-      {"type: 'Eltwise'", many},
-      {"type: 'Eltwise'", {{7}, {7}}},
-      {"type: 'Eltwise' eltwise_param { operation: PROD }", two, 0.52},
-      {"type: 'Eltwise' eltwise_param { operation: PROD }", three},
-      {"type: 'Eltwise' eltwise_param { operation: PROD }", five, 1.5},
-      {"type: 'Eltwise' eltwise_param { operation: MAX }", three, 0.751},
-      {"type: 'Eltwise' eltwise_param { operation: MAX }", many, 0.751},
-      {"type: 'Scale' scale_param { axis: 0 }", {kBlob[0], {2, 19}}, 0.52},
-      {"type: 'Scale' scale_param { axis: 1 }", {kBlob[0], {19, 3}}, 0.52},
-      {"type: 'Scale' scale_param { axis: 2 }", {kBlob[0], {3, 5}}, 0.52},
-      {"type: 'Axpy'", {{2, 19}, kBlob[0], kBlob[0]}},
-      {"type: 'Axpy'", {{2, 19, 1, 1}, kBlob[0], kBlob[0]}},
+      Case("type: 'Eltwise'", two),
+      Case("type: 'Eltwise' eltwise_param { coeff: 0.5 coeff: -2 coeff: 0 }", three),
+      Case("type: 'Eltwise'", five),
+      Case("type: 'Eltwise'", many),
+      Case("type: 'Eltwise'", {{7}, {7}}),
+      Case("type: 'Eltwise' eltwise_param { operation: PROD }", two).Within(0.52),
+      Case("type: 'Eltwise' eltwise_param { operation: PROD }", three),
+      Case("type: 'Eltwise' eltwise_param { operation: PROD }", five).Within(1.5),
+      Case("type: 'Eltwise' eltwise_param { operation: MAX }", three).Within(0.751),
+      Case("type: 'Eltwise' eltwise_param { operation: MAX }", many).Within(0.751),
+      Case("type: 'Scale' scale_param { axis: 0 }", {kBlob[0], {2, 19}}).Within(0.52),
+      Case("type: 'Scale' scale_param { axis: 1 }", {kBlob[0], {19, 3}}).Within(0.52),
+      Case("type: 'Scale' scale_param { axis: 2 }", {kBlob[0], {3, 5}}).Within(0.52),
+      Case("type: 'Axpy'", {{2, 19}, kBlob[0], kBlob[0]}),
+      Case("type: 'Axpy'", {{2, 19, 1, 1}, kBlob[0], kBlob[0]}),
   });
 }
 
 TEST_F(IntegerOperations, Pooling) {
   CheckAll({
-      {"type: 'Pooling' pooling_param { pool: MAX kernel_size: 3 stride: 2 pad: 1 }",
-       {{2, 19, 7, 6}}},
-      {"type: 'Pooling' pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }",
-       {{2, 19, 7, 6}}},
-      {"type: 'Pooling' pooling_param { pool: AVE kernel_h: 2 kernel_w: 4 pad_w: 2 }",
-       {{2, 3, 5, 5}}},
-      {"type: 'Pooling' pooling_param { pool: AVE global_pooling: true }", {{2, 19, 7, 6}}},
-      {"type: 'Pooling' pooling_param { pool: MAX global_pooling: true }", {{2, 19, 7, 6}}},
+      Case("type: 'Pooling' pooling_param { pool: MAX kernel_size: 3 stride: 2 pad: 1 }",
+           {{2, 19, 7, 6}}),
+      Case("type: 'Pooling' pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }",
+           {{2, 19, 7, 6}}),
+      Case("type: 'Pooling' pooling_param { pool: AVE kernel_h: 2 kernel_w: 4 pad_w: 2 }",
+           {{2, 3, 5, 5}}),
+      Case("type: 'Pooling' pooling_param { pool: AVE global_pooling: true }", {{2, 19, 7, 6}}),
+      Case("type: 'Pooling' pooling_param { pool: MAX global_pooling: true }", {{2, 19, 7, 6}}),
   });
 }
 
 // Steps of 1/256: the table's 23 bits are exact to much less.
 TEST_F(IntegerOperations, Softmax) {
-  CheckAll({{"type: 'Softmax'", {{3, 10}}, 0.51, -8, 8},
-            {"type: 'Softmax'", {{2, 21, 3, 4}}, 0.51},
-            {"type: 'Softmax'", {{2, 2, 16, 17}}, 0.51},
-            {"type: 'Softmax' softmax_param { axis: -1 }", {{1, 600, 2}}, 0.51, -8, 8},
-            {"type: 'Softmax' softmax_param { axis: -1 }", {{2, 5, 300}}, 0.51, -30, 30}});
+  CheckAll(
+      {Case("type: 'Softmax'", {{3, 10}}).Within(0.51).Inputs(-8, 8),
+       Case("type: 'Softmax'", {{2, 21, 3, 4}}).Within(0.51),
+       Case("type: 'Softmax'", {{2, 2, 16, 17}}).Within(0.51),
+       Case("type: 'Softmax' softmax_param { axis: -1 }", {{1, 600, 2}}).Within(0.51).Inputs(-8, 8),
+       Case("type: 'Softmax' softmax_param { axis: -1 }", {{2, 5, 300}})
+           .Within(0.51)
+           .Inputs(-30, 30)});
 }
 
 // Half a step, and what straight lines between 32 places of each octave are off.
 TEST_F(IntegerOperations, DivisionsByNorms) {
   CheckAll({
-      {"type: 'LRN' lrn_param { local_size: 5 alpha: 1e-1 beta: 0.75 }", kBlob, 0.6, -50, 50},
-      {"type: 'LRN' lrn_param { local_size: 3 alpha: 5 beta: 0.5 k: 2 }", kBlob, 0.6, -1, 9},
-      {"type: 'LRN' lrn_param { local_size: 3 alpha: 2 norm_region: WITHIN_CHANNEL }", kBlob, 0.6},
-      {"type: 'Normalize' norm_param { across_spatial: false channel_shared: false scale_filler { "
-       "value: 20 } }",
-       kBlob, 0.6, -4, 4, 19},
-      {"type: 'Normalize' norm_param { across_spatial: true scale_filler { value: 20 } }", kBlob,
-       0.6, -4, 4, 1},
-      {"type: 'Normalize' normalize_param { normalize_type: 'L2' }", kBlob, 0.6},
-      {"type: 'MVN'", kBlob, 0.7},
-      {"type: 'MVN' mvn_param { across_channels: true }", kBlob, 0.7},
-      {"type: 'MVN' mvn_param { normalize_variance: false }", kBlob, 0.7},
+      Case("type: 'LRN' lrn_param { local_size: 5 alpha: 1e-1 beta: 0.75 }", kBlob)
+          .Within(0.6)
+          .Inputs(-50, 50),
+      Case("type: 'LRN' lrn_param { local_size: 3 alpha: 5 beta: 0.5 k: 2 }", kBlob)
+          .Within(0.6)
+          .Inputs(-1, 9),
+      Case("type: 'LRN' lrn_param { local_size: 3 alpha: 2 norm_region: WITHIN_CHANNEL }", kBlob)
+          .Within(0.6),
+      Case("type: 'Normalize' norm_param { across_spatial: false channel_shared: false "
+           "scale_filler { value: 20 } }",
+           kBlob)
+          .Within(0.6)
+          .Weights(19),
+      Case("type: 'Normalize' norm_param { across_spatial: true scale_filler { value: 20 } }",
+           kBlob)
+          .Within(0.6)
+          .Weights(1),
+      Case("type: 'Normalize' normalize_param { normalize_type: 'L2' }", kBlob).Within(0.6),
+      Case("type: 'MVN'", kBlob).Within(0.7),
+      Case("type: 'MVN' mvn_param { across_channels: true }", kBlob).Within(0.7),
+      Case("type: 'MVN' mvn_param { normalize_variance: false }", kBlob).Within(0.7),
   });
 }
 
 // Weights of 11 bits are off by 2^-12 each, and bytes reach 255 from their zero point.
 TEST_F(IntegerOperations, Resizing) {
   CheckAll({
-      {"type: 'Interp' interp_param { height: 9 width: 11 }", {{2, 3, 4, 5}}, 0.8},
-      {"type: 'Interp' interp_param { shrink_factor: 2 }", {{2, 3, 7, 9}}, 0.8},
-      {"type: 'Interp'", {{2, 3, 4, 5}, {1, 1, 8, 3}}, 0.8},
-      {"type: 'Interp' interp_param { zoom_factor: 2 }", {{2, 35, 4, 5}}, 0.8},
-      {"type: 'Resample' resample_param { type: LINEAR factor: 1.7 }", {{2, 3, 4, 5}}, 0.8},
-      {"type: 'Resample' resample_param { type: CUBIC height: 6 width: 9 }", {{2, 3, 4, 5}}, 0.9},
-      {"type: 'Upsample' upsample_param { scale: 2 }", {{2, 3, 4, 5}}, 1e-3},
-      {"type: 'Upsample' upsample_param { scale_h: 3 scale_w: 1 }", {{1, 32, 4, 5}}, 1e-3},
+      Case("type: 'Interp' interp_param { height: 9 width: 11 }", {{2, 3, 4, 5}}).Within(0.8),
+      Case("type: 'Interp' interp_param { shrink_factor: 2 }", {{2, 3, 7, 9}}).Within(0.8),
+      Case("type: 'Interp'", {{2, 3, 4, 5}, {1, 1, 8, 3}}).Within(0.8),
+      Case("type: 'Interp' interp_param { zoom_factor: 2 }", {{2, 35, 4, 5}}).Within(0.8),
+      Case("type: 'Resample' resample_param { type: LINEAR factor: 1.7 }", {{2, 3, 4, 5}})
+          .Within(0.8),
+      Case("type: 'Resample' resample_param { type: CUBIC height: 6 width: 9 }", {{2, 3, 4, 5}})
+          .Within(0.9),
+      Case("type: 'Upsample' upsample_param { scale: 2 }", {{2, 3, 4, 5}}).Within(1e-3),
+      Case("type: 'Upsample' upsample_param { scale_h: 3 scale_w: 1 }", {{1, 32, 4, 5}})
+          .Within(1e-3),
   });
 }
 
 TEST_F(IntegerOperations, Moving) {
   const std::vector<Shape> wide = {{2, 32, 3, 3}};
   CheckAll({
-      {"type: 'Concat'", {{2, 16, 3, 2}, {2, 32, 3, 2}}, 0.751},
-      {"type: 'Concat'", {{2, 3, 3, 2}, {2, 5, 3, 2}}, 0.751},
-      {"type: 'Concat' concat_param { axis: 2 }",
-       {{2, 3, 3, 2}, {2, 3, 4, 2}, {2, 3, 1, 2}},
-       0.751},
-      {"type: 'Concat' concat_param { axis: 0 }", {{2, 3}, {1, 3}}, 0.751},
-      {"type: 'Slice'", wide, 1e-3, -4, 4, 0, 1, 2},
-      {"type: 'Slice' slice_param { axis: 2 }", wide, 1e-3, -4, 4, 0, 1, 3},
-      {"type: 'Split'", wide, 1e-3, -4, 4, 0, 1, 2},
-      {"type: 'Flatten'", wide, 1e-3},
-      {"type: 'Reshape' reshape_param { shape { dim: 0 dim: 4 dim: -1 } }", wide, 1e-3},
-      {"type: 'Permute' permute_param { order: 0 order: 2 order: 3 order: 1 }", wide, 1e-3},
-      {"type: 'Permute' permute_param { order: 0 order: 2 order: 1 order: 3 }", wide, 1e-3},
-      {"type: 'Permute' permute_param { order: 3 order: 1 order: 0 order: 2 }", wide, 1e-3},
-      {"type: 'Permute' permute_param { order: 0 order: 3 order: 1 }", wide, 1e-3},
-      {"type: 'Permute' permute_param { order: 0 }", wide, 1e-3},
-      {"type: 'ShuffleChannel' shuffle_channel_param { group: 4 }", wide, 1e-3},
-      {"type: 'Tile' tile_param { axis: 1 tiles: 3 }", wide, 1e-3},
-      {"type: 'Reorg' reorg_param { stride: 3 }", {{2, 18, 3, 3}}, 1e-3},
-      {"type: 'Crop' crop_param { axis: 2 offset: 1 }", {{2, 3, 6, 7}, {2, 3, 4, 5}}, 1e-3},
+      Case("type: 'Concat'", {{2, 16, 3, 2}, {2, 32, 3, 2}}).Within(0.751),
+      Case("type: 'Concat'", {{2, 3, 3, 2}, {2, 5, 3, 2}}).Within(0.751),
+      Case("type: 'Concat' concat_param { axis: 2 }", {{2, 3, 3, 2}, {2, 3, 4, 2}, {2, 3, 1, 2}})
+          .Within(0.751),
+      Case("type: 'Concat' concat_param { axis: 0 }", {{2, 3}, {1, 3}}).Within(0.751),
+      Case("type: 'Slice'", wide).Within(1e-3).Tops(2),
+      Case("type: 'Slice' slice_param { axis: 2 }", wide).Within(1e-3).Tops(3),
+      Case("type: 'Split'", wide).Within(1e-3).Tops(2),
+      Case("type: 'Flatten'", wide).Within(1e-3),
+      Case("type: 'Reshape' reshape_param { shape { dim: 0 dim: 4 dim: -1 } }", wide).Within(1e-3),
+      Case("type: 'Permute' permute_param { order: 0 order: 2 order: 3 order: 1 }", wide)
+          .Within(1e-3),
+      Case("type: 'Permute' permute_param { order: 0 order: 2 order: 1 order: 3 }", wide)
+          .Within(1e-3),
+      Case("type: 'Permute' permute_param { order: 3 order: 1 order: 0 order: 2 }", wide)
+          .Within(1e-3),
+      Case("type: 'Permute' permute_param { order: 0 order: 3 order: 1 }", wide).Within(1e-3),
+      Case("type: 'Permute' permute_param { order: 0 }", wide).Within(1e-3),
+      Case("type: 'ShuffleChannel' shuffle_channel_param { group: 4 }", wide).Within(1e-3),
+      Case("type: 'Tile' tile_param { axis: 1 tiles: 3 }", wide).Within(1e-3),
+      Case("type: 'Reorg' reorg_param { stride: 3 }", {{2, 18, 3, 3}}).Within(1e-3),
+      Case("type: 'Crop' crop_param { axis: 2 offset: 1 }", {{2, 3, 6, 7}, {2, 3, 4, 5}})
+          .Within(1e-3),
   });
 }
 
@@ -414,7 +457,7 @@ TEST(IntegerTables, SoftmaxByHand) {
 TEST(IntegerTables, FallingTableIsNearItsFunction) {
   const auto table = kernels::FallingTable([](double a) { return 1 / std::sqrt(a); });
   ASSERT_EQ(table.size(), kernels::kFallingTableSize);
-  std::mt19937_64 random(1);
+  std::mt19937_64 random(TestSeed());
   for (int i = 0; i < 100000; ++i) {
     const uint64_t a = (random() >> 24) >> (random() % 40);
     if (a == 0) continue;

@@ -82,7 +82,7 @@ TEST(ByteSum, HasTheBytesOfItsDefinitionForAllPairs) {
 }
 
 TEST(ByteSum, IsLinearForNearlyAllScales) {
-  std::mt19937 random(1);
+  std::mt19937 random(TestSeed());
   std::uniform_real_distribution<double> ratio(0.1, 1);
   int linear = 0;
   for (int i = 0; i < 100; ++i) {

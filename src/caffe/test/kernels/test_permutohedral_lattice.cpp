@@ -8,6 +8,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -57,7 +58,7 @@ struct Image {
 
 /// Pixels of two regions of different brightness, x being random numbers from 0 to 1.
 Image MakeImage(int height, int width, double theta_alpha, double theta_beta, bool bilateral) {
-  std::mt19937 random(3);
+  std::mt19937 random(TestSeed());
   std::uniform_real_distribution<double> uniform;
   Image image = {height, width, {}, {}};
   for (int h = 0; h < height; ++h) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -24,7 +25,7 @@ TYPED_TEST_SUITE(NormalizePixelsTest, RealTypes);
 
 TYPED_TEST(NormalizePixelsTest, IsItsDefinitionOnEveryInstructionSet) {
   using T = TypeParam;
-  std::mt19937 random(1);
+  std::mt19937 random(TestSeed());
   for (const kernels::InstructionSet set : kernels::FloatInstructionSets()) {
     kernels::SetCpuInstructionSet(set);
     for (size_t step : {1, 2, 3, 4}) {

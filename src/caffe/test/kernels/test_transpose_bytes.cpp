@@ -3,6 +3,7 @@
 #include <random>
 #include <vector>
 
+#include "caffe/test/support/seeds.hpp"
 #include "gtest/gtest.h"
 
 namespace caffe {
@@ -31,7 +32,7 @@ void ExpectTransposed(size_t rows, size_t columns, size_t x_gap, size_t y_gap,
 }
 
 TEST(TransposeBytes, TurnsRowsAndColumnsOverAndWritesNothingElse) {
-  std::minstd_rand random(1);
+  std::minstd_rand random(TestSeed());
   for (size_t rows = 0; rows <= 35; ++rows) {
     for (size_t columns = 0; columns <= 35; ++columns) {
       ExpectTransposed(rows, columns, rows % 3, columns % 5, &random);

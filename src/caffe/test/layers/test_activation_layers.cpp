@@ -12,12 +12,12 @@ namespace {
 
 /// A case in place or not on a bottom of odd shape that is filled with `fill`.
 LayerCase Case(const std::string& name, const std::string& prototxt, Fill fill = Fill::GAUSSIAN) {
-  return {name, prototxt, {{{kOddN, kOddC, kOddH}, fill}}, 1, true};
+  return LayerCase(name, prototxt).Bottom({kOddN, kOddC, kOddH}, fill).InPlace();
 }
 
 const std::vector<LayerCase> kCases = {
     Case("AbsVal", "type: 'AbsVal'", Fill::DISTINCT),
-    {"AbsValLarge", "type: 'AbsVal'", {{{3, 1031}, Fill::DISTINCT}}, 1, true},
+    LayerCase("AbsValLarge", "type: 'AbsVal'").Bottom({3, 1031}, Fill::DISTINCT).InPlace(),
     Case("BNLL", "type: 'BNLL'"),
     Case("BNLLFar", "type: 'BNLL'", Fill::DISTINCT),
     Case("Clip", "type: 'Clip' clip_param { min: -2 max: 3 }", Fill::DISTINCT),
@@ -34,7 +34,7 @@ const std::vector<LayerCase> kCases = {
     Case("GELU", "type: 'GELU'"),
     Case("GELUFar", "type: 'GELU'", Fill::DISTINCT),
     Case("HardSwish", "type: 'HardSwish'", Fill::DISTINCT),
-    {"HardSwishLarge", "type: 'HardSwish'", {{{3, 1031}}}, 1, true},
+    LayerCase("HardSwishLarge", "type: 'HardSwish'").Bottom({3, 1031}).InPlace(),
     Case("Log", "type: 'Log'", Fill::POSITIVE),
     Case("LogBase", "type: 'Log' log_param { base: 2 }", Fill::POSITIVE),
     Case("LogSmallBase", "type: 'Log' log_param { base: 0.1 scale: 2 shift: 3 }", Fill::POSITIVE),
@@ -54,44 +54,48 @@ const std::vector<LayerCase> kCases = {
          Fill::DISTINCT),
     Case("ReLU6NegativeSlope", "type: 'ReLU6' relu6_param { threshold: 0.9 negative_slope: -0.5 }",
          Fill::DISTINCT),
-    {"ReLU6Large", "type: 'ReLU6'", {{{2, 1031}, Fill::DISTINCT}}, 1, true},
+    LayerCase("ReLU6Large", "type: 'ReLU6'").Bottom({2, 1031}, Fill::DISTINCT).InPlace(),
     Case("Sigmoid", "type: 'Sigmoid'"),
     Case("SigmoidFar", "type: 'Sigmoid'", Fill::DISTINCT),
-    {"SigmoidLarge", "type: 'Sigmoid'", {{{3, 1031}}}, 1, true},
+    LayerCase("SigmoidLarge", "type: 'Sigmoid'").Bottom({3, 1031}).InPlace(),
     Case("Swish", "type: 'Swish'"),
     Case("SwishBeta", "type: 'Swish' swish_param { beta: -1.5 }"),
     Case("SwishLinear", "type: 'Swish' swish_param { beta: 0 }"),
     Case("TanH", "type: 'TanH'"),
     Case("TanHFar", "type: 'TanH'", Fill::DISTINCT),
-    {"Threshold", "type: 'Threshold'", {{{kOddN, kOddC}, Fill::DISTINCT}}, 1, true, false},
-    {"ThresholdParameter",
-     "type: 'Threshold' threshold_param { threshold: 1.75 }",
-     {{{kOddN, kOddC}, Fill::DISTINCT}},
-     1,
-     true,
-     false},
+    LayerCase("Threshold", "type: 'Threshold'")
+        .Bottom({kOddN, kOddC}, Fill::DISTINCT)
+        .InPlace()
+        .WithoutGradients(),
+    LayerCase("ThresholdParameter", "type: 'Threshold' threshold_param { threshold: 1.75 }")
+        .Bottom({kOddN, kOddC}, Fill::DISTINCT)
+        .InPlace()
+        .WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(Activation, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"ClipWithout", "type: 'Clip'", {{{2}}}, "clip_param: give min and max"},
-    {"ClipOrder",
-     "type: 'Clip' clip_param { min: 2 max: 1 }",
-     {{{2}}},
-     "min must not be greater than max, got 2 and 1"},
-    {"ExpBase", "type: 'Exp' exp_param { base: 0 }", {{{2}}}, "exp_param: base must be positive"},
-    {"ExpNegativeBase",
-     "type: 'Exp' exp_param { base: -2 }",
-     {{{2}}},
-     "base must be positive, or -1 for e, got -2"},
-    {"LogBase", "type: 'Log' log_param { base: 1 }", {{{2}}}, "base must be positive and not 1"},
-    {"LogNegativeBase", "type: 'Log' log_param { base: -3 }", {{{2}}}, "got -3"},
-    {"LogZeroBase", "type: 'Log' log_param { base: 0 }", {{{2}}}, "got 0"},
-    {"ReLU6Threshold",
-     "type: 'ReLU6' relu6_param { threshold: 0 }",
-     {{{2}}},
-     "relu6_param: threshold must be positive, got 0"},
-    {"TwoBottoms", "type: 'Sigmoid'", {{{2}}, {{2}}}, "exactly 1 bottom"},
+    BadLayerCase("ClipWithout", "type: 'Clip'").Bottom({2}).Says("clip_param: give min and max"),
+    BadLayerCase("ClipOrder", "type: 'Clip' clip_param { min: 2 max: 1 }")
+        .Bottom({2})
+        .Says("min must not be greater than max, got 2 and 1"),
+    BadLayerCase("ExpBase", "type: 'Exp' exp_param { base: 0 }")
+        .Bottom({2})
+        .Says("exp_param: base must be positive"),
+    BadLayerCase("ExpNegativeBase", "type: 'Exp' exp_param { base: -2 }")
+        .Bottom({2})
+        .Says("base must be positive, or -1 for e, got -2"),
+    BadLayerCase("LogBase", "type: 'Log' log_param { base: 1 }")
+        .Bottom({2})
+        .Says("base must be positive and not 1"),
+    BadLayerCase("LogNegativeBase", "type: 'Log' log_param { base: -3 }")
+        .Bottom({2})
+        .Says("got -3"),
+    BadLayerCase("LogZeroBase", "type: 'Log' log_param { base: 0 }").Bottom({2}).Says("got 0"),
+    BadLayerCase("ReLU6Threshold", "type: 'ReLU6' relu6_param { threshold: 0 }")
+        .Bottom({2})
+        .Says("relu6_param: threshold must be positive, got 0"),
+    BadLayerCase("TwoBottoms", "type: 'Sigmoid'").Bottom({2}).Bottom({2}).Says("exactly 1 bottom"),
 };
 INSTANTIATE_TEST_SUITE_P(Activation, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -3,31 +3,45 @@
 
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
 
-const Bottom kImage = {{1, 3}, Fill::GAUSSIAN, false, 0, {48, 64, 1}};
-const Bottom kTruths = {{2, 5}, Fill::GAUSSIAN, false, 0, {3, 5, 20, 30, 1, 30, 0, 60, 40, 2}};
+const Bottom kImage = Bottom({1, 3}).Values({48, 64, 1}).WithoutGradient();
+const Bottom kTruths = Bottom({2, 5}).Values({3, 5, 20, 30, 1, 30, 0, 60, 40, 2}).WithoutGradient();
 const char kMany[] =
     "type: 'AnchorTarget' python_param { param_str: \"{'feat_stride': 8, 'base_size': 8, "
     "'ratios': [0.5, 1], 'scales': [1, 3], 'rpn_batchsize': 9}\" }";
 
 const std::vector<LayerCase> kCases = {
-    {"ThreeBottoms", kMany, {{{1, 8, 6, 8}}, kTruths, kImage}, 4, false, false},
-    {"WithTheImage", kMany, {{{1, 8, 6, 8}}, kTruths, kImage, {{1, 3, 48, 64}}}, 4, false, false},
+    LayerCase("ThreeBottoms", kMany)
+        .Bottom({1, 8, 6, 8})
+        .Bottom(kTruths)
+        .Bottom(kImage)
+        .Tops(4)
+        .WithoutGradients(),
+    LayerCase("WithTheImage", kMany)
+        .Bottom({1, 8, 6, 8})
+        .Bottom(kTruths)
+        .Bottom(kImage)
+        .Bottom({1, 3, 48, 64})
+        .Tops(4)
+        .WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(AnchorTarget, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
                  std::vector<int> scores = {1, 2, 3, 4}, std::vector<int> truths = {1, 5},
                  std::vector<int> image = {1, 3}) {
-  return {name,
-          "type: 'AnchorTarget' python_param { param_str: \"'ratios': 1, 'scales': 1, " + param +
-              "\" }",
-          {{scores}, {truths}, {image}},
-          wanted,
-          4};
+  return BadLayerCase(
+             name, "type: 'AnchorTarget' python_param { param_str: \"'ratios': 1, 'scales': 1, " +
+                       param + "\" }")
+      .Bottom(scores)
+      .Bottom(truths)
+      .Bottom(image)
+      .Tops(4)
+      .Says(wanted);
 }
 const std::vector<BadLayerCase> kBadCases = {
     Bad("Ratios", "'ratios': [1, 2]", "2 ratios and 1 scales need 4 channels of scores, got 2"),
@@ -186,7 +200,6 @@ TEST_F(AnchorTargetChoice, IsRandomAndRepeatable) {
 TEST_F(AnchorTargetChoice, WhatIsLeftOutHasNoWeights) {
   Example example = Make(10, all_, "'rpn_positive_overlap': 0.05, 'rpn_batchsize': 2");
   const Floats labels = example.Forward(kLabels);
-  Caffe::set_random_seed(1);
   const Floats inside = example.Forward(kInside);
   EXPECT_EQ(std::accumulate(inside.begin(), inside.end(), 0.f), 4);
   const Floats outside = example.Forward(kOutside);

@@ -6,6 +6,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/source_layer.hpp"
 #include "caffe/util/db.hpp"
 #include "caffe/util/image.hpp"
@@ -105,7 +106,26 @@ struct Change {
   const char* name;
   string transform, annotated;
   bool encoded = false;
-  double least = 0.5;  ///< the part of the images in which it stays
+  double least = 0.5;
+
+  explicit Change(const char* its_name) : name(its_name) {}
+  Change& Transform(string fields) {
+    transform = std::move(fields);
+    return *this;
+  }
+  Change& Annotated(string fields) {
+    annotated = std::move(fields);
+    return *this;
+  }
+  Change& Encoded() {
+    encoded = true;
+    return *this;
+  }
+  /// The part of the images in which the rectangle stays.
+  Change& Keeps(double part) {
+    least = part;
+    return *this;
+  }
 };
 std::ostream& operator<<(std::ostream& stream, const Change& change) {
   return stream << change.name;
@@ -118,7 +138,6 @@ TEST_P(AnnotatedDataChanges, MoveBoxesWithTheImage) {
   const Change& change = GetParam();
   const string path = NewDatabase({Rectangle(120, 160, {40, 50, 60, 30}, change.encoded),
                                    Rectangle(120, 160, {96, 20, 40, 80}, change.encoded)});
-  Caffe::set_random_seed(5);
   Source<float> source(Parameter(path, "batch_size: 2", change.transform, change.annotated));
   int boxes = 0;
   for (int batch = 0; batch < 30; ++batch) {
@@ -155,20 +174,25 @@ const char kSampler[] =
 INSTANTIATE_TEST_SUITE_P(
     All, AnnotatedDataChanges,
     ::testing::Values(
-        Change{"None", "", "", true, 1}, Change{"Mirror", "mirror: true", "", false, 1},
-        Change{"Warp", "resize_param { height: 60 width: 100 interp_mode: AREA }", "", false, 1},
-        Change{"Pad", "resize_param { height: 100 width: 100 resize_mode: FIT_LARGE_SIZE_AND_PAD }",
-               "", false, 1},
-        Change{"Expand",
-               "expand_param { prob: 0.7 max_expand_ratio: 2 } resize_param { height: 120 width: "
-               "120 interp_mode: LINEAR interp_mode: AREA interp_mode: CUBIC }",
-               "", true, 1},
-        Change{"Sample", "resize_param { height: 90 width: 90 }", kSampler},
-        Change{"Crop", "crop_size: 100 mirror: true emit_constraint { emit_type: CENTER }", ""},
-        Change{"SmallSide",
-               "crop_size: 60 resize_param { height: 60 width: 60 resize_mode: FIT_SMALL_SIZE "
-               "height_scale: 60 width_scale: 60 }",
-               ""}),
+        Change("None").Encoded().Keeps(1), Change("Mirror").Transform("mirror: true").Keeps(1),
+        Change("Warp")
+            .Transform("resize_param { height: 60 width: 100 interp_mode: AREA }")
+            .Keeps(1),
+        Change("Pad")
+            .Transform(
+                "resize_param { height: 100 width: 100 resize_mode: FIT_LARGE_SIZE_AND_PAD }")
+            .Keeps(1),
+        Change("Expand")
+            .Transform("expand_param { prob: 0.7 max_expand_ratio: 2 } resize_param { height: 120 "
+                       "width: 120 interp_mode: LINEAR interp_mode: AREA interp_mode: CUBIC }")
+            .Encoded()
+            .Keeps(1),
+        Change("Sample").Transform("resize_param { height: 90 width: 90 }").Annotated(kSampler),
+        Change("Crop").Transform(
+            "crop_size: 100 mirror: true emit_constraint { emit_type: CENTER }"),
+        Change("SmallSide")
+            .Transform("crop_size: 60 resize_param { height: 60 width: 60 resize_mode: "
+                       "FIT_SMALL_SIZE height_scale: 60 width_scale: 60 }")),
     [](const auto& info) { return info.param.name; });
 
 // Boxes whose centre is outside of the crop are left out.
@@ -200,7 +224,7 @@ TEST(AnnotatedData, DrawsTheSameWithAnyNumberOfThreads) {
   vector<vector<float>> data, labels;
   for (int threads : {1, 4}) {
     for (int top : {0, 1}) {
-      Caffe::set_random_seed(17);
+      Caffe::set_random_seed(TestSeed());
       Source<float> source(
           Parameter(path, Join("batch_size: 5 threads: ", threads), kAll, kSampler));
       (top ? labels : data).push_back(source.Values(4, top));
@@ -224,7 +248,7 @@ TEST(AnnotatedData, MakesNoise) {
       "distort_param { prob: 0.5 all_effects: true }";
   vector<vector<float>> results;
   for (const int threads : {1, 3}) {
-    Caffe::set_random_seed(5);
+    Caffe::set_random_seed(TestSeed());
     Source<float> source(Parameter(path, Join("batch_size: 6 threads: ", threads), all));
     results.push_back(source.Values(3, 0));
   }

@@ -5,12 +5,9 @@ namespace caffe {
 namespace {
 
 LayerCase Case(const std::string& name, const std::string& param, std::vector<int> shape) {
-  return {name,
-          "type: 'ArgMax' argmax_param { " + param + " }",
-          {{shape, Fill::DISTINCT, false}},
-          1,
-          false,
-          false};
+  return LayerCase(name, "type: 'ArgMax' argmax_param { " + param + " }")
+      .Constant(shape, Fill::DISTINCT)
+      .WithoutGradients();
 }
 
 const std::vector<LayerCase> kCases = {
@@ -27,16 +24,18 @@ const std::vector<LayerCase> kCases = {
 INSTANTIATE_TEST_SUITE_P(ArgMax, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"None",
-     "type: 'ArgMax' argmax_param { top_k: 0 }",
-     {{{2, 3}}},
-     "top_k must be 1 to 3, the number of values that are searched, got 0"},
-    {"TooMany", "type: 'ArgMax' argmax_param { top_k: 7 }", {{{2, 3, 2}}}, "must be 1 to 6.*got 7"},
-    {"TooManyOnAnAxis",
-     "type: 'ArgMax' argmax_param { axis: 1 top_k: 4 }",
-     {{{2, 3, 2}}},
-     "must be 1 to 3.*got 4"},
-    {"Axis", "type: 'ArgMax' argmax_param { axis: 2 }", {{{2, 3}}}, "axis 2 is out of range"},
+    BadLayerCase("None", "type: 'ArgMax' argmax_param { top_k: 0 }")
+        .Bottom({2, 3})
+        .Says("top_k must be 1 to 3, the number of values that are searched, got 0"),
+    BadLayerCase("TooMany", "type: 'ArgMax' argmax_param { top_k: 7 }")
+        .Bottom({2, 3, 2})
+        .Says("must be 1 to 6.*got 7"),
+    BadLayerCase("TooManyOnAnAxis", "type: 'ArgMax' argmax_param { axis: 1 top_k: 4 }")
+        .Bottom({2, 3, 2})
+        .Says("must be 1 to 3.*got 4"),
+    BadLayerCase("Axis", "type: 'ArgMax' argmax_param { axis: 2 }")
+        .Bottom({2, 3})
+        .Says("axis 2 is out of range"),
 };
 INSTANTIATE_TEST_SUITE_P(ArgMax, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -5,30 +5,41 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Images",
-     "type: 'Axpy'",
-     {{{kOddN, kOddC, 1, 1}}, {{kOddN, kOddC, kOddH, kOddW}}, {{kOddN, kOddC, kOddH, kOddW}}}},
-    {"Factors",
-     "type: 'Axpy'",
-     {{{kOddN, kOddC}}, {{kOddN, kOddC, kOddH, kOddW}}, {{kOddN, kOddC, kOddH, kOddW}}}},
-    {"Rows", "type: 'Axpy'", {{{kOddN, kOddC}}, {{kOddN, kOddC}}, {{kOddN, kOddC}}}},
+    LayerCase("Images", "type: 'Axpy'")
+        .Bottom({kOddN, kOddC, 1, 1})
+        .Bottom({kOddN, kOddC, kOddH, kOddW})
+        .Bottom({kOddN, kOddC, kOddH, kOddW}),
+    LayerCase("Factors", "type: 'Axpy'")
+        .Bottom({kOddN, kOddC})
+        .Bottom({kOddN, kOddC, kOddH, kOddW})
+        .Bottom({kOddN, kOddC, kOddH, kOddW}),
+    LayerCase("Rows", "type: 'Axpy'")
+        .Bottom({kOddN, kOddC})
+        .Bottom({kOddN, kOddC})
+        .Bottom({kOddN, kOddC}),
 };
 INSTANTIATE_TEST_SUITE_P(Axpy, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Channels",
-     "type: 'Axpy'",
-     {{{2, 4}}, {{2, 3, 2, 2}}, {{2, 3, 2, 2}}},
-     "one factor for each image and channel: bottom 0 is 2 4"},
-    {"Places",
-     "type: 'Axpy'",
-     {{{2, 3, 2, 2}}, {{2, 3, 2, 2}}, {{2, 3, 2, 2}}},
-     "one factor for each image and channel"},
-    {"Summand",
-     "type: 'Axpy'",
-     {{{2, 3}}, {{2, 3, 2, 2}}, {{2, 3, 4}}},
-     "bottoms 1 and 2 of one shape"},
-    {"TwoBottoms", "type: 'Axpy'", {{{2, 3}}, {{2, 3}}}, "exactly 3 bottom"},
+    BadLayerCase("Channels", "type: 'Axpy'")
+        .Bottom({2, 4})
+        .Bottom({2, 3, 2, 2})
+        .Bottom({2, 3, 2, 2})
+        .Says("one factor for each image and channel: bottom 0 is 2 4"),
+    BadLayerCase("Places", "type: 'Axpy'")
+        .Bottom({2, 3, 2, 2})
+        .Bottom({2, 3, 2, 2})
+        .Bottom({2, 3, 2, 2})
+        .Says("one factor for each image and channel"),
+    BadLayerCase("Summand", "type: 'Axpy'")
+        .Bottom({2, 3})
+        .Bottom({2, 3, 2, 2})
+        .Bottom({2, 3, 4})
+        .Says("bottoms 1 and 2 of one shape"),
+    BadLayerCase("TwoBottoms", "type: 'Axpy'")
+        .Bottom({2, 3})
+        .Bottom({2, 3})
+        .Says("exactly 3 bottom"),
 };
 INSTANTIATE_TEST_SUITE_P(Axpy, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -5,41 +5,34 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Images",
-     "type: 'BatchReindex'",
-     {{{5, kOddC, kOddH}}, {{kOddN}, Fill::LABELS, false, 5}},
-     1,
-     false,
-     true,
-     1,
-     11,
-     {{7, kOddC, kOddH}, {kOddN}}},
-    {"Numbers",
-     "type: 'BatchReindex'",
-     {{{3}}, {{7}, Fill::LABELS, false, 3}},
-     1,
-     false,
-     true,
-     1,
-     7},
+    LayerCase("Images", "type: 'BatchReindex'")
+        .Bottom({5, kOddC, kOddH})
+        .Labels({kOddN}, 5)
+        .Terms(11)
+        .Detour({{7, kOddC, kOddH}, {kOddN}}),
+    LayerCase("Numbers", "type: 'BatchReindex'").Bottom({3}).Labels({7}, 3).Terms(7),
 };
 INSTANTIATE_TEST_SUITE_P(BatchReindex, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Axes", "type: 'BatchReindex'", {{{2, 3}}, {{2, 1}}}, "takes indices of 1 axis"},
-    {"Scalar", "type: 'BatchReindex'", {{{}}, {{2}}}, "a bottom 0 of 1 axis or more"},
-    {"Large",
-     "type: 'BatchReindex'",
-     {{{2, 3}}, {{2}, Fill::LABELS, false, 1, {0, 2}}},
-     "index 2 at place 1 is not a whole number in \\[0, 2\\)",
-     1,
-     true},
-    {"Negative",
-     "type: 'BatchReindex'",
-     {{{2, 3}}, {{1}, Fill::LABELS, false, 1, {-1}}},
-     "index -1 at place 0",
-     1,
-     true},
+    BadLayerCase("Axes", "type: 'BatchReindex'")
+        .Bottom({2, 3})
+        .Bottom({2, 1})
+        .Says("takes indices of 1 axis"),
+    BadLayerCase("Scalar", "type: 'BatchReindex'")
+        .Bottom({})
+        .Bottom({2})
+        .Says("a bottom 0 of 1 axis or more"),
+    BadLayerCase("Large", "type: 'BatchReindex'")
+        .Bottom({2, 3})
+        .Labels({2}, 1, {0, 2})
+        .InForward()
+        .Says("index 2 at place 1 is not a whole number in \\[0, 2\\)"),
+    BadLayerCase("Negative", "type: 'BatchReindex'")
+        .Bottom({2, 3})
+        .Labels({1}, 1, {-1})
+        .InForward()
+        .Says("index -1 at place 0"),
 };
 INSTANTIATE_TEST_SUITE_P(BatchReindex, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -6,59 +6,48 @@ namespace {
 
 const std::string kRandom = "filler { type: 'gaussian' std: 1 } ";
 const std::vector<LayerCase> kCases = {
-    {"PerChannel",
-     "type: 'Bias' bias_param { " + kRandom + "}",
-     {{{kOddN, kOddC, kOddH, kOddW}}},
-     1,
-     true},
-    {"Rows", "type: 'Bias' bias_param { " + kRandom + "}", {{{kOddN, kOddC}}}, 1, true},
+    LayerCase("PerChannel", "type: 'Bias' bias_param { " + kRandom + "}")
+        .Bottom({kOddN, kOddC, kOddH, kOddW})
+        .InPlace(),
+    LayerCase("Rows", "type: 'Bias' bias_param { " + kRandom + "}")
+        .Bottom({kOddN, kOddC})
+        .InPlace(),
     // The parameter covers the batch, which therefore stays.
-    {"AllAxes",
-     "type: 'Bias' bias_param { axis: 0 num_axes: -1 " + kRandom + "}",
-     {{{3, 5}}},
-     1,
-     true,
-     true,
-     1,
-     -1,
-     {{3, 5}}},
-    {"OneNumber",
-     "type: 'Bias' bias_param { num_axes: 0 " + kRandom + "}",
-     {{{kOddN, kOddC}}},
-     1,
-     true},
-    {"TwoAxes",
-     "type: 'Bias' bias_param { axis: -2 num_axes: 2 " + kRandom + "}",
-     {{{kOddN, kOddC, kOddH}}},
-     1,
-     true},
-    {"FromABottom",
-     "type: 'Bias' bias_param { axis: 0 }",
-     {{{kOddN, kOddC, kOddH}}, {{kOddN, kOddC}}},
-     1,
-     true},
-    {"NumberFromABottom", "type: 'Bias'", {{{kOddN, kOddC}}, {{}}}, 1, true},
+    LayerCase("AllAxes", "type: 'Bias' bias_param { axis: 0 num_axes: -1 " + kRandom + "}")
+        .Bottom({3, 5})
+        .InPlace()
+        .Detour({{3, 5}}),
+    LayerCase("OneNumber", "type: 'Bias' bias_param { num_axes: 0 " + kRandom + "}")
+        .Bottom({kOddN, kOddC})
+        .InPlace(),
+    LayerCase("TwoAxes", "type: 'Bias' bias_param { axis: -2 num_axes: 2 " + kRandom + "}")
+        .Bottom({kOddN, kOddC, kOddH})
+        .InPlace(),
+    LayerCase("FromABottom", "type: 'Bias' bias_param { axis: 0 }")
+        .Bottom({kOddN, kOddC, kOddH})
+        .Bottom({kOddN, kOddC})
+        .InPlace(),
+    LayerCase("NumberFromABottom", "type: 'Bias'").Bottom({kOddN, kOddC}).Bottom({}).InPlace(),
 };
 INSTANTIATE_TEST_SUITE_P(Bias, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Axis",
-     "type: 'Bias' bias_param { axis: 2 }",
-     {{{2, 3}}},
-     "bias_param: axis 2 is out of range for a bottom of shape 2 3"},
-    {"NumAxes",
-     "type: 'Bias' bias_param { num_axes: -2 }",
-     {{{2, 3}}},
-     "bias_param: num_axes must be -1 or more, got -2"},
-    {"TooMany",
-     "type: 'Bias' bias_param { num_axes: 2 }",
-     {{{2, 3}}},
-     "a bias of 2 axes from axis 1 on does not fit"},
-    {"Shape", "type: 'Bias'", {{{2, 3}}, {{2}}}, "a bias of shape 2 \\(2\\) does not fit axis 1"},
-    {"Blobs",
-     "type: 'Bias' blobs { data: 1 } blobs { data: 1 }",
-     {{{2, 3}}},
-     "1 parameter blob\\(s\\), 2 are given"},
+    BadLayerCase("Axis", "type: 'Bias' bias_param { axis: 2 }")
+        .Bottom({2, 3})
+        .Says("bias_param: axis 2 is out of range for a bottom of shape 2 3"),
+    BadLayerCase("NumAxes", "type: 'Bias' bias_param { num_axes: -2 }")
+        .Bottom({2, 3})
+        .Says("bias_param: num_axes must be -1 or more, got -2"),
+    BadLayerCase("TooMany", "type: 'Bias' bias_param { num_axes: 2 }")
+        .Bottom({2, 3})
+        .Says("a bias of 2 axes from axis 1 on does not fit"),
+    BadLayerCase("Shape", "type: 'Bias'")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("a bias of shape 2 \\(2\\) does not fit axis 1"),
+    BadLayerCase("Blobs", "type: 'Bias' blobs { data: 1 } blobs { data: 1 }")
+        .Bottom({2, 3})
+        .Says("1 parameter blob\\(s\\), 2 are given"),
 };
 INSTANTIATE_TEST_SUITE_P(Bias, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

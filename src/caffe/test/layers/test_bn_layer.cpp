@@ -16,35 +16,51 @@ std::string Bn(const std::string& param, const std::string& phase = "TRAIN") {
 }
 
 const std::vector<LayerCase> kCases = {
-    {"Learning", Bn(kFillers), {{{4, 3, 2, 3}}}, 1, true, true, 10},
-    {"LargeEps", Bn(kFillers + "eps: 0.5 momentum: 0.5"), {{{4, 3, 2, 3}}}, 1, true, true, 10},
-    {"TwoAxes", Bn(kFillers), {{{6, 3}}}, 1, true, true, 10},
-    {"Frozen", Bn(kFillers + "frozen: true"), {{{2, 3, kOddH, kOddW}}}, 1, true, true, 10},
-    {"InTest", Bn(kFillers, "TEST"), {{{2, 3, 2, 3}}}, 1, true, false, 10},
-    {"SegNetLearning", Bn(kSegNetFillers), {{{4, 3, 2, 3}}}, 1, true, true, 10},
-    {"SegNetStatistics",
-     Bn(kSegNetFillers + "bn_mode: LEARN"),
-     {{{4, 3, 2, 3}}},
-     3,
-     true,
-     false,
-     10},
-    {"SegNetInference",
-     Bn(kSegNetFillers + "bn_mode: INFERENCE"),
-     {{{kOddN, 3, kOddH, 2}}},
-     1,
-     true,
-     true,
-     10},
+    LayerCase("Learning", Bn(kFillers)).Bottom({4, 3, 2, 3}).InPlace().Tolerance(10),
+    LayerCase("LargeEps", Bn(kFillers + "eps: 0.5 momentum: 0.5"))
+        .Bottom({4, 3, 2, 3})
+        .InPlace()
+        .Tolerance(10),
+    LayerCase("TwoAxes", Bn(kFillers)).Bottom({6, 3}).InPlace().Tolerance(10),
+    LayerCase("Frozen", Bn(kFillers + "frozen: true"))
+        .Bottom({2, 3, kOddH, kOddW})
+        .InPlace()
+        .Tolerance(10),
+    LayerCase("InTest", Bn(kFillers, "TEST"))
+        .Bottom({2, 3, 2, 3})
+        .InPlace()
+        .WithoutGradients()
+        .Tolerance(10),
+    LayerCase("SegNetLearning", Bn(kSegNetFillers)).Bottom({4, 3, 2, 3}).InPlace().Tolerance(10),
+    LayerCase("SegNetStatistics", Bn(kSegNetFillers + "bn_mode: LEARN"))
+        .Bottom({4, 3, 2, 3})
+        .Tops(3)
+        .InPlace()
+        .WithoutGradients()
+        .Tolerance(10),
+    LayerCase("SegNetInference", Bn(kSegNetFillers + "bn_mode: INFERENCE"))
+        .Bottom({kOddN, 3, kOddH, 2})
+        .InPlace()
+        .Tolerance(10),
 };
 INSTANTIATE_TEST_SUITE_P(BN, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"TwoForms", Bn("bn_mode: LEARN momentum: 0.5"), {{{2, 3}}}, "two parameters.*give either"},
-    {"Momentum", Bn("momentum: 2"), {{{2, 3}}}, "momentum must lie between 0 and 1, got 2"},
-    {"Eps", Bn("eps: -1"), {{{2, 3}}}, "eps must not be negative, got -1"},
-    {"Tops", Bn("bn_mode: INFERENCE"), {{{2, 3}}}, "only bn_mode LEARN has tops", 2},
-    {"TopsOfTheOther", Bn(""), {{{2, 3}}}, "only bn_mode LEARN has tops", 3},
+    BadLayerCase("TwoForms", Bn("bn_mode: LEARN momentum: 0.5"))
+        .Bottom({2, 3})
+        .Says("two parameters.*give either"),
+    BadLayerCase("Momentum", Bn("momentum: 2"))
+        .Bottom({2, 3})
+        .Says("momentum must lie between 0 and 1, got 2"),
+    BadLayerCase("Eps", Bn("eps: -1")).Bottom({2, 3}).Says("eps must not be negative, got -1"),
+    BadLayerCase("Tops", Bn("bn_mode: INFERENCE"))
+        .Bottom({2, 3})
+        .Tops(2)
+        .Says("only bn_mode LEARN has tops"),
+    BadLayerCase("TopsOfTheOther", Bn(""))
+        .Bottom({2, 3})
+        .Tops(3)
+        .Says("only bn_mode LEARN has tops"),
 };
 INSTANTIATE_TEST_SUITE_P(BN, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -4,27 +4,38 @@
 namespace caffe {
 namespace {
 
-const Bottom kSimilar = {{kOddN}, Fill::LABELS, false, 2};
+const Bottom kSimilar = Bottom({kOddN}).Labels(2).WithoutGradient();
 
 // The 1e-4 that Caffe adds to the distance must be small compared with it: distances are about 50.
 const std::vector<LayerCase> kCases = {
-    {"Plain",
-     "type: 'ContrastiveLoss' contrastive_loss_param { margin: 60 }",
-     {{{4, 3}, Fill::GAUSSIAN, true, 0, {30, 10, -20, 1, 2, 3, 40, 50, 60, 5, -8, 12}},
-      {{4, 3}, Fill::GAUSSIAN, true, 0, {-10, 5, 0, 4, 4, 4, 10, 10, 10, 55, 1, 10}},
-      {{4}, Fill::LABELS, false, 2, {0, 1, 0, 0}}}},
-    {"Similar",
-     "type: 'ContrastiveLoss'",
-     {{{3, kOddC}}, {{3, kOddC, 1, 1}}, {{3}, Fill::LABELS, false, 2, {1, 2, 1}}}},
-    {"Legacy",
-     "type: 'ContrastiveLoss' contrastive_loss_param { margin: 9.0625 legacy_version: true }",
-     {{{kOddN, 2}, Fill::LABELS, true, 4}, {{kOddN, 2}, Fill::LABELS, true, 4}, kSimilar}},
+    LayerCase("Plain", "type: 'ContrastiveLoss' contrastive_loss_param { margin: 60 }")
+        .Bottom(Bottom({4, 3}).Values({30, 10, -20, 1, 2, 3, 40, 50, 60, 5, -8, 12}))
+        .Bottom(Bottom({4, 3}).Values({-10, 5, 0, 4, 4, 4, 10, 10, 10, 55, 1, 10}))
+        .Labels({4}, 2, {0, 1, 0, 0}),
+    LayerCase("Similar", "type: 'ContrastiveLoss'")
+        .Bottom({3, kOddC})
+        .Bottom({3, kOddC, 1, 1})
+        .Labels({3}, 2, {1, 2, 1}),
+    LayerCase(
+        "Legacy",
+        "type: 'ContrastiveLoss' contrastive_loss_param { margin: 9.0625 legacy_version: true }")
+        .Bottom(Bottom({kOddN, 2}).Labels(4))
+        .Bottom(Bottom({kOddN, 2}).Labels(4))
+        .Bottom(kSimilar),
 };
 INSTANTIATE_TEST_SUITE_P(ContrastiveLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Values", "type: 'ContrastiveLoss'", {{{2, 3}}, {{2, 2}}, {{2}}}, "values per item"},
-    {"Similarities", "type: 'ContrastiveLoss'", {{{2, 3}}, {{2, 3}}, {{2, 3}}}, "one label"},
+    BadLayerCase("Values", "type: 'ContrastiveLoss'")
+        .Bottom({2, 3})
+        .Bottom({2, 2})
+        .Bottom({2})
+        .Says("values per item"),
+    BadLayerCase("Similarities", "type: 'ContrastiveLoss'")
+        .Bottom({2, 3})
+        .Bottom({2, 3})
+        .Bottom({2, 3})
+        .Says("one label"),
 };
 INSTANTIATE_TEST_SUITE_P(ContrastiveLoss, BadLayerCases, ::testing::ValuesIn(kBadCases),
                          CaseName());

@@ -11,123 +11,124 @@ namespace {
 const std::vector<double> kLabels = {2, 1, 0, 3, 3, 1};
 
 std::vector<LayerCase> Cases() {
-  const Bottom logits = {{6, 2, 4}};
-  const Bottom labels = {{2, 3}, Fill::LABELS, false, 4, kLabels};
+  const Bottom logits({6, 2, 4});
+  const Bottom labels = Bottom({2, 3}).Labels(4).Values(kLabels).WithoutGradient();
   std::vector<LayerCase> cases = {
-      {"Labels", "type: 'CTCLoss'", {logits, labels}},
-      {"FewSteps",
-       "type: 'CTCLoss' ctc_loss_param { blank_label: 3 alphabet_size: 4 time_step: 4 }",
-       {logits, {{2, 3, 1, 1}, Fill::LABELS, false, 4, {2, -1, -1, 0, 0, 1}}}},
-      {"Impossible",
-       "type: 'CTCLoss'",
-       {{{2, 2, 4}}, {{2, 3}, Fill::LABELS, false, 4, {1, 2, 0, 1, 1, 0}}}},
-      {"NoLabels", "type: 'CTCLoss'", {{{3, 1, 4}}, {{1, 2}, Fill::LABELS, false, 4, {0, 0}}}},
-      {"Indicators",
-       "type: 'CTCLoss'",
-       {logits,
-        {{6, 2}, Fill::LABELS, false, 2, {0, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1}},
-        {{3, 2}, Fill::LABELS, false, 4, {2, 3, 1, 1, -1, -1}}}},
-      {"OneSequence",
-       "type: 'CtcLoss' ctc_loss_param { blank_label: 3 }",
-       {{{5, 1, 4}}, {{1, 2}, Fill::LABELS, false, 3, {2, 2}}}},
-      {"Warp", "type: 'WarpCTCLoss'", {{{5, 1, 4}}, {{1, 2}, Fill::LABELS, false, 4, {2, 1}}}},
+      LayerCase("Labels", "type: 'CTCLoss'").Bottom(logits).Bottom(labels),
+      LayerCase("FewSteps",
+                "type: 'CTCLoss' ctc_loss_param { blank_label: 3 alphabet_size: 4 time_step: 4 }")
+          .Bottom(logits)
+          .Labels({2, 3, 1, 1}, 4, {2, -1, -1, 0, 0, 1}),
+      LayerCase("Impossible", "type: 'CTCLoss'")
+          .Bottom({2, 2, 4})
+          .Labels({2, 3}, 4, {1, 2, 0, 1, 1, 0}),
+      LayerCase("NoLabels", "type: 'CTCLoss'").Bottom({3, 1, 4}).Labels({1, 2}, 4, {0, 0}),
+      LayerCase("Indicators", "type: 'CTCLoss'")
+          .Bottom(logits)
+          .Labels({6, 2}, 2, {0, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1})
+          .Labels({3, 2}, 4, {2, 3, 1, 1, -1, -1}),
+      LayerCase("OneSequence", "type: 'CtcLoss' ctc_loss_param { blank_label: 3 }")
+          .Bottom({5, 1, 4})
+          .Labels({1, 2}, 3, {2, 2}),
+      LayerCase("Warp", "type: 'WarpCTCLoss'").Bottom({5, 1, 4}).Labels({1, 2}, 4, {2, 1}),
   };
   for (LayerCase& c : cases) {
     c.tolerance = 4;  // differences of logarithms
     c.detour = {{6, 3, 4}, {3, 3}};
     if (c.bottoms.size() > 2) c.detour = {{6, 3, 4}, {6, 3}, {3, 3}};
   }
-  cases.push_back({"Decoder",
-                   "type: 'CTCGreedyDecoder'",
-                   {{{kOddH, kOddN, kOddC}}},
-                   1,
-                   false,
-                   false,
-                   1,
-                   -1,
-                   {{3, kOddN, 5}}});
-  cases.push_back({"DecoderIndicators",
-                   "type: 'CTCGreedyDecoder' ctc_decoder_param { ctc_merge_repeated: false }",
-                   {{{6, 3, 4}}, {{6, 3}, Fill::LABELS, false, 2}},
-                   2,
-                   false,
-                   false});
-  cases.push_back({"DecoderLabels",
-                   "type: 'CTCGreedyDecoder' ctc_decoder_param { blank_index: -1 }",
-                   {{{6, 3, 4}}, {{3, 2}, Fill::LABELS, false, 4}},
-                   1,
-                   false,
-                   false,
-                   1,
-                   -1,
-                   {{6, 2, 4}, {2, 2}}});
+  cases.push_back(LayerCase("Decoder", "type: 'CTCGreedyDecoder'")
+                      .Bottom({kOddH, kOddN, kOddC})
+                      .WithoutGradients()
+                      .Detour({{3, kOddN, 5}}));
   cases.push_back(
-      {"DecoderAll",
-       "type: 'CTCGreedyDecoder'",
-       {{{6, 3, 4}}, {{6, 3}, Fill::LABELS, false, 2}, {{5, 3}, Fill::LABELS, false, 4}},
-       3,
-       false,
-       false,
-       1,
-       -1,
-       {{6, 2, 4}, {6, 2}, {2, 2}}});
-  cases.push_back({"Accuracy",
-                   "type: 'LabelsequenceAccuracy'",
-                   {{{kOddN, 2, 2}}, {{kOddN, 2}, Fill::LABELS, false, 2}},
-                   1,
-                   false,
-                   false});
+      LayerCase("DecoderIndicators",
+                "type: 'CTCGreedyDecoder' ctc_decoder_param { ctc_merge_repeated: false }")
+          .Bottom({6, 3, 4})
+          .Labels({6, 3}, 2)
+          .Tops(2)
+          .WithoutGradients());
+  cases.push_back(
+      LayerCase("DecoderLabels", "type: 'CTCGreedyDecoder' ctc_decoder_param { blank_index: -1 }")
+          .Bottom({6, 3, 4})
+          .Labels({3, 2}, 4)
+          .WithoutGradients()
+          .Detour({{6, 2, 4}, {2, 2}}));
+  cases.push_back(LayerCase("DecoderAll", "type: 'CTCGreedyDecoder'")
+                      .Bottom({6, 3, 4})
+                      .Labels({6, 3}, 2)
+                      .Labels({5, 3}, 4)
+                      .Tops(3)
+                      .WithoutGradients()
+                      .Detour({{6, 2, 4}, {6, 2}, {2, 2}}));
+  cases.push_back(LayerCase("Accuracy", "type: 'LabelsequenceAccuracy'")
+                      .Bottom({kOddN, 2, 2})
+                      .Labels({kOddN, 2}, 2)
+                      .WithoutGradients());
   return cases;
 }
 INSTANTIATE_TEST_SUITE_P(Ctc, LayerCases, ::testing::ValuesIn(Cases()), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Axes", "type: 'CTCLoss'", {{{3, 4}}, {{4, 2}}}, "axes .time, batch, classes., not 3 4"},
-    {"Blank",
-     "type: 'CTCLoss' ctc_loss_param { blank_label: 4 }",
-     {{{3, 2, 4}}, {{2, 2}}},
-     "blank_label 4 must be less than the number of classes, 4"},
-    {"Alphabet",
-     "type: 'CtcLoss' ctc_loss_param { alphabet_size: 5 }",
-     {{{3, 2, 4}}, {{2, 2}}},
-     "alphabet_size 5 must be the number of classes, 4, or left out"},
-    {"Steps",
-     "type: 'CtcLoss' ctc_loss_param { time_step: 4 }",
-     {{{3, 2, 4}}, {{2, 2}}},
-     "time_step 4 must be at most the number of steps, 3"},
-    {"Labels", "type: 'CTCLoss'", {{{3, 2, 4}}, {{3, 2}}}, "labels, must have 2 items"},
-    {"Indicators",
-     "type: 'CTCLoss'",
-     {{{3, 2, 4}}, {{2, 3}}, {{2, 2}}},
-     "indicators, must have shape 3 2, not 2 3"},
-    {"IndicatedLabels",
-     "type: 'CTCLoss'",
-     {{{3, 2, 4}}, {{3, 2}}, {{2, 3}}},
-     "labels, must have shape .labels, 2., not 2 3"},
-    {"Label",
-     "type: 'WarpCTCLoss'",
-     {{{3, 1, 4}}, {{1, 2}, Fill::LABELS, false, 4, {1, 4}}},
-     "label number 1 is 4: with 4 classes valid are 0 to 3",
-     1,
-     true},
-    {"DecoderAxes", "type: 'CTCGreedyDecoder'", {{{3, 4}}}, "axes .time, batch, classes"},
-    {"DecoderBlank",
-     "type: 'CTCGreedyDecoder' ctc_decoder_param { blank_index: 4 }",
-     {{{3, 2, 4}}},
-     "blank_index 4 must be less than the number of classes, 4"},
-    {"DecoderLabels",
-     "type: 'CTCGreedyDecoder'",
-     {{{3, 2, 4}}, {{4, 2}}},
-     "bottom 1 must be labels, .* of 2 sequences, or continuation indicators of shape 3 2"},
-    {"DecoderTops", "type: 'CTCGreedyDecoder'", {{{3, 2, 4}}}, "there is 1 top, not 2", 2},
-    {"DecoderIndicators",
-     "type: 'CTCGreedyDecoder'",
-     {{{3, 2, 4}}, {{2, 3}}, {{3, 2}}},
-     "indicators, must have shape 3 2, not 2 3"},
-    {"AccuracyShape",
-     "type: 'LabelsequenceAccuracy'",
-     {{{3, 2, 4}}, {{2, 3}}},
-     "labels .sequences, labels., not 3 2 4 .* and 2 3"},
+    BadLayerCase("Axes", "type: 'CTCLoss'")
+        .Bottom({3, 4})
+        .Bottom({4, 2})
+        .Says("axes .time, batch, classes., not 3 4"),
+    BadLayerCase("Blank", "type: 'CTCLoss' ctc_loss_param { blank_label: 4 }")
+        .Bottom({3, 2, 4})
+        .Bottom({2, 2})
+        .Says("blank_label 4 must be less than the number of classes, 4"),
+    BadLayerCase("Alphabet", "type: 'CtcLoss' ctc_loss_param { alphabet_size: 5 }")
+        .Bottom({3, 2, 4})
+        .Bottom({2, 2})
+        .Says("alphabet_size 5 must be the number of classes, 4, or left out"),
+    BadLayerCase("Steps", "type: 'CtcLoss' ctc_loss_param { time_step: 4 }")
+        .Bottom({3, 2, 4})
+        .Bottom({2, 2})
+        .Says("time_step 4 must be at most the number of steps, 3"),
+    BadLayerCase("Labels", "type: 'CTCLoss'")
+        .Bottom({3, 2, 4})
+        .Bottom({3, 2})
+        .Says("labels, must have 2 items"),
+    BadLayerCase("Indicators", "type: 'CTCLoss'")
+        .Bottom({3, 2, 4})
+        .Bottom({2, 3})
+        .Bottom({2, 2})
+        .Says("indicators, must have shape 3 2, not 2 3"),
+    BadLayerCase("IndicatedLabels", "type: 'CTCLoss'")
+        .Bottom({3, 2, 4})
+        .Bottom({3, 2})
+        .Bottom({2, 3})
+        .Says("labels, must have shape .labels, 2., not 2 3"),
+    BadLayerCase("Label", "type: 'WarpCTCLoss'")
+        .Bottom({3, 1, 4})
+        .Labels({1, 2}, 4, {1, 4})
+        .InForward()
+        .Says("label number 1 is 4: with 4 classes valid are 0 to 3"),
+    BadLayerCase("DecoderAxes", "type: 'CTCGreedyDecoder'")
+        .Bottom({3, 4})
+        .Says("axes .time, batch, classes"),
+    BadLayerCase("DecoderBlank", "type: 'CTCGreedyDecoder' ctc_decoder_param { blank_index: 4 }")
+        .Bottom({3, 2, 4})
+        .Says("blank_index 4 must be less than the number of classes, 4"),
+    BadLayerCase("DecoderLabels", "type: 'CTCGreedyDecoder'")
+        .Bottom({3, 2, 4})
+        .Bottom({4, 2})
+        .Says(
+            "bottom 1 must be labels, .* of 2 sequences, or continuation indicators of shape 3 2"),
+    BadLayerCase("DecoderTops", "type: 'CTCGreedyDecoder'")
+        .Bottom({3, 2, 4})
+        .Tops(2)
+        .Says("there is 1 top, not 2"),
+    BadLayerCase("DecoderIndicators", "type: 'CTCGreedyDecoder'")
+        .Bottom({3, 2, 4})
+        .Bottom({2, 3})
+        .Bottom({3, 2})
+        .Says("indicators, must have shape 3 2, not 2 3"),
+    BadLayerCase("AccuracyShape", "type: 'LabelsequenceAccuracy'")
+        .Bottom({3, 2, 4})
+        .Bottom({2, 3})
+        .Says("labels .sequences, labels., not 3 2 4 .* and 2 3"),
 };
 INSTANTIATE_TEST_SUITE_P(Ctc, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

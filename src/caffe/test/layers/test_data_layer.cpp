@@ -11,6 +11,7 @@
 
 #include "caffe/context.hpp"
 #include "caffe/test/support/each_device.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/source_layer.hpp"
 
 namespace caffe {
@@ -125,8 +126,8 @@ TYPED_TEST(DataLayerTest, GivesEachSolverItsRecords) {
 TYPED_TEST(DataLayerTest, SkipsAtRandomAtTheStart) {
   const string path = CountingDatabase(9);
   std::set<int> firsts;
-  for (int seed = 0; seed < 20; ++seed) {
-    Caffe::set_random_seed(seed);
+  for (unsigned i = 0; i < 60; ++i) {
+    Caffe::set_random_seed(TestSeed() + i);
     Source<TypeParam> source(Parameter(path, "batch_size: 1 rand_skip: 3"));
     firsts.insert(source.Labels(1)[0]);
   }
@@ -134,7 +135,6 @@ TYPED_TEST(DataLayerTest, SkipsAtRandomAtTheStart) {
 }
 
 TYPED_TEST(DataLayerTest, ReadsEveryRecordOnceAPassWhenShuffling) {
-  Caffe::set_random_seed(1);
   Source<TypeParam> source(
       Parameter(CountingDatabase(20), "batch_size: 20 shuffle: true cache: true"));
   const vector<int> first = source.Labels(1), second = source.Labels(1);
@@ -176,14 +176,14 @@ TYPED_TEST(DataLayerTest, DependsOnTheSeedAlone) {
     const string path = TexturedDatabase(encoded);
     vector<TypeParam> expected;
     for (const char* threads : {"", "threads: 1", "threads: 2", "threads: 5", "prefetch: 1"}) {
-      Caffe::set_random_seed(1701);
+      Caffe::set_random_seed(TestSeed());
       Source<TypeParam> source(
           Parameter(path, Join("batch_size: 3 ", threads), "mirror: true crop_size: 4"));
       const vector<TypeParam> values = source.Values(10);
       if (expected.empty()) expected = values;
       EXPECT_EQ(values, expected) << threads;
     }
-    Caffe::set_random_seed(1702);
+    Caffe::set_random_seed(TestSeed() + 1);
     Source<TypeParam> source(Parameter(path, "batch_size: 3", "mirror: true crop_size: 4"));
     EXPECT_NE(source.Values(10), expected);
   }

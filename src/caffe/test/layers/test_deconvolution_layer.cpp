@@ -12,77 +12,78 @@ std::string Deconvolution(const std::string& param) {
 }
 
 const std::vector<LayerCase> kCases = {
-    {"Plain", Deconvolution("num_output: 4 kernel_size: 3"), {{{2, 3, 4, 5}}}},
-    {"Stride", Deconvolution("num_output: 2 kernel_size: 4 stride: 2 pad: 1"), {{{2, 3, 3, 5}}}},
-    {"EverythingPerAxis",
-     Deconvolution("num_output: 2 kernel_h: 3 kernel_w: 2 stride_h: 2 stride_w: 3 pad_h: 1 pad_w: "
-                   "0 dilation: 2 dilation: 3"),
-     {{{2, 3, 3, 4}}}},
-    {"StrideAboveKernel",
-     Deconvolution("num_output: 2 kernel_size: 2 stride: 3"),
-     {{{1, 2, 3, 3}}}},
-    {"Groups", Deconvolution("num_output: 6 kernel_size: 3 group: 3 stride: 2"), {{{2, 6, 3, 2}}}},
-    {"NoBias",
-     Deconvolution("num_output: 3 kernel_size: 2 bias_term: false"),
-     {{{2, 2, kOddH, kOddW}}}},
-    {"Pointwise", Deconvolution("num_output: 3 kernel_size: 1"), {{{2, 5, 3, 4}}}},
-    {"DepthwiseBilinear",
-     "type: 'Deconvolution' convolution_param { num_output: 5 kernel_size: 4 stride: 2 pad: 1 "
-     "group: 5 bias_term: false weight_filler { type: 'bilinear' } }",
-     {{{2, 5, 4, 3}}}},
-    {"DepthwiseStrideAboveKernel",
-     Deconvolution("num_output: 3 kernel_size: 2 stride: 3 group: 3"),
-     {{{2, 3, 3, 4}}}},
-    {"DepthwiseDilated",
-     Deconvolution("num_output: 3 kernel_size: 3 stride: 2 dilation: 3 pad: 2 group: 3"),
-     {{{2, 3, 4, 5}}}},
-    {"DepthwiseFewerOutputs",
-     Deconvolution("num_output: 2 kernel_size: 3 group: 2"),
-     {{{2, 4, 3, 3}}}},
-    {"PadOfTheHeightAlone",
-     Deconvolution("num_output: 2 kernel_size: 3 stride: 2 pad_h: 1"),
-     {{{2, 3, 3, 4}}}},
-    {"NoSpatialAxis", Deconvolution("axis: 3 num_output: 4"), {{{kOddN, 2, 3, kOddC}}}},
-    {"NoSpatialAxisGroups", Deconvolution("axis: 1 num_output: 4 group: 2"), {{{3, 6}}}},
-    {"NoSpatialAxisDepthwise",
-     Deconvolution("axis: 2 num_output: 5 group: 5 bias_term: false"),
-     {{{2, 3, 5}}}},
-    {"OneAxis", Deconvolution("num_output: 3 kernel_size: 3 stride: 2"), {{{2, 2, 5}}}},
-    {"ThreeAxes", Deconvolution("num_output: 2 kernel_size: 2 stride: 2"), {{{1, 2, 2, 3, 2}}}},
-    {"ThreeAxesDepthwise",
-     Deconvolution("num_output: 2 kernel_size: 2 group: 2"),
-     {{{1, 2, 2, 3, 2}}}},
-    {"WithoutCudnnOnAGpu",
-     Deconvolution("num_output: 2 kernel_size: 3 pad: 1 stride: 2 engine: CAFFE"),
-     {{{kOddN, 3, 4, kOddW}}}},
-    {"TwoBottoms",
-     Deconvolution("num_output: 2 kernel_size: 2"),
-     {{{2, 2, 3, 3}}, {{2, 2, 3, 3}}},
-     2},
+    LayerCase("Plain", Deconvolution("num_output: 4 kernel_size: 3")).Bottom({2, 3, 4, 5}),
+    LayerCase("Stride", Deconvolution("num_output: 2 kernel_size: 4 stride: 2 pad: 1"))
+        .Bottom({2, 3, 3, 5}),
+    LayerCase("EverythingPerAxis",
+              Deconvolution("num_output: 2 kernel_h: 3 kernel_w: 2 stride_h: 2 stride_w: 3 pad_h: "
+                            "1 pad_w: 0 dilation: 2 dilation: 3"))
+        .Bottom({2, 3, 3, 4}),
+    LayerCase("StrideAboveKernel", Deconvolution("num_output: 2 kernel_size: 2 stride: 3"))
+        .Bottom({1, 2, 3, 3}),
+    LayerCase("Groups", Deconvolution("num_output: 6 kernel_size: 3 group: 3 stride: 2"))
+        .Bottom({2, 6, 3, 2}),
+    LayerCase("NoBias", Deconvolution("num_output: 3 kernel_size: 2 bias_term: false"))
+        .Bottom({2, 2, kOddH, kOddW}),
+    LayerCase("Pointwise", Deconvolution("num_output: 3 kernel_size: 1")).Bottom({2, 5, 3, 4}),
+    LayerCase("DepthwiseBilinear",
+              "type: 'Deconvolution' convolution_param { num_output: 5 kernel_size: 4 stride: 2 "
+              "pad: 1 group: 5 bias_term: false weight_filler { type: 'bilinear' } }")
+        .Bottom({2, 5, 4, 3}),
+    LayerCase("DepthwiseStrideAboveKernel",
+              Deconvolution("num_output: 3 kernel_size: 2 stride: 3 group: 3"))
+        .Bottom({2, 3, 3, 4}),
+    LayerCase("DepthwiseDilated",
+              Deconvolution("num_output: 3 kernel_size: 3 stride: 2 dilation: 3 pad: 2 group: 3"))
+        .Bottom({2, 3, 4, 5}),
+    LayerCase("DepthwiseFewerOutputs", Deconvolution("num_output: 2 kernel_size: 3 group: 2"))
+        .Bottom({2, 4, 3, 3}),
+    LayerCase("PadOfTheHeightAlone",
+              Deconvolution("num_output: 2 kernel_size: 3 stride: 2 pad_h: 1"))
+        .Bottom({2, 3, 3, 4}),
+    LayerCase("NoSpatialAxis", Deconvolution("axis: 3 num_output: 4")).Bottom({kOddN, 2, 3, kOddC}),
+    LayerCase("NoSpatialAxisGroups", Deconvolution("axis: 1 num_output: 4 group: 2"))
+        .Bottom({3, 6}),
+    LayerCase("NoSpatialAxisDepthwise",
+              Deconvolution("axis: 2 num_output: 5 group: 5 bias_term: false"))
+        .Bottom({2, 3, 5}),
+    LayerCase("OneAxis", Deconvolution("num_output: 3 kernel_size: 3 stride: 2")).Bottom({2, 2, 5}),
+    LayerCase("ThreeAxes", Deconvolution("num_output: 2 kernel_size: 2 stride: 2"))
+        .Bottom({1, 2, 2, 3, 2}),
+    LayerCase("ThreeAxesDepthwise", Deconvolution("num_output: 2 kernel_size: 2 group: 2"))
+        .Bottom({1, 2, 2, 3, 2}),
+    LayerCase("WithoutCudnnOnAGpu",
+              Deconvolution("num_output: 2 kernel_size: 3 pad: 1 stride: 2 engine: CAFFE"))
+        .Bottom({kOddN, 3, 4, kOddW}),
+    LayerCase("TwoBottoms", Deconvolution("num_output: 2 kernel_size: 2"))
+        .Bottom({2, 2, 3, 3})
+        .Bottom({2, 2, 3, 3})
+        .Tops(2),
 };
 INSTANTIATE_TEST_SUITE_P(Deconvolution, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NoKernel",
-     "type: 'Deconvolution' convolution_param { num_output: 2 }",
-     {{{1, 2, 5, 5}}},
-     "kernel_size is missing"},
-    {"NoOutputs",
-     "type: 'Deconvolution' convolution_param { kernel_size: 3 }",
-     {{{1, 2, 5, 5}}},
-     "num_output must be positive"},
-    {"Group",
-     "type: 'Deconvolution' convolution_param { num_output: 4 kernel_size: 3 group: 2 }",
-     {{{1, 3, 5, 5}}},
-     "group 2 does not divide the bottom.s 3 channels"},
-    {"PadTakesAll",
-     "type: 'Deconvolution' convolution_param { num_output: 2 kernel_size: 3 pad: 4 }",
-     {{{1, 2, 5, 5}}},
-     "on spatial axis 0 the output has 7 positions, of which pad takes off 4 on each side"},
-    {"Overflow",
-     "type: 'Deconvolution' convolution_param { num_output: 2 kernel_size: 3 stride: 2000000000 }",
-     {{{1, 2, 5, 5}}},
-     "reduce stride or dilation"},
+    BadLayerCase("NoKernel", "type: 'Deconvolution' convolution_param { num_output: 2 }")
+        .Bottom({1, 2, 5, 5})
+        .Says("kernel_size is missing"),
+    BadLayerCase("NoOutputs", "type: 'Deconvolution' convolution_param { kernel_size: 3 }")
+        .Bottom({1, 2, 5, 5})
+        .Says("num_output must be positive"),
+    BadLayerCase(
+        "Group",
+        "type: 'Deconvolution' convolution_param { num_output: 4 kernel_size: 3 group: 2 }")
+        .Bottom({1, 3, 5, 5})
+        .Says("group 2 does not divide the bottom.s 3 channels"),
+    BadLayerCase("PadTakesAll",
+                 "type: 'Deconvolution' convolution_param { num_output: 2 kernel_size: 3 pad: 4 }")
+        .Bottom({1, 2, 5, 5})
+        .Says(
+            "on spatial axis 0 the output has 7 positions, of which pad takes off 4 on each side"),
+    BadLayerCase("Overflow",
+                 "type: 'Deconvolution' convolution_param { num_output: 2 kernel_size: 3 stride: "
+                 "2000000000 }")
+        .Bottom({1, 2, 5, 5})
+        .Says("reduce stride or dilation"),
 };
 INSTANTIATE_TEST_SUITE_P(Deconvolution, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

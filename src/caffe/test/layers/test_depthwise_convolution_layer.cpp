@@ -12,52 +12,54 @@ std::string Layer(const std::string& type, const std::string& param) {
 }
 
 const std::vector<LayerCase> kCases = {
-    {"Same", Layer("DepthwiseConvolution", "kernel_size: 3 pad: 1"), {{{2, kOddC, kOddH, 3}}}},
-    {"GroupGiven",
-     Layer("DepthwiseConvolution", "num_output: 4 group: 4 kernel_size: 3 stride: 2 pad: 1"),
-     {{{2, 4, 7, 6}}}},
-    {"TwoOutputsPerChannel",
-     Layer("DepthwiseConvolution", "num_output: 6 kernel_h: 2 kernel_w: 3 bias_term: false"),
-     {{{2, 3, 5, 4}}}},
-    {"ManyOutputsPerChannel",
-     Layer("DepthwiseConvolution", "num_output: 15 kernel_size: 2"),
-     {{{2, 3, 5, 4}}}},
-    {"StrideAboveKernel",
-     Layer("DepthwiseConvolution", "kernel_size: 2 stride: 3"),
-     {{{2, 3, 9, 8}}}},
-    {"Dilated",
-     Layer("DepthwiseConvolution", "kernel_size: 3 stride: 2 dilation: 3 pad: 4"),
-     {{{2, 3, 8, 9}}}},
-    {"LargeKernel", Layer("DepthwiseConvolution", "kernel_size: 5 pad: 2"), {{{1, 2, 6, 7}}}},
-    {"NoSpatialAxis", Layer("DepthwiseConvolution", "axis: 3"), {{{2, 3, 2, kOddC}}}},
-    {"PadOfTheWidthAlone",
-     Layer("DepthwiseConvolution", "kernel_size: 3 pad_w: 1"),
-     {{{2, 3, 5, 4}}}},
-    {"OneAxis", Layer("DepthwiseConvolution", "kernel_size: 3 pad: 1 stride: 2"), {{{2, 3, 9}}}},
-    {"ThreeAxes", Layer("DepthwiseConvolution", "kernel_size: 2"), {{{1, 2, 3, 4, 3}}}},
-    {"OtherName",
-     Layer("ConvolutionDepthwise", "num_output: 3 kernel_size: 3 pad: 1"),
-     {{{2, 3, 5, 4}}}},
-    {"OtherNameIgnoresNumOutput",
-     Layer("ConvolutionDepthwise", "num_output: 7 kernel_size: 3 bias_term: false"),
-     {{{2, 3, 5, 4}}}},
-    {"TwoBottoms",
-     Layer("ConvolutionDepthwise", "kernel_size: 2"),
-     {{{2, 2, 3, 3}}, {{2, 2, 3, 3}}},
-     2},
+    LayerCase("Same", Layer("DepthwiseConvolution", "kernel_size: 3 pad: 1"))
+        .Bottom({2, kOddC, kOddH, 3}),
+    LayerCase("GroupGiven", Layer("DepthwiseConvolution",
+                                  "num_output: 4 group: 4 kernel_size: 3 stride: 2 pad: 1"))
+        .Bottom({2, 4, 7, 6}),
+    LayerCase(
+        "TwoOutputsPerChannel",
+        Layer("DepthwiseConvolution", "num_output: 6 kernel_h: 2 kernel_w: 3 bias_term: false"))
+        .Bottom({2, 3, 5, 4}),
+    LayerCase("ManyOutputsPerChannel",
+              Layer("DepthwiseConvolution", "num_output: 15 kernel_size: 2"))
+        .Bottom({2, 3, 5, 4}),
+    LayerCase("StrideAboveKernel", Layer("DepthwiseConvolution", "kernel_size: 2 stride: 3"))
+        .Bottom({2, 3, 9, 8}),
+    LayerCase("Dilated",
+              Layer("DepthwiseConvolution", "kernel_size: 3 stride: 2 dilation: 3 pad: 4"))
+        .Bottom({2, 3, 8, 9}),
+    LayerCase("LargeKernel", Layer("DepthwiseConvolution", "kernel_size: 5 pad: 2"))
+        .Bottom({1, 2, 6, 7}),
+    LayerCase("NoSpatialAxis", Layer("DepthwiseConvolution", "axis: 3")).Bottom({2, 3, 2, kOddC}),
+    LayerCase("PadOfTheWidthAlone", Layer("DepthwiseConvolution", "kernel_size: 3 pad_w: 1"))
+        .Bottom({2, 3, 5, 4}),
+    LayerCase("OneAxis", Layer("DepthwiseConvolution", "kernel_size: 3 pad: 1 stride: 2"))
+        .Bottom({2, 3, 9}),
+    LayerCase("ThreeAxes", Layer("DepthwiseConvolution", "kernel_size: 2")).Bottom({1, 2, 3, 4, 3}),
+    LayerCase("OtherName", Layer("ConvolutionDepthwise", "num_output: 3 kernel_size: 3 pad: 1"))
+        .Bottom({2, 3, 5, 4}),
+    LayerCase("OtherNameIgnoresNumOutput",
+              Layer("ConvolutionDepthwise", "num_output: 7 kernel_size: 3 bias_term: false"))
+        .Bottom({2, 3, 5, 4}),
+    LayerCase("TwoBottoms", Layer("ConvolutionDepthwise", "kernel_size: 2"))
+        .Bottom({2, 2, 3, 3})
+        .Bottom({2, 2, 3, 3})
+        .Tops(2),
 };
 INSTANTIATE_TEST_SUITE_P(DepthwiseConvolution, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Group",
-     Layer("DepthwiseConvolution", "kernel_size: 3 group: 2 num_output: 4"),
-     {{{1, 4, 5, 5}}},
-     "group is the number of channels, 4, in a depthwise convolution: leave it out, it is 2"},
-    {"NumOutput",
-     Layer("DepthwiseConvolution", "kernel_size: 3 num_output: 6"),
-     {{{1, 4, 5, 5}}},
-     "group 4 does not divide num_output 6"},
-    {"NoKernel", Layer("ConvolutionDepthwise", ""), {{{1, 4, 5, 5}}}, "kernel_size is missing"},
+    BadLayerCase("Group", Layer("DepthwiseConvolution", "kernel_size: 3 group: 2 num_output: 4"))
+        .Bottom({1, 4, 5, 5})
+        .Says("group is the number of channels, 4, in a depthwise convolution: leave it out, it is "
+              "2"),
+    BadLayerCase("NumOutput", Layer("DepthwiseConvolution", "kernel_size: 3 num_output: 6"))
+        .Bottom({1, 4, 5, 5})
+        .Says("group 4 does not divide num_output 6"),
+    BadLayerCase("NoKernel", Layer("ConvolutionDepthwise", ""))
+        .Bottom({1, 4, 5, 5})
+        .Says("kernel_size is missing"),
 };
 INSTANTIATE_TEST_SUITE_P(DepthwiseConvolution, BadLayerCases, ::testing::ValuesIn(kBadCases),
                          CaseName());

@@ -23,16 +23,12 @@ const Floats kDetections = {0, 1,  .5f, .1f,  .1f,  .3f, .29f,  // the first cat
 std::vector<double> Doubles(const Floats& values) { return {values.begin(), values.end()}; }
 
 LayerCase Case(const char* name, const std::string& param) {
-  return {name,
-          "type: 'DetectionEvaluate' detection_evaluate_param { num_classes: 3 " + param + " }",
-          {{{1, 1, 6, 7}, Fill::GAUSSIAN, false, 0, Doubles(kDetections)},
-           {{1, 1, 4, 8}, Fill::GAUSSIAN, false, 0, Doubles(kTruths)}},
-          1,
-          false,
-          false,
-          1,
-          -1,
-          {{1, 1, 0, 7}, {1, 1, 0, 8}}};
+  return LayerCase(name, "type: 'DetectionEvaluate' detection_evaluate_param { num_classes: 3 " +
+                             param + " }")
+      .Values({1, 1, 6, 7}, Doubles(kDetections))
+      .Values({1, 1, 4, 8}, Doubles(kTruths))
+      .WithoutGradients()
+      .Detour({{1, 1, 0, 7}, {1, 1, 0, 8}});
 }
 const std::vector<LayerCase> kCases = {Case("Plain", ""),
                                        Case("Easy", "evaluate_difficult_gt: false")};
@@ -41,10 +37,10 @@ INSTANTIATE_TEST_SUITE_P(DetectionEvaluate, LayerCases, ::testing::ValuesIn(kCas
 BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
                  std::vector<int> detections = {1, 1, 2, 7},
                  std::vector<int> truths = {1, 1, 2, 8}) {
-  return {name,
-          "type: 'DetectionEvaluate' detection_evaluate_param { " + param + " }",
-          {{detections}, {truths}},
-          wanted};
+  return BadLayerCase(name, "type: 'DetectionEvaluate' detection_evaluate_param { " + param + " }")
+      .Bottom(detections)
+      .Bottom(truths)
+      .Says(wanted);
 }
 const std::vector<BadLayerCase> kBadCases = {
     Bad("Classes", "", "num_classes must be given"),

@@ -17,21 +17,12 @@ std::vector<double> Priors() {
 }
 
 LayerCase Case(const char* name, const std::string& param, int loc_classes = 1) {
-  return {name,
-          "type: 'DetectionOutput' detection_output_param { num_classes: 3 " + param + " }",
-          {{{2, 4 * loc_classes * 4}, Fill::DISTINCT},
-           {{2, 4 * 3}, Fill::DISTINCT},
-           {{1, 2, 16}, Fill::GAUSSIAN, false, 0, Priors()}},
-          1,
-          false,
-          false};
-}
-
-LayerCase RefineDet() {
-  LayerCase c = Case("RefineDet", "code_type: CENTER_SIZE objectness_score: 0.75");
-  c.bottoms.push_back({{2, 4 * 2}, Fill::POSITIVE});
-  c.bottoms.push_back({{2, 4 * 4}, Fill::DISTINCT});
-  return c;
+  return LayerCase(name, "type: 'DetectionOutput' detection_output_param { num_classes: 3 " +
+                             param + " }")
+      .Bottom({2, 4 * loc_classes * 4}, Fill::DISTINCT)
+      .Bottom({2, 4 * 3}, Fill::DISTINCT)
+      .Values({1, 2, 16}, Priors())
+      .WithoutGradients();
 }
 
 const std::vector<LayerCase> kCases = {
@@ -43,17 +34,20 @@ const std::vector<LayerCase> kCases = {
     Case("InTarget", "variance_encoded_in_target: true clip: true normalized_bbox: false"),
     Case("Nothing", "confidence_threshold: 100"),
     Case("Soft", "soft_nms: true confidence_threshold: 0.01"),
-    RefineDet(),
+    Case("RefineDet", "code_type: CENTER_SIZE objectness_score: 0.75")
+        .Bottom({2, 4 * 2}, Fill::POSITIVE)
+        .Bottom({2, 4 * 4}, Fill::DISTINCT),
 };
 INSTANTIATE_TEST_SUITE_P(DetectionOutput, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
                  std::vector<int> locations = {1, 16}, std::vector<int> scores = {1, 12},
                  std::vector<int> priors = {1, 2, 16}) {
-  return {name,
-          "type: 'DetectionOutput' detection_output_param { " + param + " }",
-          {{locations}, {scores}, {priors}},
-          wanted};
+  return BadLayerCase(name, "type: 'DetectionOutput' detection_output_param { " + param + " }")
+      .Bottom(locations)
+      .Bottom(scores)
+      .Bottom(priors)
+      .Says(wanted);
 }
 
 const std::vector<BadLayerCase> kBadCases = {
@@ -65,14 +59,22 @@ const std::vector<BadLayerCase> kBadCases = {
         "with soft_nms scores decay: give confidence_threshold"),
     Bad("Sigma", "num_classes: 3 nms_param { soft_nms_sigma: 0 }",
         "soft_nms_sigma must be positive"),
-    {"FirstStage",
-     "type: 'DetectionOutput' detection_output_param { num_classes: 3 }",
-     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 4}}, {{1, 16}}},
-     "first stage's probabilities .bottom 3. must be of shape .1, priors . 2., with 4 priors"},
-    {"FirstLocations",
-     "type: 'DetectionOutput' detection_output_param { num_classes: 3 }",
-     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 8}}, {{1, 12}}},
-     "first stage's locations .bottom 4."},
+    BadLayerCase("FirstStage", "type: 'DetectionOutput' detection_output_param { num_classes: 3 }")
+        .Bottom({1, 16})
+        .Bottom({1, 12})
+        .Bottom({1, 2, 16})
+        .Bottom({1, 4})
+        .Bottom({1, 16})
+        .Says("first stage's probabilities .bottom 3. must be of shape .1, priors . 2., with 4 "
+              "priors"),
+    BadLayerCase("FirstLocations",
+                 "type: 'DetectionOutput' detection_output_param { num_classes: 3 }")
+        .Bottom({1, 16})
+        .Bottom({1, 12})
+        .Bottom({1, 2, 16})
+        .Bottom({1, 8})
+        .Bottom({1, 12})
+        .Says("first stage's locations .bottom 4."),
     Bad("Landmarks", "num_classes: 3 has_lm: true", "has_lm .landmarks. is not available"),
     Bad("Locations", "num_classes: 3",
         "4 priors and 1 classes of locations need 16 numbers an item, the locations have 12",

@@ -6,6 +6,7 @@
 
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -193,14 +194,18 @@ TEST(DetectNetTransformationLayer, DrawsFromTheSeed) {
   const std::string all =
       "detectnet_augmentation_param { crop_prob: 1 shift_x: 4 flip_prob: 0.5 rotation_prob: 0.5 "
       "max_rotate_degree: 5 scale_prob: 0.5 hue_rotation_prob: 0.5 desaturation_prob: 0.5 }";
-  const auto values = [&](int seed) {
+  const auto values = [&](unsigned seed) {
     Caffe::set_random_seed(seed);
     DetectNetExample example("", all, {{4, 0, 4, 4, 1}}, "TRAIN");
     example.Forward();
     return example.Forward();
   };
-  EXPECT_EQ(values(1), values(1));
-  EXPECT_NE(values(1), values(2));
+  const unsigned seed = TestSeed();
+  const Floats expected = values(seed);
+  EXPECT_EQ(values(seed), expected);
+  bool differs = false;
+  for (unsigned i = 1; i < 10; ++i) differs |= values(seed + i) != expected;
+  EXPECT_TRUE(differs);
 }
 
 const char kGrid[] =
@@ -224,38 +229,51 @@ TEST(DetectNetTransformationLayer, RefusesBoxesThatAreNone) {
 }
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Channels", kGrid, {{{1, 1, 8, 16}}, {{1, 1, 2, 16}}}, "shape \\(N, 3, height, width\\)", 2},
-    {"Items", kGrid, {{{2, 3, 8, 16}}, {{1, 1, 2, 16}}}, "2 images and objects of shape 1", 2},
-    {"Stride",
-     "type: 'DetectNetTransformation' detectnet_groundtruth_param { stride: 0 }",
-     {{{1, 3, 8, 16}}, {{1, 1, 2, 16}}},
-     "stride must be positive",
-     2},
-    {"ImageSize",
-     "type: 'DetectNetTransformation' detectnet_groundtruth_param { image_size_x: 2 }",
-     {{{1, 3, 8, 16}}, {{1, 1, 2, 16}}},
-     "image_size_x 2",
-     2},
-    {"Class",
-     std::string(kGrid) + "detectnet_groundtruth_param { object_class { src: 1 dst: 4000000000 } }",
-     {{{1, 3, 8, 16}}, {{1, 1, 2, 16}}},
-     "dst 4000000000",
-     2},
-    {"Scale",
-     std::string(kGrid) + "detectnet_augmentation_param { scale_min: 2 scale_max: 1 }",
-     {{{1, 3, 8, 16}}, {{1, 1, 2, 16}}},
-     "scale_min 2 and scale_max 1",
-     2},
-    {"Means",
-     std::string(kGrid) + "transform_param { mean_value: 1 mean_value: 2 }",
-     {{{1, 3, 8, 16}}, {{1, 1, 2, 16}}},
-     "mean_value is given 2 times",
-     2},
-    {"MeanFile",
-     std::string(kGrid) + "transform_param { mean_file: '/no/mean' }",
-     {{{1, 3, 8, 16}}, {{1, 1, 2, 16}}},
-     "/no/mean",
-     2},
+    BadLayerCase("Channels", kGrid)
+        .Bottom({1, 1, 8, 16})
+        .Bottom({1, 1, 2, 16})
+        .Tops(2)
+        .Says("shape \\(N, 3, height, width\\)"),
+    BadLayerCase("Items", kGrid)
+        .Bottom({2, 3, 8, 16})
+        .Bottom({1, 1, 2, 16})
+        .Tops(2)
+        .Says("2 images and objects of shape 1"),
+    BadLayerCase("Stride",
+                 "type: 'DetectNetTransformation' detectnet_groundtruth_param { stride: 0 }")
+        .Bottom({1, 3, 8, 16})
+        .Bottom({1, 1, 2, 16})
+        .Tops(2)
+        .Says("stride must be positive"),
+    BadLayerCase("ImageSize",
+                 "type: 'DetectNetTransformation' detectnet_groundtruth_param { image_size_x: 2 }")
+        .Bottom({1, 3, 8, 16})
+        .Bottom({1, 1, 2, 16})
+        .Tops(2)
+        .Says("image_size_x 2"),
+    BadLayerCase("Class",
+                 std::string(kGrid) +
+                     "detectnet_groundtruth_param { object_class { src: 1 dst: 4000000000 } }")
+        .Bottom({1, 3, 8, 16})
+        .Bottom({1, 1, 2, 16})
+        .Tops(2)
+        .Says("dst 4000000000"),
+    BadLayerCase("Scale",
+                 std::string(kGrid) + "detectnet_augmentation_param { scale_min: 2 scale_max: 1 }")
+        .Bottom({1, 3, 8, 16})
+        .Bottom({1, 1, 2, 16})
+        .Tops(2)
+        .Says("scale_min 2 and scale_max 1"),
+    BadLayerCase("Means", std::string(kGrid) + "transform_param { mean_value: 1 mean_value: 2 }")
+        .Bottom({1, 3, 8, 16})
+        .Bottom({1, 1, 2, 16})
+        .Tops(2)
+        .Says("mean_value is given 2 times"),
+    BadLayerCase("MeanFile", std::string(kGrid) + "transform_param { mean_file: '/no/mean' }")
+        .Bottom({1, 3, 8, 16})
+        .Bottom({1, 1, 2, 16})
+        .Tops(2)
+        .Says("/no/mean"),
 };
 INSTANTIATE_TEST_SUITE_P(DetectNetTransformation, BadLayerCases, ::testing::ValuesIn(kBadCases),
                          CaseName());

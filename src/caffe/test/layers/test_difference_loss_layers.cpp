@@ -6,42 +6,50 @@ namespace caffe {
 namespace {
 
 // Odd multiples of 1/32 less whole numbers: never at a kink of the penalties.
-const std::vector<Bottom> kPair = {{{kOddN, kOddC, 3}, Fill::DISTINCT},
-                                   {{kOddN, kOddC, 3}, Fill::LABELS, true, 3}};
-const Bottom kWeights = {{kOddN, kOddC, 3}, Fill::POSITIVE, false};
+const std::vector<Bottom> kPair = {Bottom({kOddN, kOddC, 3}, Fill::DISTINCT),
+                                   Bottom({kOddN, kOddC, 3}).Labels(3)};
+const Bottom kWeights = Bottom({kOddN, kOddC, 3}, Fill::POSITIVE).WithoutGradient();
 
 const std::vector<LayerCase> kCases = {
-    {"Euclidean", "type: 'EuclideanLoss'", kPair},
-    {"EuclideanOtherAxes",
-     "type: 'EuclideanLoss'",
-     {{{kOddN, 6}, Fill::DISTINCT}, {{kOddN, 2, 3}, Fill::LABELS, true, 3}}},
-    {"L1", "type: 'L1Loss'", kPair},
-    {"SmoothL1", "type: 'SmoothL1Loss'", kPair},
-    {"SmoothL1Inside", "type: 'SmoothL1Loss'", {kPair[0], kPair[1], kWeights}},
-    {"SmoothL1Outside",
-     "type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 3 }",
-     {kPair[0], kPair[1], kWeights, kWeights}},
+    LayerCase("Euclidean", "type: 'EuclideanLoss'").Bottoms(kPair),
+    LayerCase("EuclideanOtherAxes", "type: 'EuclideanLoss'")
+        .Bottom({kOddN, 6}, Fill::DISTINCT)
+        .Bottom(Bottom({kOddN, 2, 3}).Labels(3)),
+    LayerCase("L1", "type: 'L1Loss'").Bottoms(kPair),
+    LayerCase("SmoothL1", "type: 'SmoothL1Loss'").Bottoms(kPair),
+    LayerCase("SmoothL1Inside", "type: 'SmoothL1Loss'").Bottoms(kPair).Bottom(kWeights),
+    LayerCase("SmoothL1Outside", "type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 3 }")
+        .Bottoms(kPair)
+        .Bottom(kWeights)
+        .Bottom(kWeights),
 };
 INSTANTIATE_TEST_SUITE_P(DifferenceLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"EuclideanItems",
-     "type: 'EuclideanLoss'",
-     {{{2, 3}}, {{3, 2}}},
-     "same number of items and of values per item: bottom 0 is 2 3 .*bottom 1 is 3 2"},
-    {"L1Values", "type: 'L1Loss'", {{{2, 3}}, {{2, 4}}}, "values per item"},
-    {"SmoothL1Weights",
-     "type: 'SmoothL1Loss'",
-     {{{2, 3}}, {{2, 3}}, {{2, 1}}},
-     "values per item: bottom 0 is 2 3 .*bottom 2 is 2 1"},
-    {"SmoothL1Bottoms",
-     "type: 'SmoothL1Loss'",
-     {{{1}}, {{1}}, {{1}}, {{1}}, {{1}}},
-     "at most 4 bottom"},
-    {"SmoothL1Sigma",
-     "type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 0 }",
-     {{{2, 3}}, {{2, 3}}},
-     "smooth_l1_loss_param: sigma must be positive, got 0"},
+    BadLayerCase("EuclideanItems", "type: 'EuclideanLoss'")
+        .Bottom({2, 3})
+        .Bottom({3, 2})
+        .Says("same number of items and of values per item: bottom 0 is 2 3 .*bottom 1 is 3 2"),
+    BadLayerCase("L1Values", "type: 'L1Loss'")
+        .Bottom({2, 3})
+        .Bottom({2, 4})
+        .Says("values per item"),
+    BadLayerCase("SmoothL1Weights", "type: 'SmoothL1Loss'")
+        .Bottom({2, 3})
+        .Bottom({2, 3})
+        .Bottom({2, 1})
+        .Says("values per item: bottom 0 is 2 3 .*bottom 2 is 2 1"),
+    BadLayerCase("SmoothL1Bottoms", "type: 'SmoothL1Loss'")
+        .Bottom({1})
+        .Bottom({1})
+        .Bottom({1})
+        .Bottom({1})
+        .Bottom({1})
+        .Says("at most 4 bottom"),
+    BadLayerCase("SmoothL1Sigma", "type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 0 }")
+        .Bottom({2, 3})
+        .Bottom({2, 3})
+        .Says("smooth_l1_loss_param: sigma must be positive, got 0"),
 };
 INSTANTIATE_TEST_SUITE_P(DifferenceLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

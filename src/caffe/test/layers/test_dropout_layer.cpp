@@ -3,31 +3,30 @@
 #include "caffe/net.hpp"
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Half", "type: 'Dropout'", {{{3, 7, 5}}}, 1, true},
-    {"Quarter", "type: 'Dropout' dropout_param { dropout_ratio: 0.25 }", {{{2, 1500}}}, 1, true},
-    {"Test", "type: 'Dropout' phase: TEST", {{{3, 7}}}, 1, true},
-    {"Sampled",
-     "type: 'Dropout' phase: TEST dropout_param { sample_weights_test: true }",
-     {{{3, 7, 5}}},
-     1,
-     true},
+    LayerCase("Half", "type: 'Dropout'").Bottom({3, 7, 5}).InPlace(),
+    LayerCase("Quarter", "type: 'Dropout' dropout_param { dropout_ratio: 0.25 }")
+        .Bottom({2, 1500})
+        .InPlace(),
+    LayerCase("Test", "type: 'Dropout' phase: TEST").Bottom({3, 7}).InPlace(),
+    LayerCase("Sampled", "type: 'Dropout' phase: TEST dropout_param { sample_weights_test: true }")
+        .Bottom({3, 7, 5})
+        .InPlace(),
 };
 INSTANTIATE_TEST_SUITE_P(Dropout, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"RatioOne",
-     "type: 'Dropout' dropout_param { dropout_ratio: 1 }",
-     {{{2}}},
-     "dropout_ratio must be at least 0 and less than 1, got 1"},
-    {"RatioNegative",
-     "type: 'Dropout' dropout_param { dropout_ratio: -0.5 }",
-     {{{2}}},
-     "dropout_ratio"},
+    BadLayerCase("RatioOne", "type: 'Dropout' dropout_param { dropout_ratio: 1 }")
+        .Bottom({2})
+        .Says("dropout_ratio must be at least 0 and less than 1, got 1"),
+    BadLayerCase("RatioNegative", "type: 'Dropout' dropout_param { dropout_ratio: -0.5 }")
+        .Bottom({2})
+        .Says("dropout_ratio"),
 };
 INSTANTIATE_TEST_SUITE_P(Dropout, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
@@ -42,20 +41,21 @@ TEST(DropoutValues, SampleWeightsTestDropsInTheTestPhase) {
     Caffe::set_random_seed(seed);
     return example.Forward();
   };
-  const Floats y = sample(5);
+  const unsigned seed = TestSeed();
+  const Floats y = sample(seed);
   const auto dropped = std::count(y.begin(), y.end(), 0.f);
   EXPECT_NEAR(dropped, kCount / 4, 6 * std::sqrt(kCount * 0.25 * 0.75));
   EXPECT_EQ(std::count(y.begin(), y.end(), 4.f), kCount - dropped);
-  EXPECT_EQ(sample(5), y);
-  EXPECT_NE(sample(6), y);
-  EXPECT_EQ(example.Backward(Floats(kCount, 3)), sample(6)) << "of the latest pass";
+  EXPECT_EQ(sample(seed), y);
+  EXPECT_NE(sample(seed + 1), y);
+  EXPECT_EQ(example.Backward(Floats(kCount, 3)), sample(seed + 1)) << "of the latest pass";
 }
 
 TEST(DropoutValues, SampleWeightsTestChangesNothingInTheTrainPhase) {
   const auto run = [](const std::string& field) {
     Example example("type: 'Dropout' dropout_param { " + field + " }");
     example.Bottom({100}, Floats(100, 1)).SetUp();
-    Caffe::set_random_seed(5);
+    Caffe::set_random_seed(TestSeed());
     return example.Forward();
   };
   EXPECT_EQ(run("sample_weights_test: true"), run(""));

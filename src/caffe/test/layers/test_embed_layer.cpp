@@ -8,50 +8,38 @@ const std::string kSizes = "num_output: 3 input_dim: 5 ";
 const std::string kWeights = "weight_filler { type: 'gaussian' std: 1 } ";
 
 const std::vector<LayerCase> kCases = {
-    {"Bias",
-     "type: 'Embed' embed_param { " + kSizes + kWeights +
-         "bias_filler { type: 'gaussian' std: 1 } }",
-     {{{kOddN, kOddC}, Fill::LABELS, false, 5}}},
-    {"NoBias",
-     "type: 'Embed' embed_param { bias_term: false " + kSizes + kWeights + "}",
-     {{{kOddN}, Fill::LABELS, false, 5}}},
-    {"OneIndex",
-     "type: 'Embed' embed_param { " + kSizes + kWeights + "}",
-     {{{}, Fill::LABELS, false, 5}}},
+    LayerCase("Bias", "type: 'Embed' embed_param { " + kSizes + kWeights +
+                          "bias_filler { type: 'gaussian' std: 1 } }")
+        .Labels({kOddN, kOddC}, 5),
+    LayerCase("NoBias", "type: 'Embed' embed_param { bias_term: false " + kSizes + kWeights + "}")
+        .Labels({kOddN}, 5),
+    LayerCase("OneIndex", "type: 'Embed' embed_param { " + kSizes + kWeights + "}").Labels({}, 5),
 };
 INSTANTIATE_TEST_SUITE_P(Embed, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NumOutput",
-     "type: 'Embed' embed_param { input_dim: 5 }",
-     {{{2}}},
-     "embed_param: num_output must be positive, got 0"},
-    {"InputDim",
-     "type: 'Embed' embed_param { num_output: 5 }",
-     {{{2}}},
-     "embed_param: input_dim, .* must be positive, got 0"},
-    {"Blobs",
-     "type: 'Embed' embed_param { num_output: 1 input_dim: 2 } blobs { data: 1 }",
-     {{{2}}},
-     "2 parameter blob\\(s\\), 1 are given"},
-    {"Large",
-     "type: 'Embed' embed_param { " + kSizes + "}",
-     {{{2}, Fill::LABELS, false, 1, {4, 5}}},
-     "index 5 at place 1 is not a whole number in \\[0, input_dim = 5\\)",
-     1,
-     true},
-    {"Negative",
-     "type: 'Embed' embed_param { " + kSizes + "}",
-     {{{1}, Fill::LABELS, false, 1, {-1}}},
-     "index -1 at place 0",
-     1,
-     true},
-    {"Fraction",
-     "type: 'Embed' embed_param { " + kSizes + "}",
-     {{{1}, Fill::LABELS, false, 1, {1.5}}},
-     "index 1.5 at place 0 is not a whole number",
-     1,
-     true},
+    BadLayerCase("NumOutput", "type: 'Embed' embed_param { input_dim: 5 }")
+        .Bottom({2})
+        .Says("embed_param: num_output must be positive, got 0"),
+    BadLayerCase("InputDim", "type: 'Embed' embed_param { num_output: 5 }")
+        .Bottom({2})
+        .Says("embed_param: input_dim, .* must be positive, got 0"),
+    BadLayerCase("Blobs",
+                 "type: 'Embed' embed_param { num_output: 1 input_dim: 2 } blobs { data: 1 }")
+        .Bottom({2})
+        .Says("2 parameter blob\\(s\\), 1 are given"),
+    BadLayerCase("Large", "type: 'Embed' embed_param { " + kSizes + "}")
+        .Labels({2}, 1, {4, 5})
+        .InForward()
+        .Says("index 5 at place 1 is not a whole number in \\[0, input_dim = 5\\)"),
+    BadLayerCase("Negative", "type: 'Embed' embed_param { " + kSizes + "}")
+        .Labels({1}, 1, {-1})
+        .InForward()
+        .Says("index -1 at place 0"),
+    BadLayerCase("Fraction", "type: 'Embed' embed_param { " + kSizes + "}")
+        .Labels({1}, 1, {1.5})
+        .InForward()
+        .Says("index 1.5 at place 0 is not a whole number"),
 };
 INSTANTIATE_TEST_SUITE_P(Embed, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

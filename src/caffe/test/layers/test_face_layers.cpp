@@ -11,60 +11,44 @@ std::vector<LayerCase> Cases() {
   const std::string centers = "center_filler { type: 'gaussian' std: 1 }";
   const std::string distance = "type: 'InnerDistance' inner_distance_param { ";
   std::vector<LayerCase> cases = {
-      {"Centers",
-       "type: 'CenterLoss' center_loss_param { num_output: 4 " + centers + " }",
-       {{{kOddN, kOddC, 2}}, {{kOddN}, Fill::LABELS, false, 4}},
-       1,
-       false,
-       false},
-      {"CentersAxis",
-       "type: 'CenterLoss' center_loss_param { num_output: 4 axis: -1 " + centers + " }",
-       {{{kOddN, 2, 3}}, {{kOddN, 2}, Fill::LABELS, false, 4}},
-       1,
-       false,
-       false},
-      {"Distance",
-       distance + "num_output: 3 bias_filler { type: 'gaussian' std: 1 } " + centers + "}",
-       {{{kOddN, 5}}}},
-      {"DistanceAxis",
-       distance + "num_output: 3 axis: 2 bias_term: false " + centers + "}",
-       {{{kOddN, 2, 5}}}},
-      {"DistanceL1",
-       distance + "distance_type: 'L1' }",
-       {{{4, 3}, Fill::DISTINCT}, {{2, 3}, Fill::LABELS, true, 3}},
-       1,
-       false,
-       true,
-       1,
-       -1,
-       {{2, 3}, {4, 3}}},
-      {"DistanceGiven",
-       distance + "bias_term: false }",
-       {{{4, 2, 3}}, {{kOddC, 6}}},
-       1,
-       false,
-       true,
-       1,
-       -1,
-       {{2, 2, 3}, {4, 6}}},
-      {"Truncation", "type: 'SoftTruncation'", {{{3, 7}}}, 1, true},
-      {"TruncationC",
-       "type: 'SoftTruncation' soft_truncation_param { c: 2 }",
-       {{{kOddN, 9}}},
-       1,
-       true},
+      LayerCase("Centers", "type: 'CenterLoss' center_loss_param { num_output: 4 " + centers + " }")
+          .Bottom({kOddN, kOddC, 2})
+          .Labels({kOddN}, 4)
+          .WithoutGradients(),
+      LayerCase("CentersAxis",
+                "type: 'CenterLoss' center_loss_param { num_output: 4 axis: -1 " + centers + " }")
+          .Bottom({kOddN, 2, 3})
+          .Labels({kOddN, 2}, 4)
+          .WithoutGradients(),
+      LayerCase("Distance",
+                distance + "num_output: 3 bias_filler { type: 'gaussian' std: 1 } " + centers + "}")
+          .Bottom({kOddN, 5}),
+      LayerCase("DistanceAxis",
+                distance + "num_output: 3 axis: 2 bias_term: false " + centers + "}")
+          .Bottom({kOddN, 2, 5}),
+      LayerCase("DistanceL1", distance + "distance_type: 'L1' }")
+          .Bottom({4, 3}, Fill::DISTINCT)
+          .Bottom(Bottom({2, 3}).Labels(3))
+          .Detour({{2, 3}, {4, 3}}),
+      LayerCase("DistanceGiven", distance + "bias_term: false }")
+          .Bottom({4, 2, 3})
+          .Bottom({kOddC, 6})
+          .Detour({{2, 2, 3}, {4, 6}}),
+      LayerCase("Truncation", "type: 'SoftTruncation'").Bottom({3, 7}).InPlace(),
+      LayerCase("TruncationC", "type: 'SoftTruncation' soft_truncation_param { c: 2 }")
+          .Bottom({kOddN, 9})
+          .InPlace(),
   };
   for (const std::string type : {"SINGLE", "DOUBLE", "TRIPLE", "QUADRUPLE"}) {
-    cases.push_back(
-        {"Margin" + type,
-         "type: 'MarginInnerProduct' margin_inner_product_param { num_output: 4 base: 5 "
-         "lambda_min: 0.25 type: " +
-             type + " weight_filler { type: 'xavier' } }",
-         {{{kOddN, 5}}, {{kOddN}, Fill::LABELS, false, 4}},
-         2,
-         false,
-         false,
-         8});
+    cases.push_back(LayerCase("Margin" + type,
+                              "type: 'MarginInnerProduct' margin_inner_product_param { num_output: "
+                              "4 base: 5 lambda_min: 0.25 type: " +
+                                  type + " weight_filler { type: 'xavier' } }")
+                        .Bottom({kOddN, 5})
+                        .Labels({kOddN}, 4)
+                        .Tops(2)
+                        .WithoutGradients()
+                        .Tolerance(8));
   }
   return cases;
 }
@@ -73,53 +57,53 @@ INSTANTIATE_TEST_SUITE_P(Face, LayerCases, ::testing::ValuesIn(Cases()), CaseNam
 const std::string kMargin = "type: 'MarginInnerProduct' margin_inner_product_param { ";
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"CenterClasses",
-     "type: 'CenterLoss'",
-     {{{2, 3}}, {{2}}},
-     "center_loss_param: num_output, the number of classes, must be positive, got 0"},
-    {"CenterAxis",
-     "type: 'CenterLoss' center_loss_param { num_output: 2 axis: 2 }",
-     {{{2, 3}}, {{2}}},
-     "center_loss_param: axis 2 is out of range"},
-    {"CenterLabels",
-     "type: 'CenterLoss' center_loss_param { num_output: 2 }",
-     {{{2, 3}}, {{3}}},
-     "one label for each of the 2 features"},
-    {"CenterLabel",
-     "type: 'CenterLoss' center_loss_param { num_output: 2 }",
-     {{{1, 3}}, {{1}, Fill::LABELS, false, 2, {2}}},
-     "label number 0 is 2: with 2 classes",
-     1,
-     true},
-    {"DistanceOutputs", "type: 'InnerDistance'", {{{2, 3}}}, "num_output must be positive, got 0"},
-    {"DistanceType",
-     "type: 'InnerDistance' inner_distance_param { num_output: 2 distance_type: 'L3' }",
-     {{{2, 3}}},
-     "distance_type must be \"L2\" or \"L1\", not \"L3\""},
-    {"DistanceAxis",
-     "type: 'InnerDistance' inner_distance_param { num_output: 2 axis: 2 }",
-     {{{2, 3}}},
-     "inner_distance_param: axis 2 is out of range"},
-    {"DistanceCenters",
-     "type: 'InnerDistance'",
-     {{{2, 3}}, {{4, 2}}},
-     "bottom 1, the centers, must have 3 values each"},
-    {"MarginOutputs",
-     "type: 'MarginInnerProduct'",
-     {{{2, 3}}, {{2}}},
-     "num_output must be positive"},
-    {"MarginAxis",
-     kMargin + "num_output: 2 axis: -3 }",
-     {{{2, 3}}, {{2}}},
-     "margin_inner_product_param: axis -3 is out of range"},
-    {"MarginLabels",
-     kMargin + "num_output: 2 }",
-     {{{2, 3}}, {{3}}},
-     "one label for each of the 2 rows"},
-    {"Truncation",
-     "type: 'SoftTruncation' soft_truncation_param { c: 0 }",
-     {{{2}}},
-     "soft_truncation_param: c must not be 0"},
+    BadLayerCase("CenterClasses", "type: 'CenterLoss'")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("center_loss_param: num_output, the number of classes, must be positive, got 0"),
+    BadLayerCase("CenterAxis", "type: 'CenterLoss' center_loss_param { num_output: 2 axis: 2 }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("center_loss_param: axis 2 is out of range"),
+    BadLayerCase("CenterLabels", "type: 'CenterLoss' center_loss_param { num_output: 2 }")
+        .Bottom({2, 3})
+        .Bottom({3})
+        .Says("one label for each of the 2 features"),
+    BadLayerCase("CenterLabel", "type: 'CenterLoss' center_loss_param { num_output: 2 }")
+        .Bottom({1, 3})
+        .Labels({1}, 2, {2})
+        .InForward()
+        .Says("label number 0 is 2: with 2 classes"),
+    BadLayerCase("DistanceOutputs", "type: 'InnerDistance'")
+        .Bottom({2, 3})
+        .Says("num_output must be positive, got 0"),
+    BadLayerCase("DistanceType",
+                 "type: 'InnerDistance' inner_distance_param { num_output: 2 distance_type: 'L3' }")
+        .Bottom({2, 3})
+        .Says("distance_type must be \"L2\" or \"L1\", not \"L3\""),
+    BadLayerCase("DistanceAxis",
+                 "type: 'InnerDistance' inner_distance_param { num_output: 2 axis: 2 }")
+        .Bottom({2, 3})
+        .Says("inner_distance_param: axis 2 is out of range"),
+    BadLayerCase("DistanceCenters", "type: 'InnerDistance'")
+        .Bottom({2, 3})
+        .Bottom({4, 2})
+        .Says("bottom 1, the centers, must have 3 values each"),
+    BadLayerCase("MarginOutputs", "type: 'MarginInnerProduct'")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("num_output must be positive"),
+    BadLayerCase("MarginAxis", kMargin + "num_output: 2 axis: -3 }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("margin_inner_product_param: axis -3 is out of range"),
+    BadLayerCase("MarginLabels", kMargin + "num_output: 2 }")
+        .Bottom({2, 3})
+        .Bottom({3})
+        .Says("one label for each of the 2 rows"),
+    BadLayerCase("Truncation", "type: 'SoftTruncation' soft_truncation_param { c: 0 }")
+        .Bottom({2})
+        .Says("soft_truncation_param: c must not be 0"),
 };
 INSTANTIATE_TEST_SUITE_P(Face, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

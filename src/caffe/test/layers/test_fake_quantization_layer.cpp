@@ -134,45 +134,38 @@ const char kBlobs[] =
     "type: 'FakeQuantization' blobs { shape { dim: 2 } data: 0 data: 0 } blobs { shape { dim: 2 } "
     "data: 0 data: ";
 const std::vector<LayerCase> kCases = {
-    {"Copies", std::string(kBlobs) + "0 }", {{{kOddN, kOddC, kOddH, kOddW}, Fill::DISTINCT}}},
-    {"Observes", std::string(kBlobs) + "1 }", {{{kOddN, 3, kOddH}, Fill::DISTINCT}}},
-    {"Rounds",
-     "type: 'FakeQuantization' fake_quantization_param { minimum: -1 maximum: 2 "
-     "quantization { activation_bits: 2 } }",
-     {{{1, 3, 2, 2},
-       Fill::GAUSSIAN,
-       /*gradient=*/false,
-       0,
-       {-3, -1.25, -0.75, -0.25, 0, 0.25, 0.75, 1.25, 1.75, 2.25, 3, 9}}},
-     1,
-     false,
-     /*gradients=*/false},
+    LayerCase("Copies", std::string(kBlobs) + "0 }")
+        .Bottom({kOddN, kOddC, kOddH, kOddW}, Fill::DISTINCT),
+    LayerCase("Observes", std::string(kBlobs) + "1 }").Bottom({kOddN, 3, kOddH}, Fill::DISTINCT),
+    LayerCase("Rounds",
+              "type: 'FakeQuantization' fake_quantization_param { minimum: -1 maximum: 2 "
+              "quantization { activation_bits: 2 } }")
+        .Values({1, 3, 2, 2}, {-3, -1.25, -0.75, -0.25, 0, 0.25, 0.75, 1.25, 1.75, 2.25, 3, 9})
+        .WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(FakeQuantization, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Bits",
-     "type: 'FakeQuantization' fake_quantization_param { quantization { activation_bits: 9 } }",
-     {{{2}}},
-     "activation_bits must lie from 2 to 8, got 9"},
-    {"OneEnd",
-     "type: 'FakeQuantization' fake_quantization_param { minimum: 0 }",
-     {{{2}}},
-     "both minimum and maximum"},
-    {"NoZero",
-     "type: 'FakeQuantization' fake_quantization_param { minimum: 1 maximum: 2 }",
-     {{{2}}},
-     "0 between them, got 1 and 2"},
-    {"Infinite",
-     "type: 'FakeQuantization' fake_quantization_param { minimum: 0 maximum: inf }",
-     {{{2}}},
-     "must be finite"},
-    {"Nan",
-     "type: 'FakeQuantization' fake_quantization_param { blob: 'x' }",
-     {{{2}, Fill::GAUSSIAN, true, 0, {1, NAN}}},
-     "blob 'x' has infinities or NaNs",
-     1,
-     /*forward=*/true},
+    BadLayerCase(
+        "Bits",
+        "type: 'FakeQuantization' fake_quantization_param { quantization { activation_bits: 9 } }")
+        .Bottom({2})
+        .Says("activation_bits must lie from 2 to 8, got 9"),
+    BadLayerCase("OneEnd", "type: 'FakeQuantization' fake_quantization_param { minimum: 0 }")
+        .Bottom({2})
+        .Says("both minimum and maximum"),
+    BadLayerCase("NoZero",
+                 "type: 'FakeQuantization' fake_quantization_param { minimum: 1 maximum: 2 }")
+        .Bottom({2})
+        .Says("0 between them, got 1 and 2"),
+    BadLayerCase("Infinite",
+                 "type: 'FakeQuantization' fake_quantization_param { minimum: 0 maximum: inf }")
+        .Bottom({2})
+        .Says("must be finite"),
+    BadLayerCase("Nan", "type: 'FakeQuantization' fake_quantization_param { blob: 'x' }")
+        .Values({2}, {1, NAN})
+        .InForward()
+        .Says("blob 'x' has infinities or NaNs"),
 };
 INSTANTIATE_TEST_SUITE_P(FakeQuantization, BadLayerCases, ::testing::ValuesIn(kBadCases),
                          CaseName());

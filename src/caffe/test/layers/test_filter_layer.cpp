@@ -5,13 +5,19 @@ namespace caffe {
 namespace {
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Tops",
-     "type: 'Filter'",
-     {{{2, 3}}, {{2}}},
-     "one top for each bottom but the last.*: 1, not 2",
-     2},
-    {"Selector", "type: 'Filter'", {{{2, 3}}, {{2, 2}}}, "a selector with one value an item"},
-    {"Batch", "type: 'Filter'", {{{3, 3}}, {{2}}}, "bottoms of one batch: bottom 0 is 3 3"},
+    BadLayerCase("Tops", "type: 'Filter'")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Tops(2)
+        .Says("one top for each bottom but the last.*: 1, not 2"),
+    BadLayerCase("Selector", "type: 'Filter'")
+        .Bottom({2, 3})
+        .Bottom({2, 2})
+        .Says("a selector with one value an item"),
+    BadLayerCase("Batch", "type: 'Filter'")
+        .Bottom({3, 3})
+        .Bottom({2})
+        .Says("bottoms of one batch: bottom 0 is 3 3"),
 };
 INSTANTIATE_TEST_SUITE_P(Filter, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

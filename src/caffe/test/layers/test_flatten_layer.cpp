@@ -4,17 +4,18 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Plain", "type: 'Flatten'", {{{2, 3, 4}}}},
-    {"Some", "type: 'Flatten' flatten_param { axis: 0 end_axis: 1 }", {{{2, 3, 4}}}},
+    LayerCase("Plain", "type: 'Flatten'").Bottom({2, 3, 4}),
+    LayerCase("Some", "type: 'Flatten' flatten_param { axis: 0 end_axis: 1 }").Bottom({2, 3, 4}),
 };
 INSTANTIATE_TEST_SUITE_P(Flatten, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Order",
-     "type: 'Flatten' flatten_param { axis: 2 end_axis: 1 }",
-     {{{2, 3, 4}}},
-     "lies behind end_axis"},
-    {"Axis", "type: 'Flatten' flatten_param { axis: 5 }", {{{2, 3, 4}}}, "axis 5 is out of range"},
+    BadLayerCase("Order", "type: 'Flatten' flatten_param { axis: 2 end_axis: 1 }")
+        .Bottom({2, 3, 4})
+        .Says("lies behind end_axis"),
+    BadLayerCase("Axis", "type: 'Flatten' flatten_param { axis: 5 }")
+        .Bottom({2, 3, 4})
+        .Says("axis 5 is out of range"),
 };
 INSTANTIATE_TEST_SUITE_P(Flatten, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 }  // namespace

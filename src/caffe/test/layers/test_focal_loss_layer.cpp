@@ -9,42 +9,45 @@ namespace {
 const std::string kFocal = "type: 'FocalLoss' focal_loss_param { ";
 
 const std::vector<LayerCase> kCases = {
-    {"Default", "type: 'FocalLoss'", {{{6, 5}}, {{6}, Fill::LABELS, false, 5}}},
-    {"Pixels",
-     kFocal + "gamma: 1.5 alpha: 0.75 } loss_param { normalization: FULL }",
-     {{{6, 3, 2, kOddW}}, {{6, 2, kOddW}, Fill::LABELS, false, 3}}},
-    {"LastAxis",
-     kFocal + "gamma: 1 } softmax_param { axis: -1 }",
-     {{{6, 3, 4}}, {{6, 3}, Fill::LABELS, false, 4}}},
-    {"OwnAxis", kFocal + "axis: 2 }", {{{6, 3, 4}}, {{6, 3}, Fill::LABELS, false, 4}}},
-    {"GammaBelowOne", kFocal + "gamma: 0.5 }", {{{6, 4}}, {{6}, Fill::LABELS, false, 4}}},
-    {"GammaZero", kFocal + "gama: 0 }", {{{6, 4}}, {{6}, Fill::LABELS, false, 4}}},
-    {"Ignored",
-     "type: 'FocalLoss' loss_param { ignore_label: 2 }",
-     {{{6, 4, 3}}, {{6, 3}, Fill::LABELS, false, 4}}},
-    {"Linear",
-     kFocal + "type: LINEAR gamma: 3 beta: 2 }",
-     {{{6, 4}}, {{6}, Fill::LABELS, false, 4}}},
+    LayerCase("Default", "type: 'FocalLoss'").Bottom({6, 5}).Labels({6}, 5),
+    LayerCase("Pixels", kFocal + "gamma: 1.5 alpha: 0.75 } loss_param { normalization: FULL }")
+        .Bottom({6, 3, 2, kOddW})
+        .Labels({6, 2, kOddW}, 3),
+    LayerCase("LastAxis", kFocal + "gamma: 1 } softmax_param { axis: -1 }")
+        .Bottom({6, 3, 4})
+        .Labels({6, 3}, 4),
+    LayerCase("OwnAxis", kFocal + "axis: 2 }").Bottom({6, 3, 4}).Labels({6, 3}, 4),
+    LayerCase("GammaBelowOne", kFocal + "gamma: 0.5 }").Bottom({6, 4}).Labels({6}, 4),
+    LayerCase("GammaZero", kFocal + "gama: 0 }").Bottom({6, 4}).Labels({6}, 4),
+    LayerCase("Ignored", "type: 'FocalLoss' loss_param { ignore_label: 2 }")
+        .Bottom({6, 4, 3})
+        .Labels({6, 3}, 4),
+    LayerCase("Linear", kFocal + "type: LINEAR gamma: 3 beta: 2 }").Bottom({6, 4}).Labels({6}, 4),
 };
 INSTANTIATE_TEST_SUITE_P(FocalLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Spellings",
-     kFocal + "gamma: 1 gama: 2 }",
-     {{{2, 3}}, {{2}}},
-     "gamma 1 and gama 2 are one field"},
-    {"Gamma", kFocal + "gamma: -1 }", {{{2, 3}}, {{2}}}, "gamma must not be negative, got -1"},
-    {"LinearGamma",
-     kFocal + "type: LINEAR gamma: 0 }",
-     {{{2, 3}}, {{2}}},
-     "gamma must be positive, got 0"},
-    {"Labels", "type: 'FocalLoss'", {{{2, 3, 4}}, {{2, 3}}}, "one label for each of the 8"},
-    {"Label",
-     "type: 'FocalLoss'",
-     {{{1, 3}}, {{1}, Fill::LABELS, false, 0, {3}}},
-     "label number 0 is 3",
-     1,
-     true},
+    BadLayerCase("Spellings", kFocal + "gamma: 1 gama: 2 }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("gamma 1 and gama 2 are one field"),
+    BadLayerCase("Gamma", kFocal + "gamma: -1 }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("gamma must not be negative, got -1"),
+    BadLayerCase("LinearGamma", kFocal + "type: LINEAR gamma: 0 }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("gamma must be positive, got 0"),
+    BadLayerCase("Labels", "type: 'FocalLoss'")
+        .Bottom({2, 3, 4})
+        .Bottom({2, 3})
+        .Says("one label for each of the 8"),
+    BadLayerCase("Label", "type: 'FocalLoss'")
+        .Bottom({1, 3})
+        .Values({1}, {3})
+        .InForward()
+        .Says("label number 0 is 3"),
 };
 INSTANTIATE_TEST_SUITE_P(FocalLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

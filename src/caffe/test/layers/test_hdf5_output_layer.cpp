@@ -108,17 +108,21 @@ TEST(HDF5OutputLayer, WritesWhatAFloat16NetComputes) {
 }
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NoName", "type: 'HDF5Output'", {{{1}}, {{1}}}, "file_name is missing", 0},
-    {"NoFolder",
-     "type: 'HDF5Output' hdf5_output_param { file_name: '/no/such/folder/x.h5' }",
-     {{{1}}, {{1}}},
-     "/no/such/folder/x.h5",
-     0},
-    {"OneBottom",
-     "type: 'HDF5Output' hdf5_output_param { file_name: 'x' }",
-     {{{1}}},
-     "exactly 2 bottom",
-     0},
+    BadLayerCase("NoName", "type: 'HDF5Output'")
+        .Bottom({1})
+        .Bottom({1})
+        .Tops(0)
+        .Says("file_name is missing"),
+    BadLayerCase("NoFolder",
+                 "type: 'HDF5Output' hdf5_output_param { file_name: '/no/such/folder/x.h5' }")
+        .Bottom({1})
+        .Bottom({1})
+        .Tops(0)
+        .Says("/no/such/folder/x.h5"),
+    BadLayerCase("OneBottom", "type: 'HDF5Output' hdf5_output_param { file_name: 'x' }")
+        .Bottom({1})
+        .Tops(0)
+        .Says("exactly 2 bottom"),
 };
 INSTANTIATE_TEST_SUITE_P(HDF5Output, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -5,24 +5,23 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"L1", "type: 'HingeLoss'", {{{kOddN, 5}, Fill::DISTINCT}, {{kOddN}, Fill::LABELS, false, 5}}},
-    {"L2",
-     "type: 'HingeLoss' hinge_loss_param { norm: L2 }",
-     {{{kOddN, 2, kOddC}, Fill::DISTINCT}, {{kOddN, 1}, Fill::LABELS, false, 2}}},
+    LayerCase("L1", "type: 'HingeLoss'").Bottom({kOddN, 5}, Fill::DISTINCT).Labels({kOddN}, 5),
+    LayerCase("L2", "type: 'HingeLoss' hinge_loss_param { norm: L2 }")
+        .Bottom({kOddN, 2, kOddC}, Fill::DISTINCT)
+        .Labels({kOddN, 1}, 2),
 };
 INSTANTIATE_TEST_SUITE_P(HingeLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Labels",
-     "type: 'HingeLoss'",
-     {{{2, 3}}, {{2, 3}, Fill::LABELS, false, 3}},
-     "one label for each item of the scores of shape 2 3 "},
-    {"Label",
-     "type: 'HingeLoss'",
-     {{{1, 3}}, {{1}, Fill::LABELS, false, 3, {3}}},
-     "label number 0 is 3: with 3 classes valid are 0 to 2",
-     1,
-     true},
+    BadLayerCase("Labels", "type: 'HingeLoss'")
+        .Bottom({2, 3})
+        .Labels({2, 3}, 3)
+        .Says("one label for each item of the scores of shape 2 3 "),
+    BadLayerCase("Label", "type: 'HingeLoss'")
+        .Bottom({1, 3})
+        .Labels({1}, 3, {3})
+        .InForward()
+        .Says("label number 0 is 3: with 3 classes valid are 0 to 2"),
 };
 INSTANTIATE_TEST_SUITE_P(HingeLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -9,37 +9,35 @@ std::string Im2col(const std::string& param) {
 }
 
 const std::vector<LayerCase> kCases = {
-    {"Padded",
-     Im2col("kernel_size: 3 pad: 1"),
-     {{{kOddN, kOddC, kOddH, kOddW}}},
-     1,
-     false,
-     true,
-     1,
-     9},
-    {"Strided",
-     Im2col("kernel_h: 2 kernel_w: 3 stride: 2 dilation: 2"),
-     {{{kOddN, kOddC, 7, 9}}},
-     1,
-     false,
-     true,
-     1,
-     6},
-    {"OneAxis", Im2col("kernel_size: 3"), {{{kOddN, kOddC, 5}}}, 1, false, true, 1, 3},
-    {"ThreeAxes", Im2col("kernel_size: 2"), {{{2, 2, 3, 4, 5}}}, 1, false, true, 1, 8},
-    {"NoBatch", Im2col("kernel_size: 2 axis: 0"), {{{2, 4, 5}}}, 1, false, true, 1, 4, {{3, 4, 4}}},
+    LayerCase("Padded", Im2col("kernel_size: 3 pad: 1"))
+        .Bottom({kOddN, kOddC, kOddH, kOddW})
+        .Terms(9),
+    LayerCase("Strided", Im2col("kernel_h: 2 kernel_w: 3 stride: 2 dilation: 2"))
+        .Bottom({kOddN, kOddC, 7, 9})
+        .Terms(6),
+    LayerCase("OneAxis", Im2col("kernel_size: 3")).Bottom({kOddN, kOddC, 5}).Terms(3),
+    LayerCase("ThreeAxes", Im2col("kernel_size: 2")).Bottom({2, 2, 3, 4, 5}).Terms(8),
+    LayerCase("NoBatch", Im2col("kernel_size: 2 axis: 0"))
+        .Bottom({2, 4, 5})
+        .Terms(4)
+        .Detour({{3, 4, 4}}),
 };
 INSTANTIATE_TEST_SUITE_P(Im2col, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Kernel", Im2col(""), {{{1, 1, 3, 3}}}, "kernel_size is missing"},
-    {"Large",
-     Im2col("kernel_size: 3 dilation: 2"),
-     {{{1, 1, 4, 5}}},
-     "the kernel covers 5 positions, the padded bottom has 4"},
-    {"NoAxis", Im2col("axis: 3"), {{{1, 1, 4, 5}}}, "windows of the axes behind axis 3"},
-    {"HalfAKernel", Im2col("kernel_w: 3"), {{{1, 1, 4, 5}}}, "give both kernel_h and kernel_w"},
-    {"Axis", Im2col("kernel_size: 3 axis: 4"), {{{1, 1, 4, 5}}}, "axis 4 is out of range"},
+    BadLayerCase("Kernel", Im2col("")).Bottom({1, 1, 3, 3}).Says("kernel_size is missing"),
+    BadLayerCase("Large", Im2col("kernel_size: 3 dilation: 2"))
+        .Bottom({1, 1, 4, 5})
+        .Says("the kernel covers 5 positions, the padded bottom has 4"),
+    BadLayerCase("NoAxis", Im2col("axis: 3"))
+        .Bottom({1, 1, 4, 5})
+        .Says("windows of the axes behind axis 3"),
+    BadLayerCase("HalfAKernel", Im2col("kernel_w: 3"))
+        .Bottom({1, 1, 4, 5})
+        .Says("give both kernel_h and kernel_w"),
+    BadLayerCase("Axis", Im2col("kernel_size: 3 axis: 4"))
+        .Bottom({1, 1, 4, 5})
+        .Says("axis 4 is out of range"),
 };
 INSTANTIATE_TEST_SUITE_P(Im2col, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "caffe/test/support/image_files.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/source_layer.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -82,14 +83,14 @@ TYPED_TEST(ImageDataLayerTest, ReadsListsAsPeopleWriteThem) {
 
 TYPED_TEST(ImageDataLayerTest, ShufflesWithCaffesDraws) {
   const string list = CountingList(7);
-  Caffe::set_random_seed(1701);
+  Caffe::set_random_seed(TestSeed());
   vector<int> order = {0, 1, 2, 3, 4, 5, 6}, expected;
   Caffe::RNG generator(caffe_rng_rand());
   for (int pass = 0; pass < 3; ++pass) {
     shuffle(order.begin(), order.end(), static_cast<rng_t*>(generator.generator()));
     expected.insert(expected.end(), order.begin(), order.end());
   }
-  Caffe::set_random_seed(1701);
+  Caffe::set_random_seed(TestSeed());
   Source<TypeParam> source(Parameter(list, "batch_size: 7 shuffle: true"));
   EXPECT_EQ(source.Labels(3), expected);
 }
@@ -97,8 +98,8 @@ TYPED_TEST(ImageDataLayerTest, ShufflesWithCaffesDraws) {
 TYPED_TEST(ImageDataLayerTest, SkipsAtRandomAtTheStart) {
   const string list = CountingList(5);
   std::set<int> firsts;
-  for (int seed = 0; seed < 20; ++seed) {
-    Caffe::set_random_seed(seed);
+  for (unsigned i = 0; i < 60; ++i) {
+    Caffe::set_random_seed(TestSeed() + i);
     Source<TypeParam> source(Parameter(list, "rand_skip: 3"));
     firsts.insert(source.Labels(1)[0]);
   }
@@ -109,7 +110,7 @@ TYPED_TEST(ImageDataLayerTest, DependsOnTheSeedAlone) {
   const string list = CountingList(5);
   vector<TypeParam> expected;
   for (const char* threads : {"threads: 1", "threads: 2", "threads: 5", "threads: 0"}) {
-    Caffe::set_random_seed(1701);
+    Caffe::set_random_seed(TestSeed());
     Source<TypeParam> source(Parameter(list, Join("batch_size: 3 shuffle: true ", threads),
                                        "mirror: true crop_size: 3"));
     const vector<TypeParam> values = source.Values(6);

@@ -19,62 +19,55 @@ std::string MatrixFile() {
 }
 
 std::vector<LayerCase> Cases() {
-  const Bottom matrix = {{1, 1, 3, 3}, Fill::POSITIVE, false};
-  const Bottom labels = {{kOddN, kOddH}, Fill::LABELS, false, 3};
+  const Bottom matrix = Bottom({1, 1, 3, 3}, Fill::POSITIVE).WithoutGradient();
+  const Bottom labels = Bottom({kOddN, kOddH}).Labels(3).WithoutGradient();
   const std::vector<std::vector<int>> detour = {{kOddN, 3, kOddH}, {kOddN, kOddH}, {1, 1, 3, 3}};
   const std::vector<std::vector<int>> last = {{kOddN, kOddH, 3}, {kOddN, kOddH}, {1, 1, 3, 3}};
   return {
-      {"Matrix",
-       "type: 'InfogainLoss'",
-       {{{kOddN, 3, kOddH}}, labels, matrix},
-       1,
-       false,
-       true,
-       1,
-       -1,
-       detour},
-      {"LastAxisIgnored",
-       "type: 'InfogainLoss' infogain_loss_param { axis: -1 } loss_param { ignore_label: 1 }",
-       {{{kOddN, kOddH, 3}}, labels, matrix},
-       1,
-       false,
-       true,
-       1,
-       -1,
-       last},
-      {"BatchSize",
-       "type: 'InfogainLoss' loss_param { normalize: false }",
-       {{{kOddN, 3, kOddH}}, labels, matrix},
-       1,
-       false,
-       true,
-       1,
-       -1,
-       detour},
-      {"File",
-       "type: 'InfogainLoss' infogain_loss_param { source: '" + MatrixFile() + "' }",
-       {{{kOddN, 3}}, {{kOddN}, Fill::LABELS, false, 3}}},
+      LayerCase("Matrix", "type: 'InfogainLoss'")
+          .Bottom({kOddN, 3, kOddH})
+          .Bottom(labels)
+          .Bottom(matrix)
+          .Detour(detour),
+      LayerCase(
+          "LastAxisIgnored",
+          "type: 'InfogainLoss' infogain_loss_param { axis: -1 } loss_param { ignore_label: 1 }")
+          .Bottom({kOddN, kOddH, 3})
+          .Bottom(labels)
+          .Bottom(matrix)
+          .Detour(last),
+      LayerCase("BatchSize", "type: 'InfogainLoss' loss_param { normalize: false }")
+          .Bottom({kOddN, 3, kOddH})
+          .Bottom(labels)
+          .Bottom(matrix)
+          .Detour(detour),
+      LayerCase("File",
+                "type: 'InfogainLoss' infogain_loss_param { source: '" + MatrixFile() + "' }")
+          .Bottom({kOddN, 3})
+          .Labels({kOddN}, 3),
   };
 }
 INSTANTIATE_TEST_SUITE_P(InfogainLoss, LayerCases, ::testing::ValuesIn(Cases()), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NoMatrix",
-     "type: 'InfogainLoss'",
-     {{{2, 3}}, {{2}, Fill::LABELS, false, 3}},
-     "infogain_loss_param: give the infogain matrix as a third bottom, or .* source"},
-    {"NoFile",
-     "type: 'InfogainLoss' infogain_loss_param { source: '/nowhere' }",
-     {{{2, 3}}, {{2}, Fill::LABELS, false, 3}},
-     "/nowhere"},
-    {"MatrixShape",
-     "type: 'InfogainLoss'",
-     {{{2, 3}}, {{2}, Fill::LABELS, false, 3}, {{3, 2}}},
-     "matrix of shape 3 2 .* must have 3 x 3 values"},
-    {"Axis",
-     "type: 'InfogainLoss' infogain_loss_param { axis: 2 }",
-     {{{2, 3}}, {{2}, Fill::LABELS, false, 3}, {{3, 3}}},
-     "axis 2 is out of range"},
+    BadLayerCase("NoMatrix", "type: 'InfogainLoss'")
+        .Bottom({2, 3})
+        .Labels({2}, 3)
+        .Says("infogain_loss_param: give the infogain matrix as a third bottom, or .* source"),
+    BadLayerCase("NoFile", "type: 'InfogainLoss' infogain_loss_param { source: '/nowhere' }")
+        .Bottom({2, 3})
+        .Labels({2}, 3)
+        .Says("/nowhere"),
+    BadLayerCase("MatrixShape", "type: 'InfogainLoss'")
+        .Bottom({2, 3})
+        .Labels({2}, 3)
+        .Bottom({3, 2})
+        .Says("matrix of shape 3 2 .* must have 3 x 3 values"),
+    BadLayerCase("Axis", "type: 'InfogainLoss' infogain_loss_param { axis: 2 }")
+        .Bottom({2, 3})
+        .Labels({2}, 3)
+        .Bottom({3, 3})
+        .Says("axis 2 is out of range"),
 };
 INSTANTIATE_TEST_SUITE_P(InfogainLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -5,48 +5,48 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Plain",
-     "type: 'InnerProduct' inner_product_param { num_output: 5 weight_filler { type: 'gaussian' "
-     "std: 1 } bias_filler { type: 'gaussian' std: 1 } }",
-     {{{3, 2, 3, 2}}}},
-    {"OneRow",
-     "type: 'InnerProduct' inner_product_param { num_output: 7 weight_filler { type: 'gaussian' "
-     "std: 1 } bias_filler { type: 'gaussian' std: 1 } }",
-     {{{1, 33}}}},
-    {"Transposed",
-     "type: 'InnerProduct' inner_product_param { num_output: 4 transpose: true weight_filler { "
-     "type: 'gaussian' std: 1 } }",
-     {{{3, 6}}}},
-    {"TransposedOneRow",
-     "type: 'InnerProduct' inner_product_param { num_output: 4 transpose: true weight_filler { "
-     "type: 'gaussian' std: 1 } }",
-     {{{1, 6}}}},
+    LayerCase("Plain",
+              "type: 'InnerProduct' inner_product_param { num_output: 5 weight_filler { type: "
+              "'gaussian' std: 1 } bias_filler { type: 'gaussian' std: 1 } }")
+        .Bottom({3, 2, 3, 2}),
+    LayerCase("OneRow",
+              "type: 'InnerProduct' inner_product_param { num_output: 7 weight_filler { type: "
+              "'gaussian' std: 1 } bias_filler { type: 'gaussian' std: 1 } }")
+        .Bottom({1, 33}),
+    LayerCase("Transposed",
+              "type: 'InnerProduct' inner_product_param { num_output: 4 transpose: true "
+              "weight_filler { type: 'gaussian' std: 1 } }")
+        .Bottom({3, 6}),
+    LayerCase("TransposedOneRow",
+              "type: 'InnerProduct' inner_product_param { num_output: 4 transpose: true "
+              "weight_filler { type: 'gaussian' std: 1 } }")
+        .Bottom({1, 6}),
     // Of which FLOAT16 packs the weights.
-    {"WholeBlocks",
-     "type: 'InnerProduct' inner_product_param { num_output: 48 weight_filler { type: 'gaussian' "
-     "std: 1 } bias_filler { type: 'gaussian' std: 1 } }",
-     {{{9, 4, 2, 4}}}},
-    {"WholeBlocksOneRow",
-     "type: 'InnerProduct' inner_product_param { num_output: 16 bias_term: false "
-     "weight_filler { type: 'gaussian' std: 1 } }",
-     {{{1, 64}}}},
-    {"Axis",
-     "type: 'InnerProduct' inner_product_param { num_output: 4 axis: 2 bias_term: false "
-     "weight_filler { type: 'gaussian' std: 1 } }",
-     {{{2, 3, 5}}}},
+    LayerCase("WholeBlocks",
+              "type: 'InnerProduct' inner_product_param { num_output: 48 weight_filler { type: "
+              "'gaussian' std: 1 } bias_filler { type: 'gaussian' std: 1 } }")
+        .Bottom({9, 4, 2, 4}),
+    LayerCase("WholeBlocksOneRow",
+              "type: 'InnerProduct' inner_product_param { num_output: 16 bias_term: false "
+              "weight_filler { type: 'gaussian' std: 1 } }")
+        .Bottom({1, 64}),
+    LayerCase("Axis",
+              "type: 'InnerProduct' inner_product_param { num_output: 4 axis: 2 bias_term: false "
+              "weight_filler { type: 'gaussian' std: 1 } }")
+        .Bottom({2, 3, 5}),
 };
 INSTANTIATE_TEST_SUITE_P(InnerProduct, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NoOutputs", "type: 'InnerProduct'", {{{2, 3}}}, "num_output must be positive, got 0"},
-    {"Axis",
-     "type: 'InnerProduct' inner_product_param { num_output: 2 axis: 3 }",
-     {{{2, 3}}},
-     "axis 3 is out of range"},
-    {"Overflow",
-     "type: 'InnerProduct' inner_product_param { num_output: 2000000000 }",
-     {{{2, 30}}},
-     "2.31 - 1 elements"},
+    BadLayerCase("NoOutputs", "type: 'InnerProduct'")
+        .Bottom({2, 3})
+        .Says("num_output must be positive, got 0"),
+    BadLayerCase("Axis", "type: 'InnerProduct' inner_product_param { num_output: 2 axis: 3 }")
+        .Bottom({2, 3})
+        .Says("axis 3 is out of range"),
+    BadLayerCase("Overflow", "type: 'InnerProduct' inner_product_param { num_output: 2000000000 }")
+        .Bottom({2, 30})
+        .Says("2.31 - 1 elements"),
 };
 INSTANTIATE_TEST_SUITE_P(InnerProduct, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -15,21 +15,16 @@ const std::string kCombined = "type: 'CombinedMargin' combined_margin_param { ";
 const std::vector<double> kCosines = {0.75,  -0.5,  0.25,  0.125, -0.625, 0.5,
                                       -0.75, 0.375, 0.625, 0.25,  -0.25,  0};
 
-LayerCase Case(const std::string& name, const std::string& prototxt, int tops = 1,
-               bool in_place = false) {
-  LayerCase c;
-  c.name = name;
-  c.prototxt = prototxt;
-  c.bottoms = {{{4, 3}, Fill::GAUSSIAN, true, 0, kCosines}, {{4}, Fill::LABELS, false, 3}};
-  c.tops = tops;
-  c.in_place = in_place;
-  c.detour = {{2, 3}, {2}};
-  return c;
+LayerCase Case(const std::string& name, const std::string& prototxt) {
+  return LayerCase(name, prototxt)
+      .Bottom(Bottom({4, 3}).Values(kCosines))
+      .Labels({4}, 3)
+      .Detour({{2, 3}, {2}});
 }
 
 std::vector<LayerCase> Cases() {
   std::vector<LayerCase> cases = {
-      Case("Add", kAdd + "bias: -0.35 }", 1, true),
+      Case("Add", kAdd + "bias: -0.35 }").InPlace(),
       Case("AddTest", kAdd + "bias: 0.35 transform_test: true } phase: TEST"),
       Case("Angle", kAngle + "margin_base: 20 gamma: 0 }"),
       Case("Combined", kCombined + "m1: 1.25 m2: 0.3 m3: 0.2 }"),
@@ -40,30 +35,42 @@ std::vector<LayerCase> Cases() {
 INSTANTIATE_TEST_SUITE_P(LabelMargin, LayerCases, ::testing::ValuesIn(Cases()), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Labels", kAdd + "}", {{{2, 3}}, {{3}}}, "one label for each item"},
-    {"Label",
-     kAdd + "bias: -1 }",
-     {{{1, 3}}, {{1}, Fill::LABELS, false, 0, {3}}},
-     "label number 0 is 3: with 3 classes",
-     1,
-     true},
-    {"Range",
-     kAdd + "bias_base: -1 bias_min: 0 bias_max: -1 }",
-     {{{2, 3}}, {{2}}},
-     "bias_min 0 and bias_max -1 are no range"},
-    {"Soft", kAngle + "type: SOFT }", {{{2, 3}}, {{2}}}, "type SOFT is not available"},
-    {"Product", kAngle + "num_output: 3 }", {{{2, 3}}, {{2}}}, "num_output"},
-    {"Scaled", kAngle + "scale: 30 }", {{{2, 3}}, {{2}}}, "scale"},
-    {"AutoTune", kAngle + "auto_tune: true }", {{{2, 3}}, {{2}}}, "auto_tune is not available"},
-    {"ShapeOfABlob",
-     kAngle + "} blobs { shape { dim: 2 } data: [1, 2] }",
-     {{{2, 3}}, {{2}}},
-     "parameter blob 0 has shape 2 .*where 1"},
-    {"BlobTooMany",
-     kAngle + "} blobs { shape { dim: 1 } data: 1 } blobs { shape { dim: 1 } data: 1 }",
-     {{{2, 3}}, {{2}}},
-     "1 parameter blob.*, 2 are given"},
-    {"Learned", kAngle + "} param { lr_mult: 1 }", {{{2, 3}}, {{2}}}, "give lr_mult: 0"},
+    BadLayerCase("Labels", kAdd + "}").Bottom({2, 3}).Bottom({3}).Says("one label for each item"),
+    BadLayerCase("Label", kAdd + "bias: -1 }")
+        .Bottom({1, 3})
+        .Values({1}, {3})
+        .InForward()
+        .Says("label number 0 is 3: with 3 classes"),
+    BadLayerCase("Range", kAdd + "bias_base: -1 bias_min: 0 bias_max: -1 }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("bias_min 0 and bias_max -1 are no range"),
+    BadLayerCase("Soft", kAngle + "type: SOFT }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("type SOFT is not available"),
+    BadLayerCase("Product", kAngle + "num_output: 3 }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("num_output"),
+    BadLayerCase("Scaled", kAngle + "scale: 30 }").Bottom({2, 3}).Bottom({2}).Says("scale"),
+    BadLayerCase("AutoTune", kAngle + "auto_tune: true }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("auto_tune is not available"),
+    BadLayerCase("ShapeOfABlob", kAngle + "} blobs { shape { dim: 2 } data: [1, 2] }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("parameter blob 0 has shape 2 .*where 1"),
+    BadLayerCase("BlobTooMany",
+                 kAngle + "} blobs { shape { dim: 1 } data: 1 } blobs { shape { dim: 1 } data: 1 }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("1 parameter blob.*, 2 are given"),
+    BadLayerCase("Learned", kAngle + "} param { lr_mult: 1 }")
+        .Bottom({2, 3})
+        .Bottom({2})
+        .Says("give lr_mult: 0"),
 };
 INSTANTIATE_TEST_SUITE_P(LabelMargin, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

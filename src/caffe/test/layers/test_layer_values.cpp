@@ -174,7 +174,6 @@ TEST(EltwiseValues, OneOfEqualMaximaGetsTheGradient) {
 }
 
 TEST(DropoutValues, KeepsTheExpectation) {
-  Caffe::set_random_seed(7);
   Example example("type: 'Dropout' dropout_param { dropout_ratio: 0.75 }");
   example.Bottom({10000}, Floats(10000, 1)).SetUp();
   double sum = 0;

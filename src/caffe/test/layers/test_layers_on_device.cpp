@@ -14,6 +14,7 @@
 #include "caffe/test/support/each_device.hpp"
 #include "caffe/test/support/fake_device.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 // What layers do on a device, beyond what the host does too (layer_harness.hpp checks that).
 
@@ -105,7 +106,7 @@ TEST_F(LayersOnDevice, DropoutDrawsFromTheSeedOneMaskForBothPasses) {
   constexpr int kCount = 10001;
   AddBottom({kCount}, std::vector<float>(kCount, 3));
   SetUp("type: 'Dropout' dropout_param { dropout_ratio: 0.25 }");
-  Caffe::set_random_seed(5);
+  Caffe::set_random_seed(TestSeed());
   Forward();
   const std::vector<float> first = TopData();
   const int kept = static_cast<int>(std::count(first.begin(), first.end(), 4.f));
@@ -115,7 +116,7 @@ TEST_F(LayersOnDevice, DropoutDrawsFromTheSeedOneMaskForBothPasses) {
   EXPECT_EQ(Gradient(std::vector<float>(kCount, 3)), expected);
   Forward();
   EXPECT_NE(TopData(), first);
-  Caffe::set_random_seed(5);
+  Caffe::set_random_seed(TestSeed());
   Forward();
   EXPECT_EQ(TopData(), first);
 }
@@ -178,9 +179,26 @@ struct LargeCase {
   const char* name;
   const char* prototxt;
   std::vector<std::vector<int>> bottoms;
-  int labels = 0;  ///< the last bottom holds whole numbers in [0, labels); 0: it is as the others
-  int gradients = 1;  ///< of the first so many bottoms
+  int labels = 0;
+  int gradients = 1;
   int tops = 1;
+
+  LargeCase(const char* its_name, const char* its_prototxt, std::vector<std::vector<int>> shapes)
+      : name(its_name), prototxt(its_prototxt), bottoms(std::move(shapes)) {}
+  /// The last bottom holds whole numbers in [0, count) instead of any.
+  LargeCase& Labels(int count) {
+    labels = count;
+    return *this;
+  }
+  /// There are some of the first so many bottoms.
+  LargeCase& Gradients(int count) {
+    gradients = count;
+    return *this;
+  }
+  LargeCase& Tops(int count) {
+    tops = count;
+    return *this;
+  }
 };
 
 std::ostream& operator<<(std::ostream& stream, const LargeCase& c) { return stream << c.prototxt; }
@@ -268,20 +286,29 @@ TEST_P(LargeLayersOnDevice, AreThoseOfTheHost) {
 
 const std::vector<std::vector<int>> kMany(35, {3, 5});
 const std::vector<LargeCase> kLargeCases = {
-    {"SumOfMany", "type: 'Eltwise'", kMany, 0, 35},
-    {"ProductOfMany", "type: 'Eltwise' eltwise_param { operation: PROD }", kMany, 0, 35},
-    {"MaximumOfMany", "type: 'Eltwise' eltwise_param { operation: MAX }", kMany, 0, 35},
-    {"SplitOfMany", "type: 'Split'", {{3, 5}}, 0, 1, 20},
-    {"LossOfMany", "type: 'EuclideanLoss'", {{3, 2500}, {3, 2500}}, 0, 2},
-    {"ManyPositions", "type: 'SoftmaxWithLoss'", {{2, 40, 35, 36}, {2, 1, 35, 36}}, 40},
-    {"ManyClasses", "type: 'SoftmaxWithLoss'", {{5, 300}, {5}}, 300},
-    {"FewClasses", "type: 'SoftmaxWithLoss'", {{5, 7}, {5}}, 7},
-    {"ManyLabels", "type: 'Accuracy'", {{2, 40, 60, 36}, {2, 60, 36}}, 40, 0, 2},
-    {"ManyRows", "type: 'Softmax'", {{3, 33, 700}}},
-    {"ManyColumns", "type: 'ArgMax' argmax_param { top_k: 3 }", {{3, 5000}}, 0, 0},
-    {"Filter", "type: 'Filter'", {{70, 3}, {70, 2, 2}, {70}}, 2, 2, 2},
-    {"Silence", "type: 'Silence'", {{3, 5}}, 0, 1, 0},
-    {"SharedItems", "type: 'BatchReindex'", {{40, 3}, {500}}, 40},
+    LargeCase("SumOfMany", "type: 'Eltwise'", kMany).Gradients(35),
+    LargeCase("ProductOfMany", "type: 'Eltwise' eltwise_param { operation: PROD }", kMany)
+        .Gradients(35),
+    LargeCase("MaximumOfMany", "type: 'Eltwise' eltwise_param { operation: MAX }", kMany)
+        .Gradients(35),
+    LargeCase("SplitOfMany", "type: 'Split'", {{3, 5}}).Tops(20),
+    LargeCase("LossOfMany", "type: 'EuclideanLoss'", {{3, 2500}, {3, 2500}}).Gradients(2),
+    LargeCase("ManyPositions", "type: 'SoftmaxWithLoss'", {{2, 40, 35, 36}, {2, 1, 35, 36}})
+        .Labels(40),
+    LargeCase("ManyClasses", "type: 'SoftmaxWithLoss'", {{5, 300}, {5}}).Labels(300),
+    LargeCase("FewClasses", "type: 'SoftmaxWithLoss'", {{5, 7}, {5}}).Labels(7),
+    LargeCase("ManyLabels", "type: 'Accuracy'", {{2, 40, 60, 36}, {2, 60, 36}})
+        .Labels(40)
+        .Gradients(0)
+        .Tops(2),
+    LargeCase("ManyRows", "type: 'Softmax'", {{3, 33, 700}}),
+    LargeCase("ManyColumns", "type: 'ArgMax' argmax_param { top_k: 3 }", {{3, 5000}}).Gradients(0),
+    LargeCase("Filter", "type: 'Filter'", {{70, 3}, {70, 2, 2}, {70}})
+        .Labels(2)
+        .Gradients(2)
+        .Tops(2),
+    LargeCase("Silence", "type: 'Silence'", {{3, 5}}).Tops(0),
+    LargeCase("SharedItems", "type: 'BatchReindex'", {{40, 3}, {500}}).Labels(40),
 };
 INSTANTIATE_TEST_SUITE_P(All, LargeLayersOnDevice, ::testing::ValuesIn(kLargeCases),
                          [](const auto& info) { return std::string(info.param.name); });

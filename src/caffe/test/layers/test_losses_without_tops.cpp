@@ -5,67 +5,81 @@
 #include <set>
 
 #include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
 namespace {
 
-/// A loss of predictions that an InnerProduct makes (blob x, shape `predictions`), of others (x2,
-/// if `second` is not empty) and of inputs.
+/// A loss of predictions that an InnerProduct makes (blob x), perhaps of others (x2) and of inputs.
 struct LossCase {
-  string type;
-  Shape predictions;
-  struct Input {
+  struct Given {
     Shape shape;
     std::vector<double> values;
   };
-  std::vector<Input> inputs;
+  string type;
+  Shape predictions;
+  std::vector<Given> inputs;
   Shape second = {};
   string param = "";
+
+  LossCase(string its_type, Shape its_predictions)
+      : type(std::move(its_type)), predictions(std::move(its_predictions)) {}
+  LossCase& Input(const Given& input) {
+    inputs.push_back(input);
+    return *this;
+  }
+  /// The shape of x2.
+  LossCase& Second(Shape shape) {
+    second = std::move(shape);
+    return *this;
+  }
+  LossCase& Param(string fields) {
+    param = std::move(fields);
+    return *this;
+  }
 };
 std::ostream& operator<<(std::ostream& stream, const LossCase& c) { return stream << c.type; }
 
 const std::vector<double> kRow = {0.5, -1, 2, 0.25, 1, -0.75, 0.125, 3, -2, 1.5, 0.75, -0.5};
 
 std::vector<LossCase> Cases() {
-  const LossCase::Input labels = {{3}, {1, 0, 3}};
-  const LossCase::Input targets = {{3, 4}, kRow};
-  const LossCase::Input ones_and_zeros = {{3, 4}, {1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1}};
-  const LossCase::Input matrix = {{1, 1, 4, 4},
+  const LossCase::Given labels = {{3}, {1, 0, 3}};
+  const LossCase::Given targets = {{3, 4}, kRow};
+  const LossCase::Given ones_and_zeros = {{3, 4}, {1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1}};
+  const LossCase::Given matrix = {{1, 1, 4, 4},
                                   {1, 0, 0.5, 0, 0, 2, 0, 0, 0, 0.25, 1, 0, 0, 0, 0, 1}};
-  const LossCase::Input sequences = {{2, 2}, {1, 2, 3, 3}};
-  const LossCase::Input priors = {
+  const LossCase::Given sequences = {{2, 2}, {1, 2, 3, 3}};
+  const LossCase::Given priors = {
       {1, 2, 8}, {.1, .1, .3, .3, .5, .5, .75, .75, .1, .1, .2, .2, .1, .1, .2, .2}};
-  const LossCase::Input truths = {{1, 1, 2, 8},
+  const LossCase::Given truths = {{1, 1, 2, 8},
                                   {0, 1, 0, .1, .1, .3, .35, 0, 1, 2, 0, .5, .5, .7, .7, 0}};
   return {
-      {"SoftmaxWithLoss", {3, 4}, {labels}},
-      {"MultinomialLogisticLoss", {3, 4}, {labels}},
-      {"FocalLoss", {3, 4}, {labels}},
-      {"InfogainLoss", {3, 4}, {labels, matrix}},
-      {"HingeLoss", {3, 4}, {labels}},
-      {"SigmoidCrossEntropyLoss", {3, 4}, {ones_and_zeros}},
-      {"EuclideanLoss", {3, 4}, {targets}},
-      {"L1Loss", {3, 4}, {targets}},
-      {"SmoothL1Loss", {3, 4}, {targets, ones_and_zeros, ones_and_zeros}},
-      {"SmoothL1LossOHEM", {3, 4}, {targets}},
-      {"SoftmaxWithLossOHEM", {3, 4}, {labels}},
-      {"ContrastiveLoss", {3, 4}, {{{3}, {1, 0, 0}}}, {3, 4}},
-      {"TripletLoss", {3, 4}, {targets}, {3, 4}},
-      {"CenterLoss",
-       {3, 4},
-       {labels},
-       {},
-       "center_loss_param { num_output: 4 center_filler { type: 'gaussian' std: 1 } }"},
-      {"CTCLoss", {6, 2, 4}, {sequences}},
-      {"CtcLoss", {6, 2, 4}, {sequences}},
-      {"WarpCTCLoss", {6, 2, 4}, {sequences}},
-      {"MultiBoxLoss",
-       {2, 8},
-       {priors, truths},
-       {2, 6},
-       "multibox_loss_param { num_classes: 3 } propagate_down: true propagate_down: true "
-       "propagate_down: false propagate_down: false"},
+      LossCase("SoftmaxWithLoss", {3, 4}).Input(labels),
+      LossCase("MultinomialLogisticLoss", {3, 4}).Input(labels),
+      LossCase("FocalLoss", {3, 4}).Input(labels),
+      LossCase("InfogainLoss", {3, 4}).Input(labels).Input(matrix),
+      LossCase("HingeLoss", {3, 4}).Input(labels),
+      LossCase("SigmoidCrossEntropyLoss", {3, 4}).Input(ones_and_zeros),
+      LossCase("EuclideanLoss", {3, 4}).Input(targets),
+      LossCase("L1Loss", {3, 4}).Input(targets),
+      LossCase("SmoothL1Loss", {3, 4}).Input(targets).Input(ones_and_zeros).Input(ones_and_zeros),
+      LossCase("SmoothL1LossOHEM", {3, 4}).Input(targets),
+      LossCase("SoftmaxWithLossOHEM", {3, 4}).Input(labels),
+      LossCase("ContrastiveLoss", {3, 4}).Input({{3}, {1, 0, 0}}).Second({3, 4}),
+      LossCase("TripletLoss", {3, 4}).Input(targets).Second({3, 4}),
+      LossCase("CenterLoss", {3, 4})
+          .Input(labels)
+          .Param("center_loss_param { num_output: 4 center_filler { type: 'gaussian' std: 1 } }"),
+      LossCase("CTCLoss", {6, 2, 4}).Input(sequences),
+      LossCase("CtcLoss", {6, 2, 4}).Input(sequences),
+      LossCase("WarpCTCLoss", {6, 2, 4}).Input(sequences),
+      LossCase("MultiBoxLoss", {2, 8})
+          .Input(priors)
+          .Input(truths)
+          .Second({2, 6})
+          .Param("multibox_loss_param { num_classes: 3 } propagate_down: true propagate_down: true "
+                 "propagate_down: false propagate_down: false"),
   };
 }
 
@@ -113,8 +127,8 @@ string NetText(const LossCase& c, bool top) {
 
 class LossesWithoutTops : public ::testing::TestWithParam<LossCase> {
  protected:
-  static std::unique_ptr<Net<float>> Make(Phase phase, bool top) {
-    Caffe::set_random_seed(1);
+  static std::unique_ptr<Net<float>> Make(Phase phase, bool top, unsigned seed = TestSeed()) {
+    Caffe::set_random_seed(seed);
     auto net = MakeNet(NetText(GetParam(), top), phase);
     Blob<float>& data = *net->input_blobs()[0];
     for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = kRow[i * 7 % 12];
@@ -176,8 +190,7 @@ TEST_P(LossesWithoutTops, GradientsAreThoseOfTraining) {
 }
 
 TEST_P(LossesWithoutTops, AlsoWithWeightsOfAnotherNet) {
-  Caffe::set_random_seed(2);
-  const auto net = Make(TEST, false);
+  const auto net = Make(TEST, false, TestSeed() + 1);
   net->ShareTrainedLayersWith(trained_.get());
   net->Forward();
   ExpectSameBlobs(*net);

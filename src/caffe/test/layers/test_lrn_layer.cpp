@@ -3,33 +3,35 @@
 #include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"AcrossChannels",
-     "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 beta: 0.75 k: 2 }",
-     {{{2, 5, 2, 3}}}},
-    {"OtherPower", "type: 'LRN' lrn_param { local_size: 5 alpha: 1 beta: 1.5 }", {{{1, 4, 3, 2}}}},
-    {"WithinChannel",
-     "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 norm_region: WITHIN_CHANNEL }",
-     {{{2, 2, 4, 5}}}},
-    {"OddExtents", "type: 'LRN' lrn_param { local_size: 5 alpha: 0.5 }", {{{2, kOddC, kOddH, 3}}}},
-    {"WithinSmallChannels",
-     "type: 'LRN' lrn_param { local_size: 7 beta: 0.5 norm_region: WITHIN_CHANNEL }",
-     {{{2, kOddC, kOddH, 3}}}},
+    LayerCase("AcrossChannels",
+              "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 beta: 0.75 k: 2 }")
+        .Bottom({2, 5, 2, 3}),
+    LayerCase("OtherPower", "type: 'LRN' lrn_param { local_size: 5 alpha: 1 beta: 1.5 }")
+        .Bottom({1, 4, 3, 2}),
+    LayerCase("WithinChannel",
+              "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 norm_region: WITHIN_CHANNEL }")
+        .Bottom({2, 2, 4, 5}),
+    LayerCase("OddExtents", "type: 'LRN' lrn_param { local_size: 5 alpha: 0.5 }")
+        .Bottom({2, kOddC, kOddH, 3}),
+    LayerCase("WithinSmallChannels",
+              "type: 'LRN' lrn_param { local_size: 7 beta: 0.5 norm_region: WITHIN_CHANNEL }")
+        .Bottom({2, kOddC, kOddH, 3}),
     // Several tiles of an image.
-    {"Large", "type: 'LRN'", {{{1, 512, 11, 13}}}, 1, false, false},
+    LayerCase("Large", "type: 'LRN'").Bottom({1, 512, 11, 13}).WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(LRN, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"EvenSize",
-     "type: 'LRN' lrn_param { local_size: 4 }",
-     {{{1, 4, 3, 3}}},
-     "local_size must be odd"},
-    {"TwoAxes", "type: 'LRN'", {{{1, 4}}}, "4 axes"},
+    BadLayerCase("EvenSize", "type: 'LRN' lrn_param { local_size: 4 }")
+        .Bottom({1, 4, 3, 3})
+        .Says("local_size must be odd"),
+    BadLayerCase("TwoAxes", "type: 'LRN'").Bottom({1, 4}).Says("4 axes"),
 };
 INSTANTIATE_TEST_SUITE_P(LRN, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
@@ -53,7 +55,7 @@ std::vector<T> InBlocks(const kernels::LrnShape& s, int block, const std::vector
 
 template <typename T>
 void CheckInBlocks(float unit) {
-  std::mt19937 random(5);
+  std::mt19937 random(TestSeed());
   std::normal_distribution<float> value(0.f, 3.f);
   const kernels::LrnShape shapes[] = {
       {2, 20, 3, 5, 5, false, 0.5, 0.75, 2},  {1, 96, 27, 27, 5, false, 1e-4, 0.75, 1},

@@ -146,28 +146,25 @@ TEST(MemoryDataLayer, FeedsANetInEveryType) {
 }
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NoShape", "type: 'MemoryData'", {}, "batch_size, channels, height and width must be", 2},
-    {"Zero",
-     "type: 'MemoryData' memory_data_param { batch_size: 1 channels: 1 height: 0 width: 1 }",
-     {},
-     "must be given and positive",
-     2},
-    {"BothForms",
-     "type: 'MemoryData' memory_data_param { batch_size: 1 dim: 2 }",
-     {},
-     "or dim, not both",
-     2},
-    {"FiveAxes",
-     "type: 'MemoryData' memory_data_param { dim: 1 dim: 1 dim: 1 dim: 1 dim: 1 }",
-     {},
-     "4 axes",
-     2},
-    {"TooLarge",
-     "type: 'MemoryData' memory_data_param { dim: 65536 dim: 65536 }",
-     {},
-     "65536 x 65536 x 1 x 1 is too large",
-     2},
-    {"OneTop", kLayer, {}, "exactly 2 top", 1},
+    BadLayerCase("NoShape", "type: 'MemoryData'")
+        .Tops(2)
+        .Says("batch_size, channels, height and width must be"),
+    BadLayerCase(
+        "Zero",
+        "type: 'MemoryData' memory_data_param { batch_size: 1 channels: 1 height: 0 width: 1 }")
+        .Tops(2)
+        .Says("must be given and positive"),
+    BadLayerCase("BothForms", "type: 'MemoryData' memory_data_param { batch_size: 1 dim: 2 }")
+        .Tops(2)
+        .Says("or dim, not both"),
+    BadLayerCase("FiveAxes",
+                 "type: 'MemoryData' memory_data_param { dim: 1 dim: 1 dim: 1 dim: 1 dim: 1 }")
+        .Tops(2)
+        .Says("4 axes"),
+    BadLayerCase("TooLarge", "type: 'MemoryData' memory_data_param { dim: 65536 dim: 65536 }")
+        .Tops(2)
+        .Says("65536 x 65536 x 1 x 1 is too large"),
+    BadLayerCase("OneTop", kLayer).Says("exactly 2 top"),
 };
 INSTANTIATE_TEST_SUITE_P(MemoryData, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -5,57 +5,49 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Both",
-     "type: 'MergeCrop' mergecrop_param { backward: true backward: true }",
-     {{{kOddN, kOddC, 3, 4}}, {{kOddN, 2, 6, 4}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"Volumes",
-     "type: 'MergeCrop' mergecrop_param { backward: true backward: true }",
-     {{{2, 1, 1, 2, 3}}, {{2, 2, 3, 2, 4}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"ByDefaultTheFirstHasTheGradient",
-     "type: 'MergeCrop'",
-     {{{kOddN, kOddC, 3}}, {{kOddN, kOddH, 5}, Fill::GAUSSIAN, false}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"OneOnly",
-     "type: 'MergeCrop' mergecrop_param { forward: false forward: true backward: false backward: "
-     "true }",
-     {{{kOddN, kOddC, 3}}, {{kOddN, kOddH, 5}}},
-     1,
-     false,
-     true,
-     1,
-     1},
+    LayerCase("Both", "type: 'MergeCrop' mergecrop_param { backward: true backward: true }")
+        .Bottom({kOddN, kOddC, 3, 4})
+        .Bottom({kOddN, 2, 6, 4})
+        .Terms(1),
+    LayerCase("Volumes", "type: 'MergeCrop' mergecrop_param { backward: true backward: true }")
+        .Bottom({2, 1, 1, 2, 3})
+        .Bottom({2, 2, 3, 2, 4})
+        .Terms(1),
+    LayerCase("ByDefaultTheFirstHasTheGradient", "type: 'MergeCrop'")
+        .Bottom({kOddN, kOddC, 3})
+        .Constant({kOddN, kOddH, 5})
+        .Terms(1),
+    LayerCase("OneOnly",
+              "type: 'MergeCrop' mergecrop_param { forward: false forward: true backward: false "
+              "backward: true }")
+        .Bottom({kOddN, kOddC, 3})
+        .Bottom({kOddN, kOddH, 5})
+        .Terms(1),
 };
 INSTANTIATE_TEST_SUITE_P(MergeCrop, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Small",
-     "type: 'MergeCrop'",
-     {{{1, 1, 3, 3}}, {{1, 1, 3, 2}}},
-     "the second one at least as large as the first: they are 1 1 3 3"},
-    {"Batch", "type: 'MergeCrop'", {{{1, 1, 3, 3}}, {{2, 1, 3, 3}}}, "bottoms .* of one batch"},
-    {"Axes", "type: 'MergeCrop'", {{{1, 1, 3, 3}}, {{1, 1, 3}}}, "of one batch"},
-    {"Forward",
-     "type: 'MergeCrop' mergecrop_param { forward: true }",
-     {{{1, 1, 3}}, {{1, 1, 3}}},
-     "forward is given 1 time\\(s\\): give it once per bottom"},
-    {"Backward",
-     "type: 'MergeCrop' mergecrop_param { backward: 1 backward: 1 backward: 1 }",
-     {{{1, 1, 3}}, {{1, 1, 3}}},
-     "backward is given 3 time\\(s\\)"},
+    BadLayerCase("Small", "type: 'MergeCrop'")
+        .Bottom({1, 1, 3, 3})
+        .Bottom({1, 1, 3, 2})
+        .Says("the second one at least as large as the first: they are 1 1 3 3"),
+    BadLayerCase("Batch", "type: 'MergeCrop'")
+        .Bottom({1, 1, 3, 3})
+        .Bottom({2, 1, 3, 3})
+        .Says("bottoms .* of one batch"),
+    BadLayerCase("Axes", "type: 'MergeCrop'")
+        .Bottom({1, 1, 3, 3})
+        .Bottom({1, 1, 3})
+        .Says("of one batch"),
+    BadLayerCase("Forward", "type: 'MergeCrop' mergecrop_param { forward: true }")
+        .Bottom({1, 1, 3})
+        .Bottom({1, 1, 3})
+        .Says("forward is given 1 time\\(s\\): give it once per bottom"),
+    BadLayerCase("Backward",
+                 "type: 'MergeCrop' mergecrop_param { backward: 1 backward: 1 backward: 1 }")
+        .Bottom({1, 1, 3})
+        .Bottom({1, 1, 3})
+        .Says("backward is given 3 time\\(s\\)"),
 };
 INSTANTIATE_TEST_SUITE_P(MergeCrop, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

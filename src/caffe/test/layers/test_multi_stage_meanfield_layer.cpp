@@ -10,13 +10,11 @@ const std::string kField = "type: 'MultiStageMeanfield' multi_stage_meanfield_pa
 const std::string kThetas = "theta_alpha: 2 theta_beta: 1 theta_gamma: 1.5 ";
 
 LayerCase Case(const std::string& name, const std::string& param, int channels = 3) {
-  return {name,
-          kField + kThetas + param + " }",
-          {{{2, 3, 4, 3}}, {{2, 3, 4, 3}}, {{2, channels, 4, 3}, Fill::GAUSSIAN, false}},
-          1,
-          false,
-          true,
-          4};
+  return LayerCase(name, kField + kThetas + param + " }")
+      .Bottom({2, 3, 4, 3})
+      .Bottom({2, 3, 4, 3})
+      .Constant({2, channels, 4, 3})
+      .Tolerance(4);
 }
 
 const std::vector<LayerCase> kCases = {
@@ -31,7 +29,11 @@ INSTANTIATE_TEST_SUITE_P(MultiStageMeanfield, LayerCases, ::testing::ValuesIn(kC
 
 BadLayerCase Bad(const std::string& name, const std::string& param, const std::string& wanted,
                  std::vector<int> first = {1, 2, 3, 4}, std::vector<int> image = {1, 3, 3, 4}) {
-  return {name, kField + param + " }", {{{1, 2, 3, 4}}, {first}, {image}}, wanted};
+  return BadLayerCase(name, kField + param + " }")
+      .Bottom({1, 2, 3, 4})
+      .Bottom(first)
+      .Bottom(image)
+      .Says(wanted);
 }
 
 /// A parameter of this shape, as a net has it.
@@ -62,12 +64,12 @@ const std::vector<BadLayerCase> kBadCases = {
     Bad("NoClassWeights", "is_no_class_weights: true", "is_no_class_weights is not available"),
     Bad("Scores", "", "they are .* and 1 3 3 4", {1, 3, 3, 4}),
     Bad("Image", "", "as large as the scores .*: bottom 2 is 1 3 4 4", {1, 2, 3, 4}, {1, 3, 4, 4}),
-    {"NotFinite",
-     kField + "}",
-     {{{1, 1, 1, 1}}, {{1, 1, 1, 1}}, {{1, 1, 1, 1}, Fill::GAUSSIAN, false, 0, {std::nan("")}}},
-     "not finite",
-     1,
-     true},
+    BadLayerCase("NotFinite", kField + "}")
+        .Bottom({1, 1, 1, 1})
+        .Bottom({1, 1, 1, 1})
+        .Values({1, 1, 1, 1}, {std::nan("")})
+        .InForward()
+        .Says("not finite"),
 };
 INSTANTIATE_TEST_SUITE_P(MultiStageMeanfield, BadLayerCases, ::testing::ValuesIn(kBadCases),
                          CaseName());

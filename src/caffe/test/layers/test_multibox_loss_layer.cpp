@@ -26,20 +26,17 @@ std::vector<double> Truths() {
 
 LayerCase Case(const char* name, const std::string& param, int loc_classes = 1,
                const std::string& more = "") {
-  return {name,
-          "type: 'MultiBoxLoss' " + more + " multibox_loss_param { num_classes: 3 " + param + " }",
-          {{{2, 4 * loc_classes * 4}},
-           {{2, 4 * 3}},
-           {{1, 2, 16}, Fill::GAUSSIAN, false, 0, Priors()},
-           {{1, 1, 3, 8}, Fill::GAUSSIAN, false, 0, Truths()}}};
+  return LayerCase(name, "type: 'MultiBoxLoss' " + more + " multibox_loss_param { num_classes: 3 " +
+                             param + " }")
+      .Bottom({2, 4 * loc_classes * 4})
+      .Bottom({2, 4 * 3})
+      .Values({1, 2, 16}, Priors())
+      .Values({1, 1, 3, 8}, Truths());
 }
 
 /// The same as the second stage of a detector.
 LayerCase SecondStage(const char* name, const std::string& param) {
-  LayerCase c = Case(name, param);
-  c.bottoms.push_back({{2, 4 * 2}, Fill::POSITIVE, false});
-  c.bottoms.push_back({{2, 4 * 4}, Fill::GAUSSIAN, false});
-  return c;
+  return Case(name, param).Constant({2, 4 * 2}, Fill::POSITIVE).Constant({2, 4 * 4});
 }
 
 const std::vector<LayerCase> kCases = {
@@ -64,15 +61,13 @@ INSTANTIATE_TEST_SUITE_P(MultiBoxLoss, LayerCases, ::testing::ValuesIn(kCases), 
 
 BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
                  bool forward = false) {
-  return {name,
-          "type: 'MultiBoxLoss' multibox_loss_param { " + param + " }",
-          {{{2, 16}},
-           {{2, 12}},
-           {{1, 2, 16}, Fill::GAUSSIAN, false, 0, Priors()},
-           {{1, 1, 3, 8}, Fill::GAUSSIAN, false, 0, Truths()}},
-          wanted,
-          1,
-          forward};
+  return BadLayerCase(name, "type: 'MultiBoxLoss' multibox_loss_param { " + param + " }")
+      .Bottom({2, 16})
+      .Bottom({2, 12})
+      .Values({1, 2, 16}, Priors())
+      .Values({1, 1, 3, 8}, Truths())
+      .InForward(forward)
+      .Says(wanted);
 }
 
 const std::vector<BadLayerCase> kBadCases = {
@@ -90,49 +85,56 @@ const std::vector<BadLayerCase> kBadCases = {
     Bad("Locations", "num_classes: 3 share_location: false mining_type: NONE",
         "4 priors and 3 classes of locations need 48 numbers an item, the locations have 16"),
     Bad("Label", "num_classes: 3 background_label_id: 1", "which is background_label_id", true),
-    {"LargeLabel",
-     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 2 }",
-     {{{2, 16}},
-      {{2, 8}},
-      {{1, 2, 16}, Fill::GAUSSIAN, false, 0, Priors()},
-      {{1, 1, 3, 8}, Fill::GAUSSIAN, false, 0, Truths()}},
-     "a true box of item 0 has label 2: with num_classes 2 valid are 0 to 1",
-     1,
-     true},
-    {"Item",
-     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }",
-     {{{1, 16}},
-      {{1, 12}},
-      {{1, 2, 16}, Fill::GAUSSIAN, false, 0, Priors()},
-      {{1, 1, 3, 8}, Fill::GAUSSIAN, false, 0, Truths()}},
-     "a true box is of item 1, but the batch has 1",
-     1,
-     true},
-    {"FiveBottoms",
-     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }",
-     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 1, 1, 8}}, {{1, 8}}},
-     "probabilities and locations .bottoms 4 and 5. or neither"},
-    {"FirstStage",
-     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }",
-     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 1, 1, 8}}, {{1, 8}}, {{1, 12}}},
-     "first stage's locations .bottom 5. must be of shape .1, priors . 4."},
-    {"SoftNms",
-     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 nms_param { soft_nms: true } }",
-     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 1, 1, 8}}},
-     "soft_nms is for DetectionOutput"},
-    {"TrueBoxes",
-     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }",
-     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{3, 8}}},
-     "true boxes of shape .1, 1, N, 8., not 3 8"},
-    {"Variance",
-     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }",
-     {{{1, 4}},
-      {{1, 3}},
-      {{1, 2, 4}, Fill::GAUSSIAN, false, 0, {0, 0, 1, 1, 1, 1, 0, 1}},
-      {{1, 1, 1, 8}, Fill::GAUSSIAN, false, 0, {0, 1, 0, 0, 0, 1, 1, 0}}},
-     "has the variance 0: it must be positive",
-     1,
-     true},
+    BadLayerCase("LargeLabel", "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 2 }")
+        .Bottom({2, 16})
+        .Bottom({2, 8})
+        .Values({1, 2, 16}, Priors())
+        .Values({1, 1, 3, 8}, Truths())
+        .InForward()
+        .Says("a true box of item 0 has label 2: with num_classes 2 valid are 0 to 1"),
+    BadLayerCase("Item", "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }")
+        .Bottom({1, 16})
+        .Bottom({1, 12})
+        .Values({1, 2, 16}, Priors())
+        .Values({1, 1, 3, 8}, Truths())
+        .InForward()
+        .Says("a true box is of item 1, but the batch has 1"),
+    BadLayerCase("FiveBottoms", "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }")
+        .Bottom({1, 16})
+        .Bottom({1, 12})
+        .Bottom({1, 2, 16})
+        .Bottom({1, 1, 1, 8})
+        .Bottom({1, 8})
+        .Says("probabilities and locations .bottoms 4 and 5. or neither"),
+    BadLayerCase("FirstStage", "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }")
+        .Bottom({1, 16})
+        .Bottom({1, 12})
+        .Bottom({1, 2, 16})
+        .Bottom({1, 1, 1, 8})
+        .Bottom({1, 8})
+        .Bottom({1, 12})
+        .Says("first stage's locations .bottom 5. must be of shape .1, priors . 4."),
+    BadLayerCase(
+        "SoftNms",
+        "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 nms_param { soft_nms: true } }")
+        .Bottom({1, 16})
+        .Bottom({1, 12})
+        .Bottom({1, 2, 16})
+        .Bottom({1, 1, 1, 8})
+        .Says("soft_nms is for DetectionOutput"),
+    BadLayerCase("TrueBoxes", "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }")
+        .Bottom({1, 16})
+        .Bottom({1, 12})
+        .Bottom({1, 2, 16})
+        .Bottom({3, 8})
+        .Says("true boxes of shape .1, 1, N, 8., not 3 8"),
+    BadLayerCase("Variance", "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }")
+        .Bottom({1, 4})
+        .Bottom({1, 3})
+        .Values({1, 2, 4}, {0, 0, 1, 1, 1, 1, 0, 1})
+        .Values({1, 1, 1, 8}, {0, 1, 0, 0, 0, 1, 1, 0})
+        .InForward()
+        .Says("has the variance 0: it must be positive"),
 };
 INSTANTIATE_TEST_SUITE_P(MultiBoxLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

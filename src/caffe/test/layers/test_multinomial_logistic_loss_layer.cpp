@@ -5,24 +5,23 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Plain",
-     "type: 'MultinomialLogisticLoss'",
-     {{{kOddN, 5}, Fill::POSITIVE}, {{kOddN}, Fill::LABELS, false, 5}}},
+    LayerCase("Plain", "type: 'MultinomialLogisticLoss'")
+        .Bottom({kOddN, 5}, Fill::POSITIVE)
+        .Labels({kOddN}, 5),
 };
 INSTANTIATE_TEST_SUITE_P(MultinomialLogisticLoss, LayerCases, ::testing::ValuesIn(kCases),
                          CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Labels",
-     "type: 'MultinomialLogisticLoss'",
-     {{{2, 3}}, {{3}, Fill::LABELS, false, 3}},
-     "one label for each item"},
-    {"Label",
-     "type: 'MultinomialLogisticLoss'",
-     {{{1, 3}}, {{1}, Fill::LABELS, false, 3, {-1}}},
-     "label number 0 is -1",
-     1,
-     true},
+    BadLayerCase("Labels", "type: 'MultinomialLogisticLoss'")
+        .Bottom({2, 3})
+        .Labels({3}, 3)
+        .Says("one label for each item"),
+    BadLayerCase("Label", "type: 'MultinomialLogisticLoss'")
+        .Bottom({1, 3})
+        .Labels({1}, 3, {-1})
+        .InForward()
+        .Says("label number 0 is -1"),
 };
 INSTANTIATE_TEST_SUITE_P(MultinomialLogisticLoss, BadLayerCases, ::testing::ValuesIn(kBadCases),
                          CaseName());

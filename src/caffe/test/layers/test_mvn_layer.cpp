@@ -5,25 +5,22 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Channels", "type: 'MVN'", {{{kOddN, kOddC, 5, 3}}}, 1, true},
-    {"Images",
-     "type: 'MVN' mvn_param { across_channels: true }",
-     {{{kOddN, 3, kOddH, 5}}},
-     1,
-     true},
-    {"MeanOnly",
-     "type: 'MVN' mvn_param { normalize_variance: false }",
-     {{{kOddN, kOddC, 5, 3}}},
-     1,
-     true},
-    {"MeanOfImages",
-     "type: 'MVN' mvn_param { normalize_variance: false across_channels: true }",
-     {{{kOddN, kOddC, 3}}},
-     1,
-     true},
-    {"LargeEps", "type: 'MVN' mvn_param { eps: 0.5 }", {{{kOddN, kOddC, 7}}}, 1, true},
-    {"Long", "type: 'MVN'", {{{2, 2, 1031}}}, 1, true},
-    {"Rows", "type: 'MVN' mvn_param { across_channels: true }", {{{kOddN, 9}}}, 1, true},
+    LayerCase("Channels", "type: 'MVN'").Bottom({kOddN, kOddC, 5, 3}).InPlace(),
+    LayerCase("Images", "type: 'MVN' mvn_param { across_channels: true }")
+        .Bottom({kOddN, 3, kOddH, 5})
+        .InPlace(),
+    LayerCase("MeanOnly", "type: 'MVN' mvn_param { normalize_variance: false }")
+        .Bottom({kOddN, kOddC, 5, 3})
+        .InPlace(),
+    LayerCase("MeanOfImages",
+              "type: 'MVN' mvn_param { normalize_variance: false across_channels: true }")
+        .Bottom({kOddN, kOddC, 3})
+        .InPlace(),
+    LayerCase("LargeEps", "type: 'MVN' mvn_param { eps: 0.5 }").Bottom({kOddN, kOddC, 7}).InPlace(),
+    LayerCase("Long", "type: 'MVN'").Bottom({2, 2, 1031}).InPlace(),
+    LayerCase("Rows", "type: 'MVN' mvn_param { across_channels: true }")
+        .Bottom({kOddN, 9})
+        .InPlace(),
 };
 INSTANTIATE_TEST_SUITE_P(MVN, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 

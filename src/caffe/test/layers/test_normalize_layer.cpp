@@ -12,41 +12,40 @@ std::string Norm(const std::string& param) {
 }
 
 const std::vector<LayerCase> kCases = {
-    {"Image", Norm(""), {{{kOddN, 3, kOddH, 5}}}},
-    {"ImageAndChannels", Norm("channel_shared: false"), {{{kOddN, 3, kOddH, 5}}}},
-    {"Places", Norm("across_spatial: false"), {{{kOddN, 5, kOddH, kOddW}, Fill::POSITIVE}}},
-    {"PlacesAndChannels",
-     Norm("across_spatial: false channel_shared: false"),
-     {{{kOddN, 5, kOddH, kOddW}, Fill::POSITIVE}}},
-    {"Rows", Norm("across_spatial: false channel_shared: false"), {{{kOddN, 7}}}},
-    {"LargeEps", Norm("across_spatial: false eps: 2"), {{{kOddN, 3, kOddH}}}},
-    {"LargePlanes", Norm("across_spatial: false"), {{{1, 3, 1031}, Fill::POSITIVE}}},
-    {"NoFiller", "type: 'Normalize'", {{{kOddN, 3, 2}}}},
-    {"NormFace",
-     "type: 'Normalize' normalize_param { normalize_type: 'L2' }",
-     {{{kOddN, 5, kOddH}, Fill::POSITIVE}}},
+    LayerCase("Image", Norm("")).Bottom({kOddN, 3, kOddH, 5}),
+    LayerCase("ImageAndChannels", Norm("channel_shared: false")).Bottom({kOddN, 3, kOddH, 5}),
+    LayerCase("Places", Norm("across_spatial: false"))
+        .Bottom({kOddN, 5, kOddH, kOddW}, Fill::POSITIVE),
+    LayerCase("PlacesAndChannels", Norm("across_spatial: false channel_shared: false"))
+        .Bottom({kOddN, 5, kOddH, kOddW}, Fill::POSITIVE),
+    LayerCase("Rows", Norm("across_spatial: false channel_shared: false")).Bottom({kOddN, 7}),
+    LayerCase("LargeEps", Norm("across_spatial: false eps: 2")).Bottom({kOddN, 3, kOddH}),
+    LayerCase("LargePlanes", Norm("across_spatial: false")).Bottom({1, 3, 1031}, Fill::POSITIVE),
+    LayerCase("NoFiller", "type: 'Normalize'").Bottom({kOddN, 3, 2}),
+    LayerCase("NormFace", "type: 'Normalize' normalize_param { normalize_type: 'L2' }")
+        .Bottom({kOddN, 5, kOddH}, Fill::POSITIVE),
 };
 INSTANTIATE_TEST_SUITE_P(Normalize, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"OneAxis", "type: 'Normalize'", {{{3}}}, "Normalize takes a bottom of 2 axes or more"},
-    {"Blob",
-     "type: 'Normalize' norm_param { channel_shared: false } blobs { shape { dim: 2 } data: 1 "
-     "data: 1 }",
-     {{{2, 3}}},
-     "parameter blob 0 has shape 2 \\(2\\) where 3 \\(3\\) is needed"},
-    {"SharedBlob",
-     "type: 'Normalize' blobs { shape { dim: 3 } data: 1 data: 1 data: 1 }",
-     {{{2, 3}}},
-     "parameter blob 0 has shape 3 \\(3\\) where \\(1\\) is needed"},
-    {"Both",
-     "type: 'Normalize' norm_param { } normalize_param { }",
-     {{{2, 3}}},
-     "norm_param \\(SSD\\) or normalize_param \\(NormFace\\), not both"},
-    {"L1",
-     "type: 'Normalize' normalize_param { normalize_type: 'L1' }",
-     {{{2, 3}}},
-     "normalize_type L1 is not available: use L2"},
+    BadLayerCase("OneAxis", "type: 'Normalize'")
+        .Bottom({3})
+        .Says("Normalize takes a bottom of 2 axes or more"),
+    BadLayerCase("Blob",
+                 "type: 'Normalize' norm_param { channel_shared: false } blobs { shape { dim: 2 } "
+                 "data: 1 data: 1 }")
+        .Bottom({2, 3})
+        .Says("parameter blob 0 has shape 2 \\(2\\) where 3 \\(3\\) is needed"),
+    BadLayerCase("SharedBlob",
+                 "type: 'Normalize' blobs { shape { dim: 3 } data: 1 data: 1 data: 1 }")
+        .Bottom({2, 3})
+        .Says("parameter blob 0 has shape 3 \\(3\\) where \\(1\\) is needed"),
+    BadLayerCase("Both", "type: 'Normalize' norm_param { } normalize_param { }")
+        .Bottom({2, 3})
+        .Says("norm_param \\(SSD\\) or normalize_param \\(NormFace\\), not both"),
+    BadLayerCase("L1", "type: 'Normalize' normalize_param { normalize_type: 'L1' }")
+        .Bottom({2, 3})
+        .Says("normalize_type L1 is not available: use L2"),
 };
 INSTANTIATE_TEST_SUITE_P(Normalize, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -7,53 +7,64 @@
 namespace caffe {
 namespace {
 
-const std::vector<Bottom> kBoxes = {{{kOddN, 3, 2}, Fill::DISTINCT},
-                                    {{kOddN, 3, 2}, Fill::LABELS, true, 3}};
-const std::vector<Bottom> kScores = {{{kOddN, 3, kOddH}},
-                                     {{kOddN, 1, kOddH}, Fill::LABELS, false, 3}};
+const std::vector<Bottom> kBoxes = {Bottom({kOddN, 3, 2}, Fill::DISTINCT),
+                                    Bottom({kOddN, 3, 2}).Labels(3)};
+const std::vector<Bottom> kScores = {Bottom({kOddN, 3, kOddH}),
+                                     Bottom({kOddN, 1, kOddH}).Labels(3).WithoutGradient()};
 
 const std::vector<LayerCase> kCases = {
-    {"Boxes", "type: 'SmoothL1LossOHEM'", kBoxes},
-    {"BoxesPreFixed",
-     "type: 'SmoothL1LossOHEM' loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 7 }",
-     {kBoxes[0], kBoxes[1], {{kOddN, 3, 2}, Fill::POSITIVE, false}}},
-    {"BoxesEach", "type: 'SmoothL1LossOHEM'", kBoxes, 2, false, false},
-    {"Scores", "type: 'SoftmaxWithLossOHEM'", kScores},
-    {"ScoresEach", "type: 'SoftmaxWithLossOHEM' loss_param { ignore_label: 1 }", kScores, 3, false,
-     false},
-    {"Annotator",
-     "type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }",
-     {{{7, 5}, Fill::LABELS, false, 3},
-      {{7, 1}, Fill::DISTINCT},
-      {{7, 1}, Fill::LABELS, false, 9},
-      {{7, 8}}},
-     2,
-     false,
-     false},
+    LayerCase("Boxes", "type: 'SmoothL1LossOHEM'").Bottoms(kBoxes),
+    LayerCase(
+        "BoxesPreFixed",
+        "type: 'SmoothL1LossOHEM' loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 7 }")
+        .Bottoms(kBoxes)
+        .Constant({kOddN, 3, 2}, Fill::POSITIVE),
+    LayerCase("BoxesEach", "type: 'SmoothL1LossOHEM'").Bottoms(kBoxes).Tops(2).WithoutGradients(),
+    LayerCase("Scores", "type: 'SoftmaxWithLossOHEM'").Bottoms(kScores),
+    LayerCase("ScoresEach", "type: 'SoftmaxWithLossOHEM' loss_param { ignore_label: 1 }")
+        .Bottoms(kScores)
+        .Tops(3)
+        .WithoutGradients(),
+    LayerCase("Annotator", "type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }")
+        .Labels({7, 5}, 3)
+        .Bottom({7, 1}, Fill::DISTINCT)
+        .Labels({7, 1}, 9)
+        .Bottom({7, 8})
+        .Tops(2)
+        .WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(Ohem, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Boxes", "type: 'SmoothL1LossOHEM'", {{{2, 3}}, {{2, 4}}}, "values per item"},
-    {"Scores",
-     "type: 'SoftmaxWithLossOHEM'",
-     {{{4, 2, 3}}, {{4}, Fill::LABELS, false, 2}},
-     "one label for each of the 12 predictions"},
-    {"RoiPerImage",
-     "type: 'BoxAnnotatorOHEM'",
-     {{{2, 5}}, {{2}}, {{2}}, {{2, 4}}},
-     "box_annotator_ohem_param: roi_per_img must be positive",
-     2},
-    {"Regions",
-     "type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }",
-     {{{2, 4}}, {{2}}, {{2}}, {{2, 4}}},
-     "bottom 0, the regions, must have shape .2, 5, 1, 1., not 2 4",
-     2},
-    {"Weights",
-     "type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }",
-     {{{2, 5}}, {{2}}, {{2}}, {{3, 4}}},
-     "bottom 3, the box weights, must have shape .2, channels, 1, 1., not 3 4",
-     2},
+    BadLayerCase("Boxes", "type: 'SmoothL1LossOHEM'")
+        .Bottom({2, 3})
+        .Bottom({2, 4})
+        .Says("values per item"),
+    BadLayerCase("Scores", "type: 'SoftmaxWithLossOHEM'")
+        .Bottom({4, 2, 3})
+        .Labels({4}, 2)
+        .Says("one label for each of the 12 predictions"),
+    BadLayerCase("RoiPerImage", "type: 'BoxAnnotatorOHEM'")
+        .Bottom({2, 5})
+        .Bottom({2})
+        .Bottom({2})
+        .Bottom({2, 4})
+        .Tops(2)
+        .Says("box_annotator_ohem_param: roi_per_img must be positive"),
+    BadLayerCase("Regions", "type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }")
+        .Bottom({2, 4})
+        .Bottom({2})
+        .Bottom({2})
+        .Bottom({2, 4})
+        .Tops(2)
+        .Says("bottom 0, the regions, must have shape .2, 5, 1, 1., not 2 4"),
+    BadLayerCase("Weights", "type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }")
+        .Bottom({2, 5})
+        .Bottom({2})
+        .Bottom({2})
+        .Bottom({3, 4})
+        .Tops(2)
+        .Says("bottom 3, the box weights, must have shape .2, channels, 1, 1., not 3 4"),
 };
 INSTANTIATE_TEST_SUITE_P(Ohem, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

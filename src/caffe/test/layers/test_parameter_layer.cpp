@@ -5,26 +5,26 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Random",
-     "type: 'Parameter' parameter_param { shape { dim: 3 dim: 5 } blob_filler { type: 'gaussian' "
-     "std: 1 } }",
-     {}},
-    {"OneNumber", "type: 'Parameter' parameter_param { shape { } }", {}},
+    LayerCase("Random",
+              "type: 'Parameter' parameter_param { shape { dim: 3 dim: 5 } blob_filler { type: "
+              "'gaussian' std: 1 } }"),
+    LayerCase("OneNumber", "type: 'Parameter' parameter_param { shape { } }"),
 };
 INSTANTIATE_TEST_SUITE_P(Parameter, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Without", "type: 'Parameter'", {}, "parameter_param: give the shape"},
-    {"Zero", "type: 'Parameter' parameter_param { shape { dim: 0 } }", {}, "shape has dim 0"},
-    {"Huge",
-     "type: 'Parameter' parameter_param { shape { dim: 4294967296 } }",
-     {},
-     "shape has dim 4294967296"},
-    {"Blob",
-     "type: 'Parameter' parameter_param { shape { dim: 2 } } blobs { shape { dim: 1 } data: 1 }",
-     {},
-     "parameter blob 0 has shape 1 \\(1\\) where 2 \\(2\\) is needed"},
-    {"Bottom", "type: 'Parameter' parameter_param { shape { dim: 2 } }", {{{2}}}, "0 bottom"},
+    BadLayerCase("Without", "type: 'Parameter'").Says("parameter_param: give the shape"),
+    BadLayerCase("Zero", "type: 'Parameter' parameter_param { shape { dim: 0 } }")
+        .Says("shape has dim 0"),
+    BadLayerCase("Huge", "type: 'Parameter' parameter_param { shape { dim: 4294967296 } }")
+        .Says("shape has dim 4294967296"),
+    BadLayerCase(
+        "Blob",
+        "type: 'Parameter' parameter_param { shape { dim: 2 } } blobs { shape { dim: 1 } data: 1 }")
+        .Says("parameter blob 0 has shape 1 \\(1\\) where 2 \\(2\\) is needed"),
+    BadLayerCase("Bottom", "type: 'Parameter' parameter_param { shape { dim: 2 } }")
+        .Bottom({2})
+        .Says("0 bottom"),
 };
 INSTANTIATE_TEST_SUITE_P(Parameter, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

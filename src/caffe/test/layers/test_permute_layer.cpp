@@ -9,71 +9,43 @@ std::string Permute(const std::string& order) {
 }
 
 const std::vector<LayerCase> kCases = {
-    {"ChannelsLast",
-     Permute("order: 0 order: 2 order: 3 order: 1"),
-     {{{kOddN, kOddC, kOddH, kOddW}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"ChannelsFirst",
-     Permute("order: 0 order: 3"),
-     {{{kOddN, kOddC, kOddH, kOddW}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"Backwards",
-     Permute("order: 3 order: 2 order: 1 order: 0"),
-     {{{kOddN, kOddC, kOddH, kOddW}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"Large", Permute("order: 1 order: 0"), {{{37, 41}}}, 1, false, true, 1, 1},
-    {"FiveAxes",
-     Permute("order: 4 order: 1 order: 3"),
-     {{{kOddN, 2, kOddC, kOddH, 3}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"AsItIs", Permute(""), {{{kOddN, kOddC, kOddH}}}, 1, false, true, 1, 1},
-    {"RowsStay",
-     Permute("order: 1 order: 0 order: 2"),
-     {{{kOddN, kOddC, 7}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"Transpose",
-     "type: 'Transpose' transpose_param { dim: 2 dim: 0 dim: 1 }",
-     {{{kOddN, kOddC, kOddH}}},
-     1,
-     false,
-     true,
-     1,
-     1},
+    LayerCase("ChannelsLast", Permute("order: 0 order: 2 order: 3 order: 1"))
+        .Bottom({kOddN, kOddC, kOddH, kOddW})
+        .Terms(1),
+    LayerCase("ChannelsFirst", Permute("order: 0 order: 3"))
+        .Bottom({kOddN, kOddC, kOddH, kOddW})
+        .Terms(1),
+    LayerCase("Backwards", Permute("order: 3 order: 2 order: 1 order: 0"))
+        .Bottom({kOddN, kOddC, kOddH, kOddW})
+        .Terms(1),
+    LayerCase("Large", Permute("order: 1 order: 0")).Bottom({37, 41}).Terms(1),
+    LayerCase("FiveAxes", Permute("order: 4 order: 1 order: 3"))
+        .Bottom({kOddN, 2, kOddC, kOddH, 3})
+        .Terms(1),
+    LayerCase("AsItIs", Permute("")).Bottom({kOddN, kOddC, kOddH}).Terms(1),
+    LayerCase("RowsStay", Permute("order: 1 order: 0 order: 2")).Bottom({kOddN, kOddC, 7}).Terms(1),
+    LayerCase("Transpose", "type: 'Transpose' transpose_param { dim: 2 dim: 0 dim: 1 }")
+        .Bottom({kOddN, kOddC, kOddH})
+        .Terms(1),
 };
 INSTANTIATE_TEST_SUITE_P(Permute, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Axis", Permute("order: 2"), {{{2, 3}}}, "permute_param: order 2 is out of range"},
-    {"HugeAxis", Permute("order: 4294967295"), {{{2, 3}}}, "order 4294967295 is out of range"},
-    {"Twice", Permute("order: 1 order: 1"), {{{2, 3}}}, "permute_param: order 1 is given twice"},
-    {"TransposeNegative",
-     "type: 'Transpose' transpose_param { dim: -1 dim: 0 }",
-     {{{2, 3}}},
-     "transpose_param: dim -1 is out of range"},
-    {"TransposeAxes",
-     "type: 'Transpose' transpose_param { dim: 1 }",
-     {{{2, 3}}},
-     "dim is given 1 times: give it once for each axis of a bottom of shape 2 3"},
+    BadLayerCase("Axis", Permute("order: 2"))
+        .Bottom({2, 3})
+        .Says("permute_param: order 2 is out of range"),
+    BadLayerCase("HugeAxis", Permute("order: 4294967295"))
+        .Bottom({2, 3})
+        .Says("order 4294967295 is out of range"),
+    BadLayerCase("Twice", Permute("order: 1 order: 1"))
+        .Bottom({2, 3})
+        .Says("permute_param: order 1 is given twice"),
+    BadLayerCase("TransposeNegative", "type: 'Transpose' transpose_param { dim: -1 dim: 0 }")
+        .Bottom({2, 3})
+        .Says("transpose_param: dim -1 is out of range"),
+    BadLayerCase("TransposeAxes", "type: 'Transpose' transpose_param { dim: 1 }")
+        .Bottom({2, 3})
+        .Says("dim is given 1 times: give it once for each axis of a bottom of shape 2 3"),
 };
 INSTANTIATE_TEST_SUITE_P(Permute, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -1,113 +1,104 @@
+#include <cmath>
 #include <map>
 
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Max",
-     "type: 'Pooling' pooling_param { pool: MAX kernel_size: 3 stride: 2 }",
-     {{{2, 3, 6, 5}, Fill::DISTINCT}}},
-    {"MaxPadded",
-     "type: 'Pooling' pooling_param { pool: MAX kernel_h: 3 kernel_w: 2 stride: 2 pad_h: 1 pad_w: "
-     "1 }",
-     {{{2, 2, 5, 6}, Fill::DISTINCT}}},
-    {"Average",
-     "type: 'Pooling' pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }",
-     {{{2, 3, 6, 5}}}},
-    {"Global",
-     "type: 'Pooling' pooling_param { pool: AVE global_pooling: true }",
-     {{{2, 3, 4, 5}}}},
-    {"Floor",
-     "type: 'Pooling' pooling_param { pool: MAX kernel_size: 2 stride: 2 round_mode: FLOOR }",
-     {{{1, 2, 5, 7}, Fill::DISTINCT}}},
-    {"TorchRounding",
-     "type: 'Pooling' pooling_param { pool: AVE kernel_size: 2 stride: 2 torch_pooling: true }",
-     {{{1, 2, 5, 7}}}},
-    {"PadOnOneAxis",
-     "type: 'Pooling' pooling_param { pool: MAX kernel_size: 2 stride: 2 pad_h: 1 pad_w: 0 }",
-     {{{2, 2, 5, 6}, Fill::DISTINCT}}},
-    {"LargeWindow",
-     "type: 'Pooling' pooling_param { pool: MAX kernel_h: 17 kernel_w: 16 stride: 3 }",
-     {{{1, 2, 20, 19}, Fill::DISTINCT}}},
-    {"InTest",
-     "type: 'Pooling' phase: TEST pooling_param { pool: MAX kernel_size: 3 stride: 2 }",
-     {{{2, 3, 6, 5}, Fill::DISTINCT}}},
-    {"StochasticInTest",
-     "type: 'Pooling' phase: TEST pooling_param { pool: STOCHASTIC kernel_size: 3 stride: 2 }",
-     {{{2, 3, 6, 5}, Fill::POSITIVE}},
-     1,
-     false,
-     false},
-    {"Stochastic",  // no gradients: a small step may draw another element
-     "type: 'Pooling' pooling_param { pool: STOCHASTIC kernel_size: 3 stride: 2 }",
-     {{{2, 3, 6, 5}, Fill::POSITIVE}},
-     1,
-     false,
-     false},
-    {"Mask",
-     "type: 'Pooling' pooling_param { pool: MAX kernel_size: 2 stride: 2 }",
-     {{{1, 2, 4, 4}, Fill::DISTINCT}},
-     2,
-     false,
-     false},
+    LayerCase("Max", "type: 'Pooling' pooling_param { pool: MAX kernel_size: 3 stride: 2 }")
+        .Bottom({2, 3, 6, 5}, Fill::DISTINCT),
+    LayerCase("MaxPadded",
+              "type: 'Pooling' pooling_param { pool: MAX kernel_h: 3 kernel_w: 2 stride: 2 pad_h: "
+              "1 pad_w: 1 }")
+        .Bottom({2, 2, 5, 6}, Fill::DISTINCT),
+    LayerCase("Average",
+              "type: 'Pooling' pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }")
+        .Bottom({2, 3, 6, 5}),
+    LayerCase("Global", "type: 'Pooling' pooling_param { pool: AVE global_pooling: true }")
+        .Bottom({2, 3, 4, 5}),
+    LayerCase(
+        "Floor",
+        "type: 'Pooling' pooling_param { pool: MAX kernel_size: 2 stride: 2 round_mode: FLOOR }")
+        .Bottom({1, 2, 5, 7}, Fill::DISTINCT),
+    LayerCase(
+        "TorchRounding",
+        "type: 'Pooling' pooling_param { pool: AVE kernel_size: 2 stride: 2 torch_pooling: true }")
+        .Bottom({1, 2, 5, 7}),
+    LayerCase(
+        "PadOnOneAxis",
+        "type: 'Pooling' pooling_param { pool: MAX kernel_size: 2 stride: 2 pad_h: 1 pad_w: 0 }")
+        .Bottom({2, 2, 5, 6}, Fill::DISTINCT),
+    LayerCase("LargeWindow",
+              "type: 'Pooling' pooling_param { pool: MAX kernel_h: 17 kernel_w: 16 stride: 3 }")
+        .Bottom({1, 2, 20, 19}, Fill::DISTINCT),
+    LayerCase("InTest",
+              "type: 'Pooling' phase: TEST pooling_param { pool: MAX kernel_size: 3 stride: 2 }")
+        .Bottom({2, 3, 6, 5}, Fill::DISTINCT),
+    LayerCase(
+        "StochasticInTest",
+        "type: 'Pooling' phase: TEST pooling_param { pool: STOCHASTIC kernel_size: 3 stride: 2 }")
+        .Bottom({2, 3, 6, 5}, Fill::POSITIVE)
+        .WithoutGradients(),
+    LayerCase("Stochastic",  // no gradients: a small step may draw another element
+              "type: 'Pooling' pooling_param { pool: STOCHASTIC kernel_size: 3 stride: 2 }")
+        .Bottom({2, 3, 6, 5}, Fill::POSITIVE)
+        .WithoutGradients(),
+    LayerCase("Mask", "type: 'Pooling' pooling_param { pool: MAX kernel_size: 2 stride: 2 }")
+        .Bottom({1, 2, 4, 4}, Fill::DISTINCT)
+        .Tops(2)
+        .WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(Pooling, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NoKernel", "type: 'Pooling'", {{{1, 1, 4, 4}}}, "give kernel_size"},
-    {"ZeroStride",
-     "type: 'Pooling' pooling_param { kernel_size: 2 stride: 0 }",
-     {{{1, 1, 4, 4}}},
-     "stride must be positive"},
-    {"PadAsLargeAsKernel",
-     "type: 'Pooling' pooling_param { kernel_size: 2 pad: 2 }",
-     {{{1, 1, 4, 4}}},
-     "pad must be smaller than the kernel"},
-    {"KernelTooLarge",
-     "type: 'Pooling' pooling_param { kernel_size: 5 }",
-     {{{1, 1, 4, 4}}},
-     "kernel covers 5 positions, the padded bottom has 4"},
-    {"GlobalWithKernel",
-     "type: 'Pooling' pooling_param { global_pooling: true kernel_size: 2 }",
-     {{{1, 1, 4, 4}}},
-     "do not give kernel_size"},
-    {"ThreeAxes", "type: 'Pooling' pooling_param { kernel_size: 2 }", {{{1, 4, 4}}}, "4 axes"},
-    {"StochasticPad",
-     "type: 'Pooling' pooling_param { kernel_size: 2 pad: 1 pool: STOCHASTIC }",
-     {{{1, 1, 4, 4}}},
-     "STOCHASTIC takes no pad"},
-    {"Dilation",
-     "type: 'Pooling' pooling_param { kernel_size: 2 dilation: 2 }",
-     {{{1, 1, 4, 4}}},
-     "dilation 2 is not available"},
-    {"TwoTopsOfAverages",
-     "type: 'Pooling' pooling_param { kernel_size: 2 pool: AVE }",
-     {{{1, 1, 4, 4}}},
-     "top",
-     2},
-    {"KernelAndKernelH",
-     "type: 'Pooling' pooling_param { kernel_size: 2 kernel_h: 2 }",
-     {{{1, 1, 4, 4}}},
-     "give kernel_size, or kernel_h and kernel_w"},
-    {"HalfAKernel",
-     "type: 'Pooling' pooling_param { kernel_h: 2 }",
-     {{{1, 1, 4, 4}}},
-     "give both kernel_h and kernel_w"},
-    {"BothStrides",
-     "type: 'Pooling' pooling_param { kernel_size: 2 stride: 2 stride_h: 2 }",
-     {{{1, 1, 4, 4}}},
-     "give stride or stride_h and stride_w, not both"},
-    {"BothPads",
-     "type: 'Pooling' pooling_param { kernel_size: 2 pad: 1 pad_w: 1 }",
-     {{{1, 1, 4, 4}}},
-     "give pad or pad_h and pad_w, not both"},
-    {"GlobalStride",
-     "type: 'Pooling' pooling_param { global_pooling: true stride: 2 }",
-     {{{1, 1, 4, 4}}},
-     "global_pooling has pad 0 and stride 1"},
+    BadLayerCase("NoKernel", "type: 'Pooling'").Bottom({1, 1, 4, 4}).Says("give kernel_size"),
+    BadLayerCase("ZeroStride", "type: 'Pooling' pooling_param { kernel_size: 2 stride: 0 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("stride must be positive"),
+    BadLayerCase("PadAsLargeAsKernel", "type: 'Pooling' pooling_param { kernel_size: 2 pad: 2 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("pad must be smaller than the kernel"),
+    BadLayerCase("KernelTooLarge", "type: 'Pooling' pooling_param { kernel_size: 5 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("kernel covers 5 positions, the padded bottom has 4"),
+    BadLayerCase("GlobalWithKernel",
+                 "type: 'Pooling' pooling_param { global_pooling: true kernel_size: 2 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("do not give kernel_size"),
+    BadLayerCase("ThreeAxes", "type: 'Pooling' pooling_param { kernel_size: 2 }")
+        .Bottom({1, 4, 4})
+        .Says("4 axes"),
+    BadLayerCase("StochasticPad",
+                 "type: 'Pooling' pooling_param { kernel_size: 2 pad: 1 pool: STOCHASTIC }")
+        .Bottom({1, 1, 4, 4})
+        .Says("STOCHASTIC takes no pad"),
+    BadLayerCase("Dilation", "type: 'Pooling' pooling_param { kernel_size: 2 dilation: 2 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("dilation 2 is not available"),
+    BadLayerCase("TwoTopsOfAverages", "type: 'Pooling' pooling_param { kernel_size: 2 pool: AVE }")
+        .Bottom({1, 1, 4, 4})
+        .Tops(2)
+        .Says("top"),
+    BadLayerCase("KernelAndKernelH", "type: 'Pooling' pooling_param { kernel_size: 2 kernel_h: 2 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("give kernel_size, or kernel_h and kernel_w"),
+    BadLayerCase("HalfAKernel", "type: 'Pooling' pooling_param { kernel_h: 2 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("give both kernel_h and kernel_w"),
+    BadLayerCase("BothStrides",
+                 "type: 'Pooling' pooling_param { kernel_size: 2 stride: 2 stride_h: 2 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("give stride or stride_h and stride_w, not both"),
+    BadLayerCase("BothPads", "type: 'Pooling' pooling_param { kernel_size: 2 pad: 1 pad_w: 1 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("give pad or pad_h and pad_w, not both"),
+    BadLayerCase("GlobalStride", "type: 'Pooling' pooling_param { global_pooling: true stride: 2 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("global_pooling has pad 0 and stride 1"),
 };
 INSTANTIATE_TEST_SUITE_P(Pooling, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
@@ -152,7 +143,6 @@ TEST(PoolingValues, StochasticInTestIsTheExpectedValue) {
 }
 
 TEST(PoolingValues, StochasticDrawsByValueAndGivesTheGradientToWhatItDrew) {
-  Caffe::set_random_seed(3);
   constexpr int kImages = 4000;
   Floats x;
   for (int i = 0; i < kImages; ++i) x.insert(x.end(), {1, 2, 0, 5});
@@ -166,9 +156,10 @@ TEST(PoolingValues, StochasticDrawsByValueAndGivesTheGradientToWhatItDrew) {
     for (int k = 0; k < 4; ++k) ASSERT_EQ(dx[4 * i + k], x[4 * i + k] == y[i] ? 1 : 0);
   }
   EXPECT_EQ(drawn[0], 0);
-  EXPECT_NEAR(drawn[1] / double(kImages), 1 / 8., 0.03);
-  EXPECT_NEAR(drawn[2] / double(kImages), 2 / 8., 0.03);
-  EXPECT_NEAR(drawn[5] / double(kImages), 5 / 8., 0.03);
+  for (const int value : {1, 2, 5}) {
+    const double part = value / 8.;
+    EXPECT_NEAR(drawn[value], kImages * part, 6 * std::sqrt(kImages * part * (1 - part)));
+  }
 }
 
 // One uniform number per output, in order.
@@ -176,9 +167,9 @@ TEST(PoolingValues, StochasticUsesTheGeneratorsNextNumbers) {
   const Floats x = {1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4};  // sums so far: 1, 3, 6, 10
   Example example("type: 'Pooling' pooling_param { pool: STOCHASTIC kernel_size: 2 stride: 2 }");
   example.Bottom({1, 1, 2, 6}, x).SetUp();
-  Caffe::set_random_seed(11);
+  Caffe::set_random_seed(TestSeed());
   const Floats y = example.Forward();
-  Caffe::set_random_seed(11);
+  Caffe::set_random_seed(TestSeed());
   float draws[3];
   caffe_rng_uniform<float>(3, 0, 1, draws);
   for (int i = 0; i < 3; ++i) {

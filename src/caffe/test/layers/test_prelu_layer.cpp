@@ -5,30 +5,29 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"PerChannel", "type: 'PReLU'", {{{kOddN, kOddC, kOddH, kOddW}, Fill::DISTINCT}}, 1, true},
-    {"Shared",
-     "type: 'PReLU' prelu_param { channel_shared: true }",
-     {{{kOddN, kOddC, kOddH}, Fill::DISTINCT}},
-     1,
-     true},
-    {"Rows", "type: 'PReLU'", {{{kOddN, kOddC}, Fill::DISTINCT}}, 1, true},
-    {"LongRows", "type: 'PReLU'", {{{2, 1031}, Fill::DISTINCT}}, 1, true},
-    {"LargePlanes", "type: 'PReLU'", {{{2, 2, 521}, Fill::DISTINCT}}, 1, true},
+    LayerCase("PerChannel", "type: 'PReLU'")
+        .Bottom({kOddN, kOddC, kOddH, kOddW}, Fill::DISTINCT)
+        .InPlace(),
+    LayerCase("Shared", "type: 'PReLU' prelu_param { channel_shared: true }")
+        .Bottom({kOddN, kOddC, kOddH}, Fill::DISTINCT)
+        .InPlace(),
+    LayerCase("Rows", "type: 'PReLU'").Bottom({kOddN, kOddC}, Fill::DISTINCT).InPlace(),
+    LayerCase("LongRows", "type: 'PReLU'").Bottom({2, 1031}, Fill::DISTINCT).InPlace(),
+    LayerCase("LargePlanes", "type: 'PReLU'").Bottom({2, 2, 521}, Fill::DISTINCT).InPlace(),
     // Slopes of both signs.
-    {"Random",
-     "type: 'PReLU' prelu_param { filler { type: 'gaussian' std: 1 } }",
-     {{{kOddN, 5, kOddH}, Fill::DISTINCT}},
-     1,
-     true},
+    LayerCase("Random", "type: 'PReLU' prelu_param { filler { type: 'gaussian' std: 1 } }")
+        .Bottom({kOddN, 5, kOddH}, Fill::DISTINCT)
+        .InPlace(),
 };
 INSTANTIATE_TEST_SUITE_P(PReLU, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"OneAxis", "type: 'PReLU'", {{{3}}}, "PReLU takes a bottom of 2 axes or more"},
-    {"Blobs",
-     "type: 'PReLU' blobs { shape { dim: 2 } data: 1 data: 1 }",
-     {{{2, 3}}},
-     "parameter blob 0 has shape 2 \\(2\\) where 3 \\(3\\) is needed"},
+    BadLayerCase("OneAxis", "type: 'PReLU'")
+        .Bottom({3})
+        .Says("PReLU takes a bottom of 2 axes or more"),
+    BadLayerCase("Blobs", "type: 'PReLU' blobs { shape { dim: 2 } data: 1 data: 1 }")
+        .Bottom({2, 3})
+        .Says("parameter blob 0 has shape 2 \\(2\\) where 3 \\(3\\) is needed"),
 };
 INSTANTIATE_TEST_SUITE_P(PReLU, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

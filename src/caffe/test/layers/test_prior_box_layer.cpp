@@ -7,7 +7,10 @@ namespace caffe {
 namespace {
 
 LayerCase Case(const char* name, const std::string& prototxt) {
-  return {name, prototxt, {{{kOddN, kOddC, kOddH, kOddW}}, {{1, 3, 30, 50}}}, 1, false, false};
+  return LayerCase(name, prototxt)
+      .Bottom({kOddN, kOddC, kOddH, kOddW})
+      .Bottom({1, 3, 30, 50})
+      .WithoutGradients();
 }
 
 const std::vector<LayerCase> kCases = {
@@ -26,10 +29,10 @@ const std::vector<LayerCase> kCases = {
 INSTANTIATE_TEST_SUITE_P(PriorBox, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted) {
-  return {name,
-          "type: 'PriorBox' prior_box_param { " + param + " }",
-          {{{1, 1, 2, 2}}, {{1, 3, 30, 50}}},
-          wanted};
+  return BadLayerCase(name, "type: 'PriorBox' prior_box_param { " + param + " }")
+      .Bottom({1, 1, 2, 2})
+      .Bottom({1, 3, 30, 50})
+      .Says(wanted);
 }
 
 const std::vector<BadLayerCase> kBadCases = {
@@ -50,14 +53,14 @@ const std::vector<BadLayerCase> kBadCases = {
     Bad("Box", "width: 4 height: 0", "must be positive, got 4 and 0"),
     Bad("Offsets", "min_size: 4 offset_h: 1", "offset_h and offset_w equally often"),
     Bad("BothOffsets", "min_size: 4 offset: 1 offset_h: 1 offset_w: 1", "not both"),
-    {"NoCluster",
-     "type: 'PriorBoxClustered' prior_box_param { min_size: 3 }",
-     {{{1, 1, 2, 2}}, {{1, 3, 30, 50}}},
-     "width and height are missing"},
-    {"Axes",
-     "type: 'PriorBox' prior_box_param { min_size: 4 }",
-     {{{2, 2}}, {{1, 3, 30, 50}}},
-     "feature map of 4 axes"},
+    BadLayerCase("NoCluster", "type: 'PriorBoxClustered' prior_box_param { min_size: 3 }")
+        .Bottom({1, 1, 2, 2})
+        .Bottom({1, 3, 30, 50})
+        .Says("width and height are missing"),
+    BadLayerCase("Axes", "type: 'PriorBox' prior_box_param { min_size: 4 }")
+        .Bottom({2, 2})
+        .Bottom({1, 3, 30, 50})
+        .Says("feature map of 4 axes"),
 };
 INSTANTIATE_TEST_SUITE_P(PriorBox, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

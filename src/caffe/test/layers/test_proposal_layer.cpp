@@ -11,32 +11,28 @@ const char kParam[] =
     "scale: 1 scale: 3 pre_nms_topn: 20 post_nms_topn: 6 nms_thresh: 0.6 }";
 
 const std::vector<LayerCase> kCases = {
-    {"OneTop",
-     kParam,
-     {{{1, 8, 3, 4}, Fill::DISTINCT},
-      {{1, 16, 3, 4}},
-      {{1, 3}, Fill::GAUSSIAN, false, 0, {24, 32, 1}}},
-     1,
-     false,
-     false},
-    {"Scores",
-     kParam,
-     {{{2, 8, 3, 4}, Fill::DISTINCT},
-      {{2, 16, 3, 4}},
-      {{2, 4}, Fill::GAUSSIAN, false, 0, {24, 32, 1, 1, 20, 30, .5, .25}}},
-     2,
-     false,
-     false},
+    LayerCase("OneTop", kParam)
+        .Bottom({1, 8, 3, 4}, Fill::DISTINCT)
+        .Bottom({1, 16, 3, 4})
+        .Values({1, 3}, {24, 32, 1})
+        .WithoutGradients(),
+    LayerCase("Scores", kParam)
+        .Bottom({2, 8, 3, 4}, Fill::DISTINCT)
+        .Bottom({2, 16, 3, 4})
+        .Values({2, 4}, {24, 32, 1, 1, 20, 30, .5, .25})
+        .Tops(2)
+        .WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(Proposal, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
                  std::vector<int> scores = {1, 2, 3, 4}, std::vector<int> codes = {1, 4, 3, 4},
                  std::vector<int> images = {1, 3}) {
-  return {name,
-          "type: 'Proposal' proposal_param { " + param + " }",
-          {{scores}, {codes}, {images}},
-          wanted};
+  return BadLayerCase(name, "type: 'Proposal' proposal_param { " + param + " }")
+      .Bottom(scores)
+      .Bottom(codes)
+      .Bottom(images)
+      .Says(wanted);
 }
 const std::vector<BadLayerCase> kBadCases = {
     Bad("Anchors", "ratio: 1", "ratio and scale are missing"),

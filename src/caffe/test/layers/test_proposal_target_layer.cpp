@@ -7,34 +7,37 @@
 namespace caffe {
 namespace {
 
-const Bottom kProposals = {{4, 5}, Fill::GAUSSIAN, false, 0, {0, 0,  0, 15, 15, 0, 8,  0, 23, 15,
-                                                              0, 40, 0, 55, 15, 0, 50, 2, 70, 30}};
-const Bottom kTruths = {{2, 5}, Fill::GAUSSIAN, false, 0, {0, 0, 15, 19, 1, 48, 0, 71, 31, 2}};
+const Bottom kProposals =
+    Bottom({4, 5})
+        .Values({0, 0, 0, 15, 15, 0, 8, 0, 23, 15, 0, 40, 0, 55, 15, 0, 50, 2, 70, 30})
+        .WithoutGradient();
+const Bottom kTruths = Bottom({2, 5}).Values({0, 0, 15, 19, 1, 48, 0, 71, 31, 2}).WithoutGradient();
 
 const std::vector<LayerCase> kCases = {
-    {"All",
-     "type: 'ProposalTarget' python_param { param_str: \"'num_classes': 3, 'batch_size': -1\" }",
-     {kProposals, kTruths},
-     5,
-     false,
-     false},
-    {"Some",
-     "type: 'ProposalTarget' python_param { "
-     "param_str: \"'num_classes': 2, 'agnostic': True, 'batch_size': 3\" }",
-     {kProposals, kTruths},
-     5,
-     false,
-     false},
+    LayerCase(
+        "All",
+        "type: 'ProposalTarget' python_param { param_str: \"'num_classes': 3, 'batch_size': -1\" }")
+        .Bottom(kProposals)
+        .Bottom(kTruths)
+        .Tops(5)
+        .WithoutGradients(),
+    LayerCase("Some",
+              "type: 'ProposalTarget' python_param { param_str: \"'num_classes': 2, 'agnostic': "
+              "True, 'batch_size': 3\" }")
+        .Bottom(kProposals)
+        .Bottom(kTruths)
+        .Tops(5)
+        .WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(ProposalTarget, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
                  std::vector<int> proposals = {3, 5}, std::vector<int> truths = {1, 5}) {
-  return {name,
-          "type: 'ProposalTarget' python_param { param_str: \"" + param + "\" }",
-          {{proposals}, {truths}},
-          wanted,
-          5};
+  return BadLayerCase(name, "type: 'ProposalTarget' python_param { param_str: \"" + param + "\" }")
+      .Bottom(proposals)
+      .Bottom(truths)
+      .Tops(5)
+      .Says(wanted);
 }
 const std::vector<BadLayerCase> kBadCases = {
     Bad("Classes", "'num_classes': 1", "num_classes counts the background too.*not 1"),

@@ -17,7 +17,7 @@ const std::string kParam =
     "bias_filler { type: 'gaussian' std: 0.5 } ";
 
 Bottom Cont(const std::vector<int>& shape, const std::vector<double>& values) {
-  return {shape, Fill::LABELS, false, 2, values};
+  return Bottom(shape).Labels(2).Values(values).WithoutGradient();
 }
 
 // Three steps of two sequences; the second one starts again at step 1, and the state from before
@@ -25,19 +25,18 @@ Bottom Cont(const std::vector<int>& shape, const std::vector<double>& values) {
 LayerCase Sequences(const std::string& name, const std::string& type, const std::string& fields,
                     double first, const std::vector<Bottom>& more, int tops,
                     const std::vector<std::vector<int>>& more_detour) {
-  LayerCase c;
-  c.name = type + name;
-  c.prototxt = "type: '" + type + "' recurrent_param { " + kParam + fields + "}";
-  c.bottoms = {{{3, 2, 4}}, Cont({3, 2}, {first, 0, 1, 0, 1, 1})};
-  c.bottoms.insert(c.bottoms.end(), more.begin(), more.end());
-  c.tops = tops;
-  c.detour = {{4, 3, 4}, {4, 3}};
-  c.detour.insert(c.detour.end(), more_detour.begin(), more_detour.end());
-  return c;
+  std::vector<std::vector<int>> detour = {{4, 3, 4}, {4, 3}};
+  detour.insert(detour.end(), more_detour.begin(), more_detour.end());
+  return LayerCase(type + name, "type: '" + type + "' recurrent_param { " + kParam + fields + "}")
+      .Bottom({3, 2, 4})
+      .Bottom(Cont({3, 2}, {first, 0, 1, 0, 1, 1}))
+      .Bottoms(more)
+      .Tops(tops)
+      .Detour(detour);
 }
 
 std::vector<LayerCase> Cases() {
-  const Bottom static_input = {{2, 5}}, state = {{1, 2, 3}};
+  const Bottom static_input({2, 5}), state({1, 2, 3});
   std::vector<LayerCase> cases;
   for (const std::string type : {"RNN", "LSTM"}) {
     const std::vector<Bottom> states(type == "RNN" ? 1 : 2, state);
@@ -53,7 +52,7 @@ std::vector<LayerCase> Cases() {
     cases.push_back(Sequences("Exposed", type, exposed, 1, states, tops, detour));
     cases.push_back(Sequences("StaticExposed", type, exposed, 1, all, tops, detour_all));
     LayerCase one = Sequences("OneSequence", type, "", 0, {}, 1, {});
-    one.bottoms = {{{4, 1, 2, 5}}, Cont({4, 1}, {0, 1, 1, 1})};
+    one.bottoms = {Bottom({4, 1, 2, 5}), Cont({4, 1}, {0, 1, 1, 1})};
     one.detour = {{2, 3, 2, 5}, {2, 3}};
     cases.push_back(one);
     // No sequence begins behind the first step, where one of two goes on: as engine ONEDNN takes
@@ -62,22 +61,19 @@ std::vector<LayerCase> Cases() {
     on.bottoms[1] = Cont({3, 2}, {1, 0, 1, 1, 1, 1});
     cases.push_back(on);
   }
-  cases.push_back({"LSTMUnit",
-                   "type: 'LSTMUnit'",
-                   {{{1, 3, 2}}, {{1, 3, 8}}, Cont({1, 3}, {1, 0, 1})},
-                   2,
-                   false,
-                   true,
-                   1,
-                   -1,
-                   {{1, 5, 2}, {1, 5, 8}, {1, 5}}});
+  cases.push_back(LayerCase("LSTMUnit", "type: 'LSTMUnit'")
+                      .Bottom({1, 3, 2})
+                      .Bottom({1, 3, 8})
+                      .Bottom(Cont({1, 3}, {1, 0, 1}))
+                      .Tops(2)
+                      .Detour({{1, 5, 2}, {1, 5, 8}, {1, 5}}));
   const std::string lstm = "type: 'Lstm' lstm_param { " + kParam;
-  cases.push_back({"LstmOneSequence", lstm + "}", {{{5, 2, 3, 1}}}});
-  cases.push_back({"LstmBatch", lstm + "batch_size: 2 }", {{{6, 4}}}});
-  cases.push_back({"LstmSteps", lstm + "}", {{{3, 2, kOddC}}}});
-  cases.push_back({"LstmContinued",
-                   lstm + "batch_size: 2 clipping_threshold: 1000 }",
-                   {{{6, 4}}, Cont({6}, {0, 0, 1, 1, 0, 1})}});
+  cases.push_back(LayerCase("LstmOneSequence", lstm + "}").Bottom({5, 2, 3, 1}));
+  cases.push_back(LayerCase("LstmBatch", lstm + "batch_size: 2 }").Bottom({6, 4}));
+  cases.push_back(LayerCase("LstmSteps", lstm + "}").Bottom({3, 2, kOddC}));
+  cases.push_back(LayerCase("LstmContinued", lstm + "batch_size: 2 clipping_threshold: 1000 }")
+                      .Bottom({6, 4})
+                      .Bottom(Cont({6}, {0, 0, 1, 1, 0, 1})));
   // Steps pass their rounding errors on, and gradients may nearly cancel.
   for (LayerCase& c : cases) c.tolerance = 8;
   return cases;
@@ -85,88 +81,93 @@ std::vector<LayerCase> Cases() {
 INSTANTIATE_TEST_SUITE_P(Recurrent, LayerCases, ::testing::ValuesIn(Cases()), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NumOutput",
-     "type: 'LSTM'",
-     {{{3, 2, 4}}, {{3, 2}}},
-     "recurrent_param: num_output must be positive, got 0"},
-    {"Input",
-     "type: 'RNN' recurrent_param { num_output: 1 }",
-     {{{3}}, {{3}}},
-     "bottom 0, the inputs, must have axes .time, batch"},
-    {"NoSequences",
-     "type: 'LSTM' recurrent_param { num_output: 1 }",
-     {{{3, 0, 4}}, {{3, 0}}},
-     "bottom 0 of shape 3 0 4 .*has no steps or no sequences"},
-    {"NoSteps",
-     "type: 'RNN' recurrent_param { num_output: 1 }",
-     {{{0, 2, 4}}, {{0, 2}}},
-     "has no steps or no sequences"},
-    {"NoItems",
-     "type: 'Lstm' lstm_param { num_output: 1 }",
-     {{{0, 4}}},
-     "has no steps or no sequences"},
-    {"Continuation",
-     "type: 'LSTM' recurrent_param { num_output: 1 }",
-     {{{3, 2, 4}}, {{2, 3}}},
-     "continuation indicators, must have shape 3 2, .* not 2 3"},
-    {"Static",
-     "type: 'LSTM' recurrent_param { num_output: 1 }",
-     {{{3, 2, 4}}, {{3, 2}}, {{3, 5}}},
-     "bottom 2, the static input, must have 2 items"},
-    {"State",
-     "type: 'LSTM' recurrent_param { num_output: 4 expose_hidden: true }",
-     {{{3, 2, 4}}, {{3, 2}}, {{1, 2, 4}}, {{2, 4}}},
-     "bottom 3, a hidden state, must have shape 1 2 4 .* not 2 4",
-     3},
-    {"StateMissing",
-     "type: 'LSTM' recurrent_param { num_output: 4 expose_hidden: true }",
-     {{{3, 2, 4}}, {{3, 2}}},
-     "at least 4 bottom",
-     3},
-    {"UnitCells",
-     "type: 'LSTMUnit'",
-     {{{2, 3, 4}}, {{1, 3, 16}}, {{1, 3}}},
-     "bottom 0, the cells",
-     2},
-    {"UnitGates",
-     "type: 'LSTMUnit'",
-     {{{1, 3, 4}}, {{1, 3, 4}}, {{1, 3}}},
-     "bottom 1, the input",
-     2},
-    {"UnitContinuation",
-     "type: 'LSTMUnit'",
-     {{{1, 3, 4}}, {{1, 3, 16}}, {{3, 1}}},
-     "bottom 2, the continuation",
-     2},
-    {"LstmNumOutput", "type: 'Lstm'", {{{2, 3}}}, "lstm_param: num_output must be positive"},
-    {"LstmBatch",
-     "type: 'Lstm' lstm_param { num_output: 2 batch_size: 2 }",
-     {{{3, 3}}},
-     "batch_size 2 must divide the number of items of bottom 0, which has shape 3 3"},
-    {"LstmNoBatch",
-     "type: 'Lstm' lstm_param { num_output: 2 batch_size: 0 }",
-     {{{3, 3}}},
-     "batch_size 0 must divide"},
-    {"LstmThreshold",
-     "type: 'Lstm' lstm_param { num_output: 2 clipping_threshold: -1 }",
-     {{{3, 3}}},
-     "clipping_threshold must not be negative, got -1"},
-    {"LstmContinuation",
-     "type: 'Lstm' lstm_param { num_output: 2 }",
-     {{{3, 2, 4}}, {{5}}},
-     "must have 3 x 2 values"},
-    {"IndicatorSteps",
-     "type: 'ContinuationIndicator' continuation_indicator_param { batch_size: 1 }",
-     {},
-     "time_step must be positive, got 0"},
-    {"IndicatorBatch",
-     "type: 'ContinuationIndicator' continuation_indicator_param { time_step: 1 }",
-     {},
-     "batch_size must be positive, got 0"},
-    {"IndicatorAxis",
-     "type: 'ContinuationIndicator' continuation_indicator_param { time_step: 1 axis: 2 }",
-     {{{3, 2}}},
-     "continuation_indicator_param: axis 2 is out of range"},
+    BadLayerCase("NumOutput", "type: 'LSTM'")
+        .Bottom({3, 2, 4})
+        .Bottom({3, 2})
+        .Says("recurrent_param: num_output must be positive, got 0"),
+    BadLayerCase("Input", "type: 'RNN' recurrent_param { num_output: 1 }")
+        .Bottom({3})
+        .Bottom({3})
+        .Says("bottom 0, the inputs, must have axes .time, batch"),
+    BadLayerCase("NoSequences", "type: 'LSTM' recurrent_param { num_output: 1 }")
+        .Bottom({3, 0, 4})
+        .Bottom({3, 0})
+        .Says("bottom 0 of shape 3 0 4 .*has no steps or no sequences"),
+    BadLayerCase("NoSteps", "type: 'RNN' recurrent_param { num_output: 1 }")
+        .Bottom({0, 2, 4})
+        .Bottom({0, 2})
+        .Says("has no steps or no sequences"),
+    BadLayerCase("NoItems", "type: 'Lstm' lstm_param { num_output: 1 }")
+        .Bottom({0, 4})
+        .Says("has no steps or no sequences"),
+    BadLayerCase("Continuation", "type: 'LSTM' recurrent_param { num_output: 1 }")
+        .Bottom({3, 2, 4})
+        .Bottom({2, 3})
+        .Says("continuation indicators, must have shape 3 2, .* not 2 3"),
+    BadLayerCase("Static", "type: 'LSTM' recurrent_param { num_output: 1 }")
+        .Bottom({3, 2, 4})
+        .Bottom({3, 2})
+        .Bottom({3, 5})
+        .Says("bottom 2, the static input, must have 2 items"),
+    BadLayerCase("State", "type: 'LSTM' recurrent_param { num_output: 4 expose_hidden: true }")
+        .Bottom({3, 2, 4})
+        .Bottom({3, 2})
+        .Bottom({1, 2, 4})
+        .Bottom({2, 4})
+        .Tops(3)
+        .Says("bottom 3, a hidden state, must have shape 1 2 4 .* not 2 4"),
+    BadLayerCase("StateMissing",
+                 "type: 'LSTM' recurrent_param { num_output: 4 expose_hidden: true }")
+        .Bottom({3, 2, 4})
+        .Bottom({3, 2})
+        .Tops(3)
+        .Says("at least 4 bottom"),
+    BadLayerCase("UnitCells", "type: 'LSTMUnit'")
+        .Bottom({2, 3, 4})
+        .Bottom({1, 3, 16})
+        .Bottom({1, 3})
+        .Tops(2)
+        .Says("bottom 0, the cells"),
+    BadLayerCase("UnitGates", "type: 'LSTMUnit'")
+        .Bottom({1, 3, 4})
+        .Bottom({1, 3, 4})
+        .Bottom({1, 3})
+        .Tops(2)
+        .Says("bottom 1, the input"),
+    BadLayerCase("UnitContinuation", "type: 'LSTMUnit'")
+        .Bottom({1, 3, 4})
+        .Bottom({1, 3, 16})
+        .Bottom({3, 1})
+        .Tops(2)
+        .Says("bottom 2, the continuation"),
+    BadLayerCase("LstmNumOutput", "type: 'Lstm'")
+        .Bottom({2, 3})
+        .Says("lstm_param: num_output must be positive"),
+    BadLayerCase("LstmBatch", "type: 'Lstm' lstm_param { num_output: 2 batch_size: 2 }")
+        .Bottom({3, 3})
+        .Says("batch_size 2 must divide the number of items of bottom 0, which has shape 3 3"),
+    BadLayerCase("LstmNoBatch", "type: 'Lstm' lstm_param { num_output: 2 batch_size: 0 }")
+        .Bottom({3, 3})
+        .Says("batch_size 0 must divide"),
+    BadLayerCase("LstmThreshold",
+                 "type: 'Lstm' lstm_param { num_output: 2 clipping_threshold: -1 }")
+        .Bottom({3, 3})
+        .Says("clipping_threshold must not be negative, got -1"),
+    BadLayerCase("LstmContinuation", "type: 'Lstm' lstm_param { num_output: 2 }")
+        .Bottom({3, 2, 4})
+        .Bottom({5})
+        .Says("must have 3 x 2 values"),
+    BadLayerCase("IndicatorSteps",
+                 "type: 'ContinuationIndicator' continuation_indicator_param { batch_size: 1 }")
+        .Says("time_step must be positive, got 0"),
+    BadLayerCase("IndicatorBatch",
+                 "type: 'ContinuationIndicator' continuation_indicator_param { time_step: 1 }")
+        .Says("batch_size must be positive, got 0"),
+    BadLayerCase(
+        "IndicatorAxis",
+        "type: 'ContinuationIndicator' continuation_indicator_param { time_step: 1 axis: 2 }")
+        .Bottom({3, 2})
+        .Says("continuation_indicator_param: axis 2 is out of range"),
 };
 INSTANTIATE_TEST_SUITE_P(Recurrent, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -5,30 +5,26 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Sum", "type: 'Reduction'", {{{kOddN, kOddC, kOddH}}}},
-    {"SumOfRows",
-     "type: 'Reduction' reduction_param { axis: 1 coeff: 2.5 }",
-     {{{kOddN, kOddC, kOddH}}}},
-    {"Mean",
-     "type: 'Reduction' reduction_param { operation: MEAN axis: -1 }",
-     {{{kOddN, kOddC, kOddH}}}},
-    {"MeanCoefficient",
-     "type: 'Reduction' reduction_param { operation: MEAN axis: 1 coeff: -3 }",
-     {{{kOddN, kOddC, kOddH}}}},
-    {"AbsoluteSum",
-     "type: 'Reduction' reduction_param { operation: ASUM axis: 1 }",
-     {{{kOddN, kOddC, kOddH}, Fill::DISTINCT}}},
-    {"SumOfSquares",
-     "type: 'Reduction' reduction_param { operation: SUMSQ axis: 2 coeff: 0.1 }",
-     {{{kOddN, kOddC, kOddH, kOddW}}}},
+    LayerCase("Sum", "type: 'Reduction'").Bottom({kOddN, kOddC, kOddH}),
+    LayerCase("SumOfRows", "type: 'Reduction' reduction_param { axis: 1 coeff: 2.5 }")
+        .Bottom({kOddN, kOddC, kOddH}),
+    LayerCase("Mean", "type: 'Reduction' reduction_param { operation: MEAN axis: -1 }")
+        .Bottom({kOddN, kOddC, kOddH}),
+    LayerCase("MeanCoefficient",
+              "type: 'Reduction' reduction_param { operation: MEAN axis: 1 coeff: -3 }")
+        .Bottom({kOddN, kOddC, kOddH}),
+    LayerCase("AbsoluteSum", "type: 'Reduction' reduction_param { operation: ASUM axis: 1 }")
+        .Bottom({kOddN, kOddC, kOddH}, Fill::DISTINCT),
+    LayerCase("SumOfSquares",
+              "type: 'Reduction' reduction_param { operation: SUMSQ axis: 2 coeff: 0.1 }")
+        .Bottom({kOddN, kOddC, kOddH, kOddW}),
 };
 INSTANTIATE_TEST_SUITE_P(Reduction, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Axis",
-     "type: 'Reduction' reduction_param { axis: 2 }",
-     {{{2, 3}}},
-     "reduction_param: axis 2 is out of range for a bottom of shape 2 3"},
+    BadLayerCase("Axis", "type: 'Reduction' reduction_param { axis: 2 }")
+        .Bottom({2, 3})
+        .Says("reduction_param: axis 2 is out of range for a bottom of shape 2 3"),
 };
 INSTANTIATE_TEST_SUITE_P(Reduction, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -4,24 +4,20 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Plain", "type: 'ReLU'", {{{2, 3, 4, 5}, Fill::DISTINCT}}, 1, true},
-    {"Leaky",
-     "type: 'ReLU' relu_param { negative_slope: 0.25 }",
-     {{{3, 7}, Fill::DISTINCT}},
-     1,
-     true},
-    {"NegativeSlope",
-     "type: 'ReLU' relu_param { negative_slope: -0.25 }",
-     {{{3, 7}, Fill::DISTINCT}},
-     1,
-     true},
-    {"OneElement", "type: 'ReLU'", {{{1}, Fill::DISTINCT}}, 1, true},
-    {"Large", "type: 'ReLU'", {{{3, 1031}, Fill::DISTINCT}}, 1, true},
+    LayerCase("Plain", "type: 'ReLU'").Bottom({2, 3, 4, 5}, Fill::DISTINCT).InPlace(),
+    LayerCase("Leaky", "type: 'ReLU' relu_param { negative_slope: 0.25 }")
+        .Bottom({3, 7}, Fill::DISTINCT)
+        .InPlace(),
+    LayerCase("NegativeSlope", "type: 'ReLU' relu_param { negative_slope: -0.25 }")
+        .Bottom({3, 7}, Fill::DISTINCT)
+        .InPlace(),
+    LayerCase("OneElement", "type: 'ReLU'").Bottom({1}, Fill::DISTINCT).InPlace(),
+    LayerCase("Large", "type: 'ReLU'").Bottom({3, 1031}, Fill::DISTINCT).InPlace(),
 };
 INSTANTIATE_TEST_SUITE_P(ReLU, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"TwoBottoms", "type: 'ReLU'", {{{2}}, {{2}}}, "exactly 1 bottom"},
+    BadLayerCase("TwoBottoms", "type: 'ReLU'").Bottom({2}).Bottom({2}).Says("exactly 1 bottom"),
 };
 INSTANTIATE_TEST_SUITE_P(ReLU, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 }  // namespace

@@ -8,41 +8,42 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Reorg", "type: 'Reorg' reorg_param { stride: 2 }", {{{2, 8, 4, 6}}}},
-    {"ReorgByThree", "type: 'Reorg' reorg_param { stride: 3 }", {{{1, 9, 3, 6}}}},
-    {"ReorgReverse",
-     "type: 'Reorg' reorg_param { stride: 2 reverse: true }",
-     {{{kOddN, 8, kOddH, kOddW}}}},
-    {"ReorgByOne", "type: 'Reorg' reorg_param { stride: 1 }", {{{2, 3, 2, 3}}}},
-    {"Shuffle",
-     "type: 'ShuffleChannel' shuffle_channel_param { group: 3 }",
-     {{{kOddN, 6, kOddH, kOddW}}}},
-    {"ShuffleTwoAxes", "type: 'ShuffleChannel' shuffle_channel_param { group: 2 }", {{{3, 8}}}},
-    {"ShuffleOneGroup", "type: 'ShuffleChannel'", {{{2, kOddC, 3}}}},
+    LayerCase("Reorg", "type: 'Reorg' reorg_param { stride: 2 }").Bottom({2, 8, 4, 6}),
+    LayerCase("ReorgByThree", "type: 'Reorg' reorg_param { stride: 3 }").Bottom({1, 9, 3, 6}),
+    LayerCase("ReorgReverse", "type: 'Reorg' reorg_param { stride: 2 reverse: true }")
+        .Bottom({kOddN, 8, kOddH, kOddW}),
+    LayerCase("ReorgByOne", "type: 'Reorg' reorg_param { stride: 1 }").Bottom({2, 3, 2, 3}),
+    LayerCase("Shuffle", "type: 'ShuffleChannel' shuffle_channel_param { group: 3 }")
+        .Bottom({kOddN, 6, kOddH, kOddW}),
+    LayerCase("ShuffleTwoAxes", "type: 'ShuffleChannel' shuffle_channel_param { group: 2 }")
+        .Bottom({3, 8}),
+    LayerCase("ShuffleOneGroup", "type: 'ShuffleChannel'").Bottom({2, kOddC, 3}),
 };
 INSTANTIATE_TEST_SUITE_P(Reorder, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NoStride", "type: 'Reorg'", {{{1, 4, 2, 2}}}, "reorg_param: stride is missing"},
-    {"ZeroStride", "type: 'Reorg' reorg_param { stride: 0 }", {{{1, 4, 2, 2}}}, "got 0"},
-    {"Channels",
-     "type: 'Reorg' reorg_param { stride: 2 }",
-     {{{1, 6, 2, 2}}},
-     "has 6 channels: they must be a multiple of stride . stride, 4"},
-    {"Positions",
-     "type: 'Reorg' reorg_param { stride: 2 }",
-     {{{1, 4, 3, 2}}},
-     "has 3 x 2 positions: both must be multiples of stride, 2"},
-    {"ReorgAxes", "type: 'Reorg' reorg_param { stride: 2 }", {{{4, 2, 2}}}, "4 axes"},
-    {"Group",
-     "type: 'ShuffleChannel' shuffle_channel_param { group: 4 }",
-     {{{1, 6, 2, 2}}},
-     "group 4 does not divide the bottom's 6 channels"},
-    {"ZeroGroup",
-     "type: 'ShuffleChannel' shuffle_channel_param { group: 0 }",
-     {{{1, 6, 2, 2}}},
-     "group must be positive, got 0"},
-    {"ShuffleAxes", "type: 'ShuffleChannel'", {{{6}}}, "2 axes"},
+    BadLayerCase("NoStride", "type: 'Reorg'")
+        .Bottom({1, 4, 2, 2})
+        .Says("reorg_param: stride is missing"),
+    BadLayerCase("ZeroStride", "type: 'Reorg' reorg_param { stride: 0 }")
+        .Bottom({1, 4, 2, 2})
+        .Says("got 0"),
+    BadLayerCase("Channels", "type: 'Reorg' reorg_param { stride: 2 }")
+        .Bottom({1, 6, 2, 2})
+        .Says("has 6 channels: they must be a multiple of stride . stride, 4"),
+    BadLayerCase("Positions", "type: 'Reorg' reorg_param { stride: 2 }")
+        .Bottom({1, 4, 3, 2})
+        .Says("has 3 x 2 positions: both must be multiples of stride, 2"),
+    BadLayerCase("ReorgAxes", "type: 'Reorg' reorg_param { stride: 2 }")
+        .Bottom({4, 2, 2})
+        .Says("4 axes"),
+    BadLayerCase("Group", "type: 'ShuffleChannel' shuffle_channel_param { group: 4 }")
+        .Bottom({1, 6, 2, 2})
+        .Says("group 4 does not divide the bottom's 6 channels"),
+    BadLayerCase("ZeroGroup", "type: 'ShuffleChannel' shuffle_channel_param { group: 0 }")
+        .Bottom({1, 6, 2, 2})
+        .Says("group must be positive, got 0"),
+    BadLayerCase("ShuffleAxes", "type: 'ShuffleChannel'").Bottom({6}).Says("2 axes"),
 };
 INSTANTIATE_TEST_SUITE_P(Reorder, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

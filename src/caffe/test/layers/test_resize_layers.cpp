@@ -7,17 +7,8 @@ namespace {
 
 using Shapes = std::vector<int>;
 
-LayerCase Case(const std::string& name, const std::string& prototxt,
-               const std::vector<Bottom>& bottoms) {
-  LayerCase c;
-  c.name = name;
-  c.prototxt = prototxt;
-  c.bottoms = bottoms;
-  return c;
-}
-
-const Bottom kOdd = {{2, 3, kOddH, kOddW}};
-const Bottom kLikeThis = {{2, 1, 4, 7}, Fill::GAUSSIAN, false};
+const Bottom kOdd({2, 3, kOddH, kOddW});
+const Bottom kLikeThis = Bottom({2, 1, 4, 7}).WithoutGradient();
 
 std::string Interp(const std::string& param) {
   return "type: 'Interp' interp_param { " + param + " }";
@@ -30,105 +21,141 @@ std::string Upsample(const std::string& param) {
 }
 
 const std::vector<LayerCase> kInterpCases = {
-    Case("Size", Interp("height: 7 width: 5"), {kOdd}),
-    Case("OnePosition", Interp("height: 1 width: 1"), {kOdd}),
-    Case("Zoom", Interp("zoom_factor: 3"), {kOdd}),
-    Case("Shrink", Interp("shrink_factor: 2"), {{{2, 3, 7, 8}}}),
-    Case("ShrinkAndZoom", Interp("shrink_factor: 3 zoom_factor: 2"), {{{2, 3, 7, 8}}}),
-    Case("Crop", Interp("height: 5 width: 6 pad_beg: -1 pad_end: -2"), {{{2, 3, 6, 7}}}),
-    Case("SameSize", Interp("height: 6 width: 7"), {{{2, 3, 6, 7}}}),
-    Case("SecondBottom", "type: 'Interp'", {{{2, 3, 5, 6}}, kLikeThis}),
+    LayerCase("Size", Interp("height: 7 width: 5")).Bottom(kOdd),
+    LayerCase("OnePosition", Interp("height: 1 width: 1")).Bottom(kOdd),
+    LayerCase("Zoom", Interp("zoom_factor: 3")).Bottom(kOdd),
+    LayerCase("Shrink", Interp("shrink_factor: 2")).Bottom({2, 3, 7, 8}),
+    LayerCase("ShrinkAndZoom", Interp("shrink_factor: 3 zoom_factor: 2")).Bottom({2, 3, 7, 8}),
+    LayerCase("Crop", Interp("height: 5 width: 6 pad_beg: -1 pad_end: -2")).Bottom({2, 3, 6, 7}),
+    LayerCase("SameSize", Interp("height: 6 width: 7")).Bottom({2, 3, 6, 7}),
+    LayerCase("SecondBottom", "type: 'Interp'").Bottom({2, 3, 5, 6}).Bottom(kLikeThis),
 };
 INSTANTIATE_TEST_SUITE_P(Interp, LayerCases, ::testing::ValuesIn(kInterpCases), CaseName());
 
 const std::vector<LayerCase> kResampleCases = {
-    Case("NearestTwice", Resample("type: NEAREST antialias: false factor: 2"), {kOdd}),
-    Case("NearestSmaller", Resample("type: NEAREST height: 3 width: 2"), {{{2, 3, 7, 9}}}),
-    Case("Linear", Resample("height: 9 width: 10"), {kOdd}),
-    Case("LinearSmaller", Resample("height: 3 width: 5"), {{{2, 3, 8, 9}}}),
-    Case("LinearAliased", Resample("height: 3 width: 5 antialias: false"), {{{2, 3, 8, 9}}}),
-    Case("Cubic", Resample("type: CUBIC factor: 1.5"), {{{2, 3, 5, 6}}}),
-    Case("CubicSmaller", Resample("type: CUBIC height: 3 width: 2"), {{{2, 3, 9, 8}}}),
-    Case("SecondBottom", "type: 'Resample'", {{{2, 3, 5, 6}}, kLikeThis}),
+    LayerCase("NearestTwice", Resample("type: NEAREST antialias: false factor: 2")).Bottom(kOdd),
+    LayerCase("NearestSmaller", Resample("type: NEAREST height: 3 width: 2")).Bottom({2, 3, 7, 9}),
+    LayerCase("Linear", Resample("height: 9 width: 10")).Bottom(kOdd),
+    LayerCase("LinearSmaller", Resample("height: 3 width: 5")).Bottom({2, 3, 8, 9}),
+    LayerCase("LinearAliased", Resample("height: 3 width: 5 antialias: false"))
+        .Bottom({2, 3, 8, 9}),
+    LayerCase("Cubic", Resample("type: CUBIC factor: 1.5")).Bottom({2, 3, 5, 6}),
+    LayerCase("CubicSmaller", Resample("type: CUBIC height: 3 width: 2")).Bottom({2, 3, 9, 8}),
+    LayerCase("SecondBottom", "type: 'Resample'").Bottom({2, 3, 5, 6}).Bottom(kLikeThis),
 };
 INSTANTIATE_TEST_SUITE_P(Resample, LayerCases, ::testing::ValuesIn(kResampleCases), CaseName());
 
 // Pooling of 2 x 2 windows of a 4 x 6 plane: one position in each.
-const Bottom kMask = {{1, 2, 2, 3},
-                      Fill::LABELS,
-                      false,
-                      24,
-                      {0, 9, 4, 12, 14, 23,  //
-                       7, 2, 11, 13, 21, 16}};
+const Bottom kMask = Bottom({1, 2, 2, 3})
+                         .Labels(24)
+                         .Values({0, 9, 4, 12, 14, 23,  //
+                                  7, 2, 11, 13, 21, 16})
+                         .WithoutGradient();
 
 const std::vector<LayerCase> kUpsampleCases = {
-    Case("Repeat", Upsample("scale: 2"), {kOdd}),
-    Case("DefaultScale", "type: 'Upsample'", {{{1, 2, 3, 2}}}),
-    Case("RepeatPerAxis", Upsample("scale_h: 3 scale_w: 1"), {{{1, 2, 3, 2}}}),
-    Case("Unpool", Upsample("scale: 2"), {{{1, 2, 2, 3}}, kMask}),
-    Case("UnpoolToSize", Upsample("upsample_h: 5 upsample_w: 7"), {{{1, 2, 2, 3}}, kMask}),
+    LayerCase("Repeat", Upsample("scale: 2")).Bottom(kOdd),
+    LayerCase("DefaultScale", "type: 'Upsample'").Bottom({1, 2, 3, 2}),
+    LayerCase("RepeatPerAxis", Upsample("scale_h: 3 scale_w: 1")).Bottom({1, 2, 3, 2}),
+    LayerCase("Unpool", Upsample("scale: 2")).Bottom({1, 2, 2, 3}).Bottom(kMask),
+    LayerCase("UnpoolToSize", Upsample("upsample_h: 5 upsample_w: 7"))
+        .Bottom({1, 2, 2, 3})
+        .Bottom(kMask),
 };
 INSTANTIATE_TEST_SUITE_P(Upsample, LayerCases, ::testing::ValuesIn(kUpsampleCases), CaseName());
 
-const Bottom kPlain = {{1, 2, 3, 4}};
+const Bottom kPlain({1, 2, 3, 4});
 const std::vector<BadLayerCase> kBadCases = {
-    {"InterpNoSize", "type: 'Interp'", {kPlain}, "interp_param: give one size"},
-    {"InterpTwoSizes", Interp("zoom_factor: 2"), {kPlain, kPlain}, "interp_param: give no size"},
-    {"InterpHalfASize", Interp("height: 2"), {kPlain}, "give both height and width"},
-    {"InterpZero", Interp("height: 0 width: 2"), {kPlain}, "the height of the output is 0"},
-    {"InterpZoom", Interp("zoom_factor: 0"), {kPlain}, "zoom_factor must be at least 1, got 0"},
-    {"InterpShrink", Interp("shrink_factor: -1"), {kPlain}, "shrink_factor must be at least 1"},
-    {"InterpPad", Interp("zoom_factor: 2 pad_beg: 1"), {kPlain}, "must not be positive, got 1"},
-    {"InterpCropsAll",
-     Interp("zoom_factor: 2 pad_beg: -2 pad_end: -1"),
-     {kPlain},
-     "leave 0 of the bottom's height 3"},
-    {"InterpAxes", Interp("zoom_factor: 2"), {{{1, 2, 3}}}, "4 axes"},
-    {"InterpHuge",
-     Interp("zoom_factor: 2000000000"),
-     {kPlain},
-     "the height of the output is .*fit an int"},
-    {"ResampleArea", Resample("type: AREA factor: 2"), {kPlain}, "AREA is not available"},
-    {"ResampleHalfASize", Resample("width: 2"), {kPlain}, "give both height and width"},
-    {"ResampleZero", Resample("width: 2 height: 0"), {kPlain}, "the height of the output is 0"},
-    {"ResampleFactor", Resample("factor: 0"), {kPlain}, "factor must be positive"},
-    {"ResampleSmallFactor", Resample("factor: 0.1"), {kPlain}, "the height of the output is 0"},
-    {"ResampleAxes", Resample("factor: 2"), {{{1, 2, 3}}}, "4 axes"},
-    {"UpsampleZero", Upsample("scale: 0"), {kPlain}, "scale must be at least 1, got 0"},
-    {"UpsampleBoth", Upsample("scale: 2 scale_h: 2 scale_w: 2"), {kPlain}, "not both"},
-    {"UpsampleHalf", Upsample("scale_h: 2"), {kPlain}, "give both scale_h and scale_w"},
-    {"UpsampleSizeWithoutMask",
-     Upsample("upsample_h: 6 upsample_w: 8"),
-     {kPlain},
-     "are for a second bottom, a mask: give scale alone"},
-    {"UpsampleHalfASize", Upsample("upsample_h: 6"), {kPlain, kPlain}, "give both upsample_h"},
-    {"UpsamplePadOut",
-     Upsample("scale: 3 pad_out_h: true"),
-     {kPlain, kPlain},
-     "pad_out is for scale 2, not 3"},
-    {"UpsampleMaskShape",
-     Upsample("scale: 2"),
-     {kPlain, {{1, 1, 3, 4}}},
-     "the mask has shape 1 1 3 4 .*where the bottom has 1 2 3 4"},
-    {"UpsampleMaskOutside",
-     Upsample("upsample_h: 2 upsample_w: 2"),
-     {{{1, 1, 1, 2}}, {{1, 1, 1, 2}, Fill::GAUSSIAN, false, 0, {3, 4}}},
-     "the mask has position 4 where the output has 4 per channel",
-     1,
-     true},
-    {"UpsampleAxes", Upsample("scale: 2"), {{{1, 2, 3}}}, "4 axes"},
-    {"UpsampleHuge", Upsample("scale: 2000000000"), {kPlain}, "fit an int"},
-    {"ResampleEmpty",
-     "type: 'Resample' resample_param { factor: 2 }",
-     {{{1, 2, 0, 4}}},
-     "Resample takes no empty bottom: 1 2 0 4"},
-    {"InterpNoPixels", Interp("height: 2 width: 2"), {{{1, 2, 0, 0}}}, "leave 0 of the bottom's"},
-    {"ResampleNoPixels", Resample("factor: 2"), {{{1, 2, 0, 0}}}, "takes no empty bottom: 1 2 0 0"},
-    {"UpsampleNoPixels", Upsample("scale: 2"), {{{1, 2, 0, 0}}}, "the height of the output is 0"},
-    {"InterpManyElements",
-     Interp("height: 2147483647 width: 2"),
-     {kPlain},
-     "for a bottom of shape 1 2 3 4 .*has more than 2.31 - 1 elements"},
+    BadLayerCase("InterpNoSize", "type: 'Interp'")
+        .Bottom(kPlain)
+        .Says("interp_param: give one size"),
+    BadLayerCase("InterpTwoSizes", Interp("zoom_factor: 2"))
+        .Bottom(kPlain)
+        .Bottom(kPlain)
+        .Says("interp_param: give no size"),
+    BadLayerCase("InterpHalfASize", Interp("height: 2"))
+        .Bottom(kPlain)
+        .Says("give both height and width"),
+    BadLayerCase("InterpZero", Interp("height: 0 width: 2"))
+        .Bottom(kPlain)
+        .Says("the height of the output is 0"),
+    BadLayerCase("InterpZoom", Interp("zoom_factor: 0"))
+        .Bottom(kPlain)
+        .Says("zoom_factor must be at least 1, got 0"),
+    BadLayerCase("InterpShrink", Interp("shrink_factor: -1"))
+        .Bottom(kPlain)
+        .Says("shrink_factor must be at least 1"),
+    BadLayerCase("InterpPad", Interp("zoom_factor: 2 pad_beg: 1"))
+        .Bottom(kPlain)
+        .Says("must not be positive, got 1"),
+    BadLayerCase("InterpCropsAll", Interp("zoom_factor: 2 pad_beg: -2 pad_end: -1"))
+        .Bottom(kPlain)
+        .Says("leave 0 of the bottom's height 3"),
+    BadLayerCase("InterpAxes", Interp("zoom_factor: 2")).Bottom({1, 2, 3}).Says("4 axes"),
+    BadLayerCase("InterpHuge", Interp("zoom_factor: 2000000000"))
+        .Bottom(kPlain)
+        .Says("the height of the output is .*fit an int"),
+    BadLayerCase("ResampleArea", Resample("type: AREA factor: 2"))
+        .Bottom(kPlain)
+        .Says("AREA is not available"),
+    BadLayerCase("ResampleHalfASize", Resample("width: 2"))
+        .Bottom(kPlain)
+        .Says("give both height and width"),
+    BadLayerCase("ResampleZero", Resample("width: 2 height: 0"))
+        .Bottom(kPlain)
+        .Says("the height of the output is 0"),
+    BadLayerCase("ResampleFactor", Resample("factor: 0"))
+        .Bottom(kPlain)
+        .Says("factor must be positive"),
+    BadLayerCase("ResampleSmallFactor", Resample("factor: 0.1"))
+        .Bottom(kPlain)
+        .Says("the height of the output is 0"),
+    BadLayerCase("ResampleAxes", Resample("factor: 2")).Bottom({1, 2, 3}).Says("4 axes"),
+    BadLayerCase("UpsampleZero", Upsample("scale: 0"))
+        .Bottom(kPlain)
+        .Says("scale must be at least 1, got 0"),
+    BadLayerCase("UpsampleBoth", Upsample("scale: 2 scale_h: 2 scale_w: 2"))
+        .Bottom(kPlain)
+        .Says("not both"),
+    BadLayerCase("UpsampleHalf", Upsample("scale_h: 2"))
+        .Bottom(kPlain)
+        .Says("give both scale_h and scale_w"),
+    BadLayerCase("UpsampleSizeWithoutMask", Upsample("upsample_h: 6 upsample_w: 8"))
+        .Bottom(kPlain)
+        .Says("are for a second bottom, a mask: give scale alone"),
+    BadLayerCase("UpsampleHalfASize", Upsample("upsample_h: 6"))
+        .Bottom(kPlain)
+        .Bottom(kPlain)
+        .Says("give both upsample_h"),
+    BadLayerCase("UpsamplePadOut", Upsample("scale: 3 pad_out_h: true"))
+        .Bottom(kPlain)
+        .Bottom(kPlain)
+        .Says("pad_out is for scale 2, not 3"),
+    BadLayerCase("UpsampleMaskShape", Upsample("scale: 2"))
+        .Bottom(kPlain)
+        .Bottom({1, 1, 3, 4})
+        .Says("the mask has shape 1 1 3 4 .*where the bottom has 1 2 3 4"),
+    BadLayerCase("UpsampleMaskOutside", Upsample("upsample_h: 2 upsample_w: 2"))
+        .Bottom({1, 1, 1, 2})
+        .Values({1, 1, 1, 2}, {3, 4})
+        .InForward()
+        .Says("the mask has position 4 where the output has 4 per channel"),
+    BadLayerCase("UpsampleAxes", Upsample("scale: 2")).Bottom({1, 2, 3}).Says("4 axes"),
+    BadLayerCase("UpsampleHuge", Upsample("scale: 2000000000")).Bottom(kPlain).Says("fit an int"),
+    BadLayerCase("ResampleEmpty", "type: 'Resample' resample_param { factor: 2 }")
+        .Bottom({1, 2, 0, 4})
+        .Says("Resample takes no empty bottom: 1 2 0 4"),
+    BadLayerCase("InterpNoPixels", Interp("height: 2 width: 2"))
+        .Bottom({1, 2, 0, 0})
+        .Says("leave 0 of the bottom's"),
+    BadLayerCase("ResampleNoPixels", Resample("factor: 2"))
+        .Bottom({1, 2, 0, 0})
+        .Says("takes no empty bottom: 1 2 0 0"),
+    BadLayerCase("UpsampleNoPixels", Upsample("scale: 2"))
+        .Bottom({1, 2, 0, 0})
+        .Says("the height of the output is 0"),
+    BadLayerCase("InterpManyElements", Interp("height: 2147483647 width: 2"))
+        .Bottom(kPlain)
+        .Says("for a bottom of shape 1 2 3 4 .*has more than 2.31 - 1 elements"),
 };
 INSTANTIATE_TEST_SUITE_P(Resize, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

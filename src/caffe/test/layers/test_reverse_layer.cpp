@@ -5,49 +5,28 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Time", "type: 'Reverse'", {{{kOddN, kOddC, kOddH}}}, 1, false, true, 1, 1},
-    {"Middle",
-     "type: 'Reverse' reverse_param { axis: 1 }",
-     {{{kOddN, kOddC, kOddH}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"Last",
-     "type: 'Reverse' reverse_param { axis: -1 }",
-     {{{kOddN, kOddC, kOddH}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"Flip", "type: 'Flip'", {{{kOddN, kOddC, kOddH, kOddW}}}, 1, false, true, 1, 1},
-    {"FlipBoth",
-     "type: 'Flip' flip_param { flip_height: true }",
-     {{{kOddN, kOddC, kOddH, kOddW}}},
-     1,
-     false,
-     true,
-     1,
-     1},
-    {"FlipNone",
-     "type: 'Flip' flip_param { flip_width: false }",
-     {{{kOddN, kOddC, kOddH, kOddW}}},
-     1,
-     false,
-     true,
-     1,
-     1},
+    LayerCase("Time", "type: 'Reverse'").Bottom({kOddN, kOddC, kOddH}).Terms(1),
+    LayerCase("Middle", "type: 'Reverse' reverse_param { axis: 1 }")
+        .Bottom({kOddN, kOddC, kOddH})
+        .Terms(1),
+    LayerCase("Last", "type: 'Reverse' reverse_param { axis: -1 }")
+        .Bottom({kOddN, kOddC, kOddH})
+        .Terms(1),
+    LayerCase("Flip", "type: 'Flip'").Bottom({kOddN, kOddC, kOddH, kOddW}).Terms(1),
+    LayerCase("FlipBoth", "type: 'Flip' flip_param { flip_height: true }")
+        .Bottom({kOddN, kOddC, kOddH, kOddW})
+        .Terms(1),
+    LayerCase("FlipNone", "type: 'Flip' flip_param { flip_width: false }")
+        .Bottom({kOddN, kOddC, kOddH, kOddW})
+        .Terms(1),
 };
 INSTANTIATE_TEST_SUITE_P(Reverse, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Axis",
-     "type: 'Reverse' reverse_param { axis: 2 }",
-     {{{2, 3}}},
-     "reverse_param: axis 2 is out of range"},
-    {"Flip", "type: 'Flip'", {{{2, 3, 4}}}, "Flip takes a bottom of 4 axes"},
+    BadLayerCase("Axis", "type: 'Reverse' reverse_param { axis: 2 }")
+        .Bottom({2, 3})
+        .Says("reverse_param: axis 2 is out of range"),
+    BadLayerCase("Flip", "type: 'Flip'").Bottom({2, 3, 4}).Says("Flip takes a bottom of 4 axes"),
 };
 INSTANTIATE_TEST_SUITE_P(Reverse, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -13,8 +13,7 @@ std::vector<double> Regions() {
 
 LayerCase Case(const char* name, const std::string& prototxt, int channels = 3,
                Fill fill = Fill::DISTINCT) {
-  return {
-      name, prototxt, {{{2, channels, 7, 9}, fill}, {{6, 5}, Fill::GAUSSIAN, false, 0, Regions()}}};
+  return LayerCase(name, prototxt).Bottom({2, channels, 7, 9}, fill).Values({6, 5}, Regions());
 }
 
 const std::vector<LayerCase> kCases = {
@@ -40,7 +39,7 @@ BadLayerCase Bad(const char* name, const std::string& prototxt, const std::strin
                  std::vector<double> roi = {0, 0, 0, 1, 1}, std::vector<int> map = {1, 4, 5, 5},
                  std::vector<int> rois = {1, 5}) {
   if (rois != std::vector<int>{1, 5}) roi.clear();
-  return {name, prototxt, {{map}, {rois, Fill::GAUSSIAN, false, 0, roi}}, wanted, 1, true};
+  return BadLayerCase(name, prototxt).Bottom(map).Values(rois, roi).InForward().Says(wanted);
 }
 const std::string kMax = "type: 'ROIPooling' roi_pooling_param { pooled_h: 2 pooled_w: 2 }";
 

@@ -5,38 +5,32 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Classes",
-     "type: 'SegAccuracy'",
-     {{{kOddN, 4, kOddH, 3}, Fill::DISTINCT}, {{kOddN, 1, kOddH, 3}, Fill::LABELS, false, 4}},
-     1,
-     false,
-     false},
-    {"TwoByOneProbability",
-     "type: 'SegAccuracy' seg_accuracy_param { ignore_label: 7 }",
-     {{{kOddN, 1, 5, kOddW}, Fill::DISTINCT}, {{kOddN, 1, 5, kOddW}, Fill::LABELS, false, 2}},
-     1,
-     false,
-     false},
+    LayerCase("Classes", "type: 'SegAccuracy'")
+        .Bottom({kOddN, 4, kOddH, 3}, Fill::DISTINCT)
+        .Labels({kOddN, 1, kOddH, 3}, 4)
+        .WithoutGradients(),
+    LayerCase("TwoByOneProbability", "type: 'SegAccuracy' seg_accuracy_param { ignore_label: 7 }")
+        .Bottom({kOddN, 1, 5, kOddW}, Fill::DISTINCT)
+        .Labels({kOddN, 1, 5, kOddW}, 2)
+        .WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(SegAccuracy, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Labels",
-     "type: 'SegAccuracy'",
-     {{{1, 3, 2, 2}}, {{1, 1, 2, 3}}},
-     "one label for each of the 4 predictions"},
-    {"Label",
-     "type: 'SegAccuracy' seg_accuracy_param { ignore_label: 255 }",
-     {{{1, 3, 1, 2}}, {{1, 1, 1, 2}, Fill::LABELS, false, 0, {255, 3}}},
-     "label number 1 is 3: with 3 classes valid are 0 to 2",
-     1,
-     true},
-    {"LabelOfTwo",
-     "type: 'SegAccuracy'",
-     {{{1, 1, 1, 1}}, {{1, 1, 1, 1}, Fill::LABELS, false, 0, {2}}},
-     "with 2 classes valid are 0 to 1",
-     1,
-     true},
+    BadLayerCase("Labels", "type: 'SegAccuracy'")
+        .Bottom({1, 3, 2, 2})
+        .Bottom({1, 1, 2, 3})
+        .Says("one label for each of the 4 predictions"),
+    BadLayerCase("Label", "type: 'SegAccuracy' seg_accuracy_param { ignore_label: 255 }")
+        .Bottom({1, 3, 1, 2})
+        .Values({1, 1, 1, 2}, {255, 3})
+        .InForward()
+        .Says("label number 1 is 3: with 3 classes valid are 0 to 2"),
+    BadLayerCase("LabelOfTwo", "type: 'SegAccuracy'")
+        .Bottom({1, 1, 1, 1})
+        .Values({1, 1, 1, 1}, {2})
+        .InForward()
+        .Says("with 2 classes valid are 0 to 1"),
 };
 INSTANTIATE_TEST_SUITE_P(SegAccuracy, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

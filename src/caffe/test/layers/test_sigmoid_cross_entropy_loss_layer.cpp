@@ -4,22 +4,25 @@
 namespace caffe {
 namespace {
 
-const std::vector<Bottom> kBottoms = {{{kOddN, 3, kOddH}},
-                                      {{kOddN, 3, kOddH}, Fill::POSITIVE, false}};
-const std::vector<Bottom> kLabelled = {{{kOddN, 6}}, {{kOddN, 2, 3}, Fill::LABELS, false, 3}};
+const std::vector<Bottom> kBottoms = {Bottom({kOddN, 3, kOddH}),
+                                      Bottom({kOddN, 3, kOddH}, Fill::POSITIVE).WithoutGradient()};
+const std::vector<Bottom> kLabelled = {Bottom({kOddN, 6}),
+                                       Bottom({kOddN, 2, 3}).Labels(3).WithoutGradient()};
 
 LayerCase Normalized(const std::string& mode) {
-  return {
-      mode,
-      "type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 2 normalization: " + mode + "}",
-      kLabelled};
+  return LayerCase(mode,
+                   "type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 2 normalization: " +
+                       mode + "}")
+      .Bottoms(kLabelled);
 }
 
 const std::vector<LayerCase> kCases = {
-    {"Plain", "type: 'SigmoidCrossEntropyLoss'", kBottoms},
-    {"Ignored", "type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 2 }", kLabelled},
-    {"OldNormalize",
-     "type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 1 normalize: true }", kLabelled},
+    LayerCase("Plain", "type: 'SigmoidCrossEntropyLoss'").Bottoms(kBottoms),
+    LayerCase("Ignored", "type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 2 }")
+        .Bottoms(kLabelled),
+    LayerCase("OldNormalize",
+              "type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 1 normalize: true }")
+        .Bottoms(kLabelled),
     Normalized("FULL"),
     Normalized("VALID"),
     Normalized("BATCH_SIZE"),
@@ -29,8 +32,14 @@ INSTANTIATE_TEST_SUITE_P(SigmoidCrossEntropyLoss, LayerCases, ::testing::ValuesI
                          CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Counts", "type: 'SigmoidCrossEntropyLoss'", {{{2, 3}}, {{2, 4}}}, "values per item"},
-    {"Items", "type: 'SigmoidCrossEntropyLoss'", {{{2, 3}}, {{3, 2}}}, "number of items"},
+    BadLayerCase("Counts", "type: 'SigmoidCrossEntropyLoss'")
+        .Bottom({2, 3})
+        .Bottom({2, 4})
+        .Says("values per item"),
+    BadLayerCase("Items", "type: 'SigmoidCrossEntropyLoss'")
+        .Bottom({2, 3})
+        .Bottom({3, 2})
+        .Says("number of items"),
 };
 INSTANTIATE_TEST_SUITE_P(SigmoidCrossEntropyLoss, BadLayerCases, ::testing::ValuesIn(kBadCases),
                          CaseName());

@@ -4,44 +4,43 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Plain", "type: 'SoftmaxWithLoss'", {{{4, 5}}, {{4}, Fill::LABELS, false, 5}}},
-    {"Spatial",
-     "type: 'SoftmaxWithLoss' loss_param { normalization: FULL }",
-     {{{2, 3, 2, 2}}, {{2, 1, 2, 2}, Fill::LABELS, false, 3}}},
-    {"Ignored",
-     "type: 'SoftmaxWithLoss' loss_param { ignore_label: 1 }",
-     {{{6, 3}}, {{6}, Fill::LABELS, false, 3}}},
-    {"BatchSize",
-     "type: 'SoftmaxWithLoss' loss_param { normalize: false }",
-     {{{2, 3, 4}}, {{2, 4}, Fill::LABELS, false, 3}}},
-    {"Sum",
-     "type: 'SoftmaxWithLoss' loss_param { normalization: NONE }",
-     {{{3, 4}}, {{3}, Fill::LABELS, false, 4}}},
-    {"Smoothed",
-     "type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.25 }",
-     {{{3, 4}}, {{3}, Fill::LABELS, false, 4}}},
+    LayerCase("Plain", "type: 'SoftmaxWithLoss'").Bottom({4, 5}).Labels({4}, 5),
+    LayerCase("Spatial", "type: 'SoftmaxWithLoss' loss_param { normalization: FULL }")
+        .Bottom({2, 3, 2, 2})
+        .Labels({2, 1, 2, 2}, 3),
+    LayerCase("Ignored", "type: 'SoftmaxWithLoss' loss_param { ignore_label: 1 }")
+        .Bottom({6, 3})
+        .Labels({6}, 3),
+    LayerCase("BatchSize", "type: 'SoftmaxWithLoss' loss_param { normalize: false }")
+        .Bottom({2, 3, 4})
+        .Labels({2, 4}, 3),
+    LayerCase("Sum", "type: 'SoftmaxWithLoss' loss_param { normalization: NONE }")
+        .Bottom({3, 4})
+        .Labels({3}, 4),
+    LayerCase("Smoothed", "type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.25 }")
+        .Bottom({3, 4})
+        .Labels({3}, 4),
 };
 INSTANTIATE_TEST_SUITE_P(SoftmaxWithLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Label",
-     "type: 'SoftmaxWithLoss'",
-     {{{4, 2}}, {{4}, Fill::LABELS, false, 1000}},
-     "label number [0-9]+ is [0-9]+: with 2 classes valid are 0 to 1",
-     1,
-     true},
-    {"Labels",
-     "type: 'SoftmaxWithLoss'",
-     {{{4, 2, 3}}, {{4}, Fill::LABELS, false, 2}},
-     "one label for each of the 12 predictions"},
-    {"Numbers",
-     "type: 'SoftmaxWithLoss'",
-     {{{4, 2}}, {{3}, Fill::LABELS, false, 2}},
-     "differ in number"},
-    {"Smoothing",
-     "type: 'SoftmaxWithLoss' loss_param { label_smoothing: 1 }",
-     {{{4, 2}}, {{4}, Fill::LABELS, false, 2}},
-     "label_smoothing"},
+    BadLayerCase("Label", "type: 'SoftmaxWithLoss'")
+        .Bottom({4, 2})
+        .Labels({4}, 1000)
+        .InForward()
+        .Says("label number [0-9]+ is [0-9]+: with 2 classes valid are 0 to 1"),
+    BadLayerCase("Labels", "type: 'SoftmaxWithLoss'")
+        .Bottom({4, 2, 3})
+        .Labels({4}, 2)
+        .Says("one label for each of the 12 predictions"),
+    BadLayerCase("Numbers", "type: 'SoftmaxWithLoss'")
+        .Bottom({4, 2})
+        .Labels({3}, 2)
+        .Says("differ in number"),
+    BadLayerCase("Smoothing", "type: 'SoftmaxWithLoss' loss_param { label_smoothing: 1 }")
+        .Bottom({4, 2})
+        .Labels({4}, 2)
+        .Says("label_smoothing"),
 };
 INSTANTIATE_TEST_SUITE_P(SoftmaxWithLoss, BadLayerCases, ::testing::ValuesIn(kBadCases),
                          CaseName());

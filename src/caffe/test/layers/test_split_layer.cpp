@@ -4,8 +4,8 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Two", "type: 'Split'", {{{2, 3}}}, 2},
-    {"Four", "type: 'Split'", {{{2, 3, 5}}}, 4},
+    LayerCase("Two", "type: 'Split'").Bottom({2, 3}).Tops(2),
+    LayerCase("Four", "type: 'Split'").Bottom({2, 3, 5}).Tops(4),
 };
 INSTANTIATE_TEST_SUITE_P(Split, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 

@@ -6,45 +6,32 @@ namespace {
 
 // Small enough that values stay different as FLOAT16.
 const std::vector<LayerCase> kCases = {
-    {"Max",
-     "type: 'SPP' spp_param { pyramid_height: 3 }",
-     {{{2, 3, 9, 12}, Fill::DISTINCT}},
-     1,
-     false,
-     true,
-     1,
-     12},
-    {"Average",
-     "type: 'SPP' spp_param { pyramid_height: 3 pool: AVE }",
-     {{{2, 3, 10, 15}}},
-     1,
-     false,
-     true,
-     1,
-     150},
-    {"OneLevel",
-     "type: 'SPP' spp_param { pyramid_height: 1 }",
-     {{{2, 3, kOddH, kOddW}, Fill::DISTINCT}},
-     1,
-     false,
-     true,
-     1,
-     1},
+    LayerCase("Max", "type: 'SPP' spp_param { pyramid_height: 3 }")
+        .Bottom({2, 3, 9, 12}, Fill::DISTINCT)
+        .Terms(12),
+    LayerCase("Average", "type: 'SPP' spp_param { pyramid_height: 3 pool: AVE }")
+        .Bottom({2, 3, 10, 15})
+        .Terms(150),
+    LayerCase("OneLevel", "type: 'SPP' spp_param { pyramid_height: 1 }")
+        .Bottom({2, 3, kOddH, kOddW}, Fill::DISTINCT)
+        .Terms(1),
 };
 INSTANTIATE_TEST_SUITE_P(SPP, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"NoLevels", "type: 'SPP'", {{{1, 1, 4, 4}}}, "must be 1 to 15, got 0"},
-    {"ManyLevels", "type: 'SPP' spp_param { pyramid_height: 40 }", {{{1, 1, 4, 4}}}, "got 40"},
-    {"Small",
-     "type: 'SPP' spp_param { pyramid_height: 3 }",
-     {{{1, 1, 5, 8}}},
-     "level 2 of pyramid_height cuts an image of extent 5 into 4 windows"},
-    {"Stochastic",
-     "type: 'SPP' spp_param { pyramid_height: 1 pool: STOCHASTIC }",
-     {{{1, 1, 5, 8}}},
-     "pool STOCHASTIC is not available: use MAX or AVE"},
-    {"Axes", "type: 'SPP' spp_param { pyramid_height: 1 }", {{{1, 1, 5}}}, "a bottom of 4 axes"},
+    BadLayerCase("NoLevels", "type: 'SPP'").Bottom({1, 1, 4, 4}).Says("must be 1 to 15, got 0"),
+    BadLayerCase("ManyLevels", "type: 'SPP' spp_param { pyramid_height: 40 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("got 40"),
+    BadLayerCase("Small", "type: 'SPP' spp_param { pyramid_height: 3 }")
+        .Bottom({1, 1, 5, 8})
+        .Says("level 2 of pyramid_height cuts an image of extent 5 into 4 windows"),
+    BadLayerCase("Stochastic", "type: 'SPP' spp_param { pyramid_height: 1 pool: STOCHASTIC }")
+        .Bottom({1, 1, 5, 8})
+        .Says("pool STOCHASTIC is not available: use MAX or AVE"),
+    BadLayerCase("Axes", "type: 'SPP' spp_param { pyramid_height: 1 }")
+        .Bottom({1, 1, 5})
+        .Says("a bottom of 4 axes"),
 };
 INSTANTIATE_TEST_SUITE_P(SPP, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -5,45 +5,32 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Channels",
-     "type: 'Tile' tile_param { tiles: 3 }",
-     {{{kOddN, kOddC, kOddH}}},
-     1,
-     false,
-     true,
-     1,
-     3},
-    {"Batch",
-     "type: 'Tile' tile_param { axis: 0 tiles: 2 }",
-     {{{kOddN, kOddC}}},
-     1,
-     false,
-     true,
-     1,
-     2},
-    {"Last",
-     "type: 'Tile' tile_param { axis: -1 tiles: 5 }",
-     {{{kOddN, kOddC, kOddW}}},
-     1,
-     false,
-     true,
-     1,
-     5},
-    {"Once", "type: 'Tile' tile_param { tiles: 1 }", {{{kOddN, kOddC}}}, 1, false, true, 1, 1},
+    LayerCase("Channels", "type: 'Tile' tile_param { tiles: 3 }")
+        .Bottom({kOddN, kOddC, kOddH})
+        .Terms(3),
+    LayerCase("Batch", "type: 'Tile' tile_param { axis: 0 tiles: 2 }")
+        .Bottom({kOddN, kOddC})
+        .Terms(2),
+    LayerCase("Last", "type: 'Tile' tile_param { axis: -1 tiles: 5 }")
+        .Bottom({kOddN, kOddC, kOddW})
+        .Terms(5),
+    LayerCase("Once", "type: 'Tile' tile_param { tiles: 1 }").Bottom({kOddN, kOddC}).Terms(1),
 };
 INSTANTIATE_TEST_SUITE_P(Tile, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Without", "type: 'Tile'", {{{2, 3}}}, "tile_param: tiles is how often to repeat"},
-    {"Zero", "type: 'Tile' tile_param { tiles: 0 }", {{{2, 3}}}, "at least 1, got 0"},
-    {"Axis",
-     "type: 'Tile' tile_param { axis: 2 tiles: 2 }",
-     {{{2, 3}}},
-     "tile_param: axis 2 is out of range"},
-    {"Huge",
-     "type: 'Tile' tile_param { tiles: 2147483647 }",
-     {{{2, 3}}},
-     "Tile: an axis of the top would have 6442450941 entries"},
+    BadLayerCase("Without", "type: 'Tile'")
+        .Bottom({2, 3})
+        .Says("tile_param: tiles is how often to repeat"),
+    BadLayerCase("Zero", "type: 'Tile' tile_param { tiles: 0 }")
+        .Bottom({2, 3})
+        .Says("at least 1, got 0"),
+    BadLayerCase("Axis", "type: 'Tile' tile_param { axis: 2 tiles: 2 }")
+        .Bottom({2, 3})
+        .Says("tile_param: axis 2 is out of range"),
+    BadLayerCase("Huge", "type: 'Tile' tile_param { tiles: 2147483647 }")
+        .Bottom({2, 3})
+        .Says("Tile: an axis of the top would have 6442450941 entries"),
 };
 INSTANTIATE_TEST_SUITE_P(Tile, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

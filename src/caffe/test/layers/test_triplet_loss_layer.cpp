@@ -8,22 +8,28 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Features", "type: 'TripletLoss'", {{{kOddN, 5}}, {{kOddN, 5}}, {{kOddN, 5}}}},
-    {"Maps",
-     "type: 'TripletLoss' triplet_loss_param { margin: 4 }",
-     {{{3, kOddC, 2, 1}}, {{3, kOddC, 2, 1}}, {{3, kOddC, 2, 1}}}},
+    LayerCase("Features", "type: 'TripletLoss'")
+        .Bottom({kOddN, 5})
+        .Bottom({kOddN, 5})
+        .Bottom({kOddN, 5}),
+    LayerCase("Maps", "type: 'TripletLoss' triplet_loss_param { margin: 4 }")
+        .Bottom({3, kOddC, 2, 1})
+        .Bottom({3, kOddC, 2, 1})
+        .Bottom({3, kOddC, 2, 1}),
 };
 INSTANTIATE_TEST_SUITE_P(TripletLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 const std::vector<BadLayerCase> kBadCases = {
-    {"Shapes",
-     "type: 'TripletLoss'",
-     {{{2, 3}}, {{2, 3}}, {{2, 4}}},
-     "anchors, positives and negatives of one shape: they are .*2 4"},
-    {"Margin",
-     "type: 'TripletLoss' triplet_loss_param { margin: -1 }",
-     {{{2, 3}}, {{2, 3}}, {{2, 3}}},
-     "margin must not be negative, got -1"},
+    BadLayerCase("Shapes", "type: 'TripletLoss'")
+        .Bottom({2, 3})
+        .Bottom({2, 3})
+        .Bottom({2, 4})
+        .Says("anchors, positives and negatives of one shape: they are .*2 4"),
+    BadLayerCase("Margin", "type: 'TripletLoss' triplet_loss_param { margin: -1 }")
+        .Bottom({2, 3})
+        .Bottom({2, 3})
+        .Bottom({2, 3})
+        .Says("margin must not be negative, got -1"),
 };
 INSTANTIATE_TEST_SUITE_P(TripletLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -7,51 +7,47 @@ namespace caffe {
 namespace {
 
 const std::vector<LayerCase> kCases = {
-    {"Version2",
-     "type: 'YoloDetectionOutput' yolo_detection_output_param { num_classes: 3 num_box: 2 "
-     "confidence_threshold: 0.2 biases: 1 biases: 2 biases: 2.5 biases: 1.5 }",
-     {{{2, 16, 3, 3}, Fill::DISTINCT}},
-     1,
-     false,
-     false},
-    {"Version2TwoMaps",
-     "type: 'YoloDetectionOutput' yolo_detection_output_param { num_classes: 1 num_box: 1 "
-     "confidence_threshold: 0.3 biases: 1 biases: 2 }",
-     {{{1, 6, 3, 3}}, {{1, 6, 5, 5}}},
-     1,
-     false,
-     false},
-    {"Version3",
-     "type: 'Yolov3DetectionOutput' yolov3_detection_output_param { num_classes: 3 num_box: 2 "
-     "confidence_threshold: 0.3 biases: 10 biases: 12 biases: 20 biases: 9 biases: 5 biases: 5 "
-     "biases: 30 biases: 20 mask: 2 mask: 3 mask: 0 mask: 1 anchors_scale: 16 anchors_scale: 8 }",
-     {{{2, 16, 2, 3}}, {{2, 16, 4, 6}}},
-     1,
-     false,
-     false},
-    {"Nothing",
-     "type: 'Yolov3DetectionOutput' yolov3_detection_output_param { num_classes: 1 num_boxes: 1 "
-     "confidence_threshold: 1 biases: 10 biases: 12 masks: 0 anchors_scale: 16 }",
-     {{{3, 6, 2, 2}}},
-     1,
-     false,
-     false},
+    LayerCase("Version2",
+              "type: 'YoloDetectionOutput' yolo_detection_output_param { num_classes: 3 num_box: 2 "
+              "confidence_threshold: 0.2 biases: 1 biases: 2 biases: 2.5 biases: 1.5 }")
+        .Bottom({2, 16, 3, 3}, Fill::DISTINCT)
+        .WithoutGradients(),
+    LayerCase("Version2TwoMaps",
+              "type: 'YoloDetectionOutput' yolo_detection_output_param { num_classes: 1 num_box: 1 "
+              "confidence_threshold: 0.3 biases: 1 biases: 2 }")
+        .Bottom({1, 6, 3, 3})
+        .Bottom({1, 6, 5, 5})
+        .WithoutGradients(),
+    LayerCase("Version3",
+              "type: 'Yolov3DetectionOutput' yolov3_detection_output_param { num_classes: 3 "
+              "num_box: 2 confidence_threshold: 0.3 biases: 10 biases: 12 biases: 20 biases: 9 "
+              "biases: 5 biases: 5 biases: 30 biases: 20 mask: 2 mask: 3 mask: 0 mask: 1 "
+              "anchors_scale: 16 anchors_scale: 8 }")
+        .Bottom({2, 16, 2, 3})
+        .Bottom({2, 16, 4, 6})
+        .WithoutGradients(),
+    LayerCase(
+        "Nothing",
+        "type: 'Yolov3DetectionOutput' yolov3_detection_output_param { num_classes: 1 num_boxes: 1 "
+        "confidence_threshold: 1 biases: 10 biases: 12 masks: 0 anchors_scale: 16 }")
+        .Bottom({3, 6, 2, 2})
+        .WithoutGradients(),
 };
 INSTANTIATE_TEST_SUITE_P(Yolo, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
 BadLayerCase Bad2(const char* name, const std::string& param, const std::string& wanted) {
-  return {name,
-          "type: 'YoloDetectionOutput' yolo_detection_output_param { " + param + " }",
-          {{{1, 6, 2, 2}}},
-          wanted};
+  return BadLayerCase(name,
+                      "type: 'YoloDetectionOutput' yolo_detection_output_param { " + param + " }")
+      .Bottom({1, 6, 2, 2})
+      .Says(wanted);
 }
 BadLayerCase Bad3(const char* name, const std::string& param, const std::string& wanted) {
-  return {name,
-          "type: 'Yolov3DetectionOutput' yolov3_detection_output_param { num_classes: 1 "
-          "num_box: 1 biases: 1 biases: 1 " +
-              param + " }",
-          {{{1, 6, 2, 2}}},
-          wanted};
+  return BadLayerCase(name,
+                      "type: 'Yolov3DetectionOutput' yolov3_detection_output_param { num_classes: "
+                      "1 num_box: 1 biases: 1 biases: 1 " +
+                          param + " }")
+      .Bottom({1, 6, 2, 2})
+      .Says(wanted);
 }
 const std::vector<BadLayerCase> kBadCases = {
     Bad2("Classes", "num_classes: 0 biases: 1 biases: 1", "num_classes must be positive"),

@@ -4,6 +4,7 @@
 
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
@@ -30,7 +31,7 @@ class NetTest : public testing::Test {
     return MakeNet<Dtype>(text, phase);
   }
   static std::unique_ptr<Net<Dtype>> MakeClassifier(Phase phase = TRAIN) {
-    Caffe::set_random_seed(1701);
+    Caffe::set_random_seed(TestSeed());
     std::unique_ptr<Net<Dtype>> net = Make(kClassifier, phase);
     FillInputs(net.get());
     return net;
@@ -299,7 +300,6 @@ TYPED_TEST(NetTest, SharesPermissivelyByCount) {
 }
 
 TYPED_TEST(NetTest, SharedGradientIsTheSum) {
-  Caffe::set_random_seed(1701);
   const auto shared = this->Make(Shared("", ""));
   string text = Shared("", "");
   text.replace(text.rfind("\"weights\""), 9, "\"others\"");

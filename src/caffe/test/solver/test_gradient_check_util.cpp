@@ -54,7 +54,6 @@ class GradientCheckerTest : public MultiDeviceTest<TypeParam> {
 
  protected:
   GradientCheckerTest() : bottom_(2, 3, 1, 1) {
-    Caffe::set_random_seed(1701);
     FillerParameter param;
     UniformFiller<Dtype>(param).Fill(&bottom_);
     bottoms_.push_back(&bottom_);

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "caffe/sgd_solvers.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/db.hpp"
 #include "caffe/util/io.hpp"
@@ -248,7 +249,7 @@ class Resume : public ::testing::TestWithParam<std::tuple<const char*, const cha
     std::unique_ptr<db::DB> db(db::GetDB("lmdb"));
     db->Open(folder_ + "/lmdb", db::NEW);
     std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
-    std::mt19937 random(5);
+    std::mt19937 random(TestSeed());
     for (int i = 0; i < 23; ++i) {
       Datum datum;
       datum.set_channels(1);
@@ -282,8 +283,9 @@ class Resume : public ::testing::TestWithParam<std::tuple<const char*, const cha
     return Parse(
         Join("type: '", std::get<0>(GetParam()), "' base_lr: 0.01 lr_policy: 'inv' gamma: ",
              "0.1 power: 0.75 weight_decay: 0.001 iter_size: 2 average_loss: 4 max_iter: 9 ",
-             "random_seed: 3 test_iter: 2 test_iter: 1 test_interval: 2 snapshot_format: ",
-             std::get<1>(GetParam()), " snapshot_prefix: '", folder_, "/", prefix, "'"),
+             "random_seed: ", TestSeed(), " test_iter: 2 test_iter: 1 test_interval: 2 ",
+             "snapshot_format: ", std::get<1>(GetParam()), " snapshot_prefix: '", folder_, "/",
+             prefix, "'"),
         net);
   }
 

@@ -12,6 +12,7 @@
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/each_device.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
@@ -37,8 +38,8 @@ const char kNet[] = R"(
 SolverParameter Parse(const string& text, const string& net = kNet) {
   SolverParameter param;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "base_lr: 0.05 max_iter: 99 random_seed: 7 " +
-          string(text.find("lr_policy") == string::npos ? "lr_policy: 'fixed' " : "") + text,
+      Join("base_lr: 0.05 max_iter: 99 random_seed: ", TestSeed(), " ",
+           text.find("lr_policy") == string::npos ? "lr_policy: 'fixed' " : "", text),
       &param))
       << text;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(net, param.mutable_net_param()));

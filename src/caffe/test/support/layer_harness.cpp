@@ -390,8 +390,7 @@ Inputs MakeInputs(const LayerCase& c, unsigned seed) {
   inputs.parameters = probe.Parameters();
   for (Values& parameter : inputs.parameters) RoundToHalf(&parameter);
   for (const Blob<double>* top : probe.tops()) {
-    Bottom like;
-    like.shape = top->shape();
+    const Bottom like(top->shape());
     Values diffs = MakeValues(like, &random);
     // Nearly 0 for a loss, it would make all gradients subnormal in FLOAT16.
     if (diffs.size() == 1 && std::fabs(diffs[0]) < 0.5) diffs[0] += std::copysign(0.5, diffs[0]);

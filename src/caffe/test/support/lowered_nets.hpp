@@ -129,7 +129,8 @@ inline void ExpectTheSameInASmallerBatch(const Target& target, const TypesCase& 
   }
 }
 
-/// The names of those of a target's implementations that random nets never use, of `missing`.
+/// Which of the implementations named in `missing` no random net of the seeds 0 to 999 uses: fixed
+/// ones, as others may take far longer until the rarest has been used.
 inline std::set<std::string> NeverUsed(const Target& target, std::set<std::string> missing) {
   const std::set<ElementType> all = {ElementType::FLOAT, ElementType::FLOAT16,
                                      ElementType::BFLOAT16, ElementType::INT8};

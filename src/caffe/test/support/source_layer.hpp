@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe/layer.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "google/protobuf/text_format.h"
 
@@ -73,13 +74,13 @@ std::string SetUpError(const std::string& text, int top_count = 2) {
 template <typename Dtype>
 void ExpectResumes(const LayerParameter& param, int top_count = 2) {
   for (int consumed : {0, 1, 5}) {
-    Caffe::set_random_seed(11);
+    Caffe::set_random_seed(TestSeed());
     Source<Dtype> uninterrupted(param, top_count);
     uninterrupted.Values(consumed);
     const std::string state = uninterrupted.layer.SaveState();
     std::vector<std::vector<Dtype>> expected;
     for (int top = 0; top < top_count; ++top) expected.push_back(uninterrupted.Values(4, top));
-    Caffe::set_random_seed(99);
+    Caffe::set_random_seed(TestSeed() + 1);
     Source<Dtype> resumed(param, top_count);
     resumed.Values(2);
     resumed.layer.RestoreState(state);
@@ -94,11 +95,11 @@ void ExpectResumes(const LayerParameter& param, int top_count = 2) {
 template <typename Dtype>
 void ExpectBeginsAgain(const LayerParameter& param, int top_count = 2) {
   for (int consumed : {0, 3}) {
-    Caffe::set_random_seed(11);
+    Caffe::set_random_seed(TestSeed());
     Source<Dtype> source(param, top_count);
     const std::vector<Dtype> expected = source.Values(4);
     const auto set_up = [&] {
-      Caffe::set_random_seed(11);
+      Caffe::set_random_seed(TestSeed());
       source.layer.SetUp({}, source.tops);
     };
     set_up();
