@@ -9,7 +9,7 @@
 
 namespace caffe::kernels {
 
-/// How numbers are stored that are floats in arithmetic; an index of functions for each.
+/// How numbers are stored whose arithmetic is in float; an index into tables of functions.
 enum Storage { STORED_FLOAT, STORED_HALF, STORED_BFLOAT16, STORAGES };
 
 /// That of T: float, float16 or bfloat16.

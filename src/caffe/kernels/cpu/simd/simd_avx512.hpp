@@ -6,7 +6,7 @@
 namespace caffe::kernels::avx512 {
 namespace {
 
-/// Functions of vectors of any type take those of eight lanes, too.
+/// Functions for vectors of any type also accept those of eight lanes.
 struct Simd : GenericSimd<16> {
   static constexpr int kRegisterBytes = 64;
   static constexpr size_t kWinogradPanel = 12;
