@@ -12,8 +12,6 @@ if(CAFFE_PCH)
   target_precompile_headers(tools_common PRIVATE ${PROJECT_SOURCE_DIR}/src/caffe/precompiled.hpp)
 endif()
 
-caffe_unity(tools_common ${tools_common})
-
 set(caffe_tools "")
 function(caffe_tool name)
   add_executable(tool_${name} ${ARGN})

@@ -152,7 +152,8 @@ struct Int8Tiles {
   int pixels[kMaxInt8Vectors];  ///< how many fit with V vectors, at [V - 1]
   // For tiles of P pixels and V vectors, at [V - 1][P - 1].
   Function* blocked[kMaxInt8Vectors][kMaxInt8Pixels];  ///< steps of block / 2 pairs
-  Function* plain[kMaxInt8Vectors][kMaxInt8Pixels];    ///< steps of one pair
+  /// Steps of one pair. Null with products of bytes, as `streamed`.
+  Function* plain[kMaxInt8Vectors][kMaxInt8Pixels];
   /// As `blocked`, for contiguous windows (steps are not read) and all channels at a time, with
   /// weights that are widened while they are read. Null where that gains nothing.
   Function* streamed[kMaxInt8Vectors][kMaxInt8Streamed];
