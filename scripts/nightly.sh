@@ -28,7 +28,7 @@ run_part() {
     thread) "$root/scripts/test.sh" --sanitize thread ;;
     precompiled)
       CCACHE_DISABLE=1 TARGETS="all benchmarks" "$root/scripts/build.sh" \
-        "$root/build-precompiled" -DCAFFE_PCH=ON -DUSE_CUDA=OFF -DCAFFE_WERROR=ON ;;
+        "$root/build-precompiled" -DCAFFE_PCH=ON -DCAFFE_UNITY=ON -DUSE_CUDA=OFF -DCAFFE_WERROR=ON ;;
   esac
 }
 

@@ -171,7 +171,7 @@ step "building"
 # In a new folder: what is needed here, without a compiler cache's demands, and with CUDA where it can run.
 options=()
 if [ ! -f "$build/CMakeCache.txt" ]; then
-  options+=(-DCAFFE_PCH=ON)
+  options+=(-DCAFFE_PCH=ON -DCAFFE_UNITY=ON)
   nvidia-smi -L > /dev/null 2>&1 || options+=(-DUSE_CUDA=OFF)
 fi
 TARGETS="tool_caffe tool_convert_mnist_data tool_upgrade_net_fp16" \
