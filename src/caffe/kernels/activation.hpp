@@ -7,13 +7,13 @@
 
 namespace caffe::kernels {
 
-/// A function of one number, applied element by element: by layers of their own, and by kernels to
-/// what they have computed, before they write it (post_ops.hpp).
+/// A function of one number, applied element by element: by layers of its own, or by a kernel to
+/// its results before it writes them (post_ops.hpp).
 struct Activation {
   enum Kind {
     NONE,          ///< x
     RELU,          ///< x for x > 0, a x otherwise
-    PRELU,         ///< x for x > 0, slopes[channel] x otherwise; of PostOps alone
+    PRELU,         ///< x for x > 0, slopes[channel] x otherwise; only in PostOps
     ABSOLUTE,      ///< |x|
     POWER,         ///< (a + b x)^c
     EXPONENTIAL,   ///< b exp(a x)
@@ -26,15 +26,15 @@ struct Activation {
     CLIP,          ///< a for x < a, b for x > b, x otherwise
     THRESHOLD,     ///< 1 for x > a, 0 otherwise; has no gradient
     CLIPPED_RELU,  ///< a for x > a, b x for x < 0, x otherwise
-    HARD_SWISH,    ///< x times a x + b, which is 0 at least and 1 at most
-    GELU,          ///< x times the normal distribution's probability of less than x
+    HARD_SWISH,    ///< x times (a x + b clamped to [0, 1])
+    GELU,          ///< x times the standard normal distribution function at x
   };
-  /// What the derivative is computed from. EITHER: x and y serve alike.
+  /// What the derivative is computed from. EITHER: x or y will do.
   enum class Argument { INPUT, OUTPUT, EITHER };
 
   Kind kind = NONE;
   double a = 0, b = 0, c = 0;
-  /// Of PRELU: one a channel, and any up to the next multiple of 16.
+  /// Of PRELU: one per channel, then any values up to the next multiple of 16.
   const float* slopes = nullptr;
 
   Argument GradientArgument() const;
@@ -44,11 +44,11 @@ struct Activation {
   }
 };
 
-/// f(x) by its definition: for tables. Not of PRELU.
+/// f(x) by its definition, for tables. Not for PRELU.
 double ValueOf(const Activation& f, double x);
 
-// T, D: float, double or float16; double only beside double. An output may be one of the inputs
-// of the same type. Arithmetic is in float for 16-bit types.
+// T, D: float, double or float16; double only together with double. An output may be one of the
+// inputs of the same type. Arithmetic is in float for 16-bit types.
 
 /// y = f(x).
 template <typename T>
@@ -57,7 +57,7 @@ void Activate(const Activation& f, size_t n, const T* x, T* y);
 template <typename T, typename D>
 void ActivateGradient(const Activation& f, size_t n, const T* v, const D* dy, D* dx);
 
-// Arrays of shape (outer, channels, inner), one slope a channel.
+// Arrays of shape (outer, channels, inner), one slope per channel.
 
 /// y = x for x > 0, slope[c] x otherwise.
 template <typename T>
@@ -67,7 +67,7 @@ void PRelu(size_t outer, size_t channels, size_t inner, const AccumulatorType<T>
 template <typename T, typename D>
 void PReluGradient(size_t outer, size_t channels, size_t inner, const AccumulatorType<D>* slope,
                    const T* x, const D* dy, D* dx);
-/// d_slope[c] = the sum over outer and inner of min(x, 0) dy. Written.
+/// d_slope[c] = the sum over outer and inner of min(x, 0) dy; overwritten.
 template <typename T, typename D>
 void PReluSlopeGradient(size_t outer, size_t channels, size_t inner, const T* x, const D* dy,
                         double* d_slope);

@@ -7,10 +7,10 @@
 
 namespace caffe::kernels {
 
-// For arrays of shape (outer, channels, inner). Several threads work on several channels or rows.
+// For arrays of shape (outer, channels, inner). Threads share the channels or rows.
 
-/// The mean of each channel and the mean square of what differs from it (the biased variance). In
-/// two passes: squares of differences cannot cancel.
+/// The mean and the biased variance of each channel. In two passes: squares of differences do not
+/// cancel.
 template <typename T>
 void ChannelMoments(size_t outer, size_t channels, size_t inner, const T* x, double* mean,
                     double* variance);

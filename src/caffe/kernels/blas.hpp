@@ -7,20 +7,20 @@
 
 namespace caffe::kernels {
 
-/// Gives an OpenBLAS with threads of its own that many, for the process. One that runs on OpenMP,
-/// and other libraries, take those of the calling thread's team.
+/// Sets the number of threads, for the process, of an OpenBLAS with threads of its own. One that
+/// runs on OpenMP, like other libraries, uses those of the calling thread's team.
 void SetBlasThreads(int threads);
 
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n; op transposes
-/// if asked to. lda, ldb, ldc are the distances of rows as stored. With beta 0, C is not read.
+/// if asked to. lda, ldb, ldc are the distances between rows as stored. With beta 0, C is not read.
 ///
-/// A, B and C may each be float or float16, sums being float, or all of them double. 16-bit
-/// operands are widened panel by panel in a bounded scratch.
+/// A, B and C may each be float or float16, with float sums, or all be double. 16-bit operands are
+/// widened panel by panel into bounded scratch memory.
 template <typename A, typename B, typename C>
 void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorType<C> alpha,
           const A* a, int lda, const B* b, int ldb, AccumulatorType<C> beta, C* c, int ldc);
 
-/// Gemm of matrices whose rows lie one behind another.
+/// Gemm of matrices with contiguous rows.
 template <typename A, typename B, typename C>
 void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorType<C> alpha,
           const A* a, const B* b, AccumulatorType<C> beta, C* c) {
@@ -33,7 +33,8 @@ template <typename A, typename X, typename Y>
 void Gemv(bool transpose, int m, int n, AccumulatorType<Y> alpha, const A* a, const X* x,
           AccumulatorType<Y> beta, Y* y);
 
-// Sums of n terms; each is added up in blocks, the blocks in double. T: float, double, float16.
+// Sums of n terms, added up in blocks; the blocks' sums are added in double. T: float, double,
+// float16.
 template <typename T>
 double Sum(size_t n, const T* x);
 /// Sum of |x|.

@@ -29,28 +29,28 @@ struct ConvolutionShape {
   bool is_pointwise() const;
 };
 
-/// column[(c, kernel position), output position] = the input value that the kernel position meets
-/// there, 0 in the padding; for `channels` channels. T and C: float, double or float16, both the
-/// same; or float16 and float.
+/// column[(c, kernel position), output position] = the input value under the kernel position there,
+/// 0 in the padding; for `channels` channels. T and C: float, double or float16, both the same; or
+/// float16 and float.
 template <typename T, typename C>
 void Im2col(const ConvolutionShape& shape, int channels, const T* image, C* column);
 
-/// The columns of Im2col whose position on the first output axis lies in [begin, end), one row
-/// behind another.
+/// The columns of Im2col whose position on the first output axis lies in [begin, end), with
+/// contiguous rows.
 template <typename T, typename C>
 void Im2colBand(const ConvolutionShape& shape, int channels, int begin, int end, const T* image,
                 C* column);
 
-/// The transpose of Im2col: image = the sum of the column values that each input value went to, on
-/// top of start[channel] if that is given. Sums are float for float16, rounded once. C and T: the
+/// The transpose of Im2col: image = the sum of the column values that each input value went to,
+/// plus start[channel] if that is given. Sums are float for float16, rounded once. C and T: the
 /// same, or float and float16.
 template <typename C, typename T>
 void Col2im(const ConvolutionShape& shape, int channels, const C* column, T* image,
             const AccumulatorType<T>* start = nullptr);
 
-// The three products. W is the type of the weights, X that of what is convolved. Groups of one
-// channel are summed directly, others by column matrices and matrix products. All cores work,
-// however few images or groups there are.
+// The three products. W is the type of the weights, X that of the input. Groups of one channel are
+// summed directly, others by column matrices and matrix products. All cores are used, however few
+// images or groups there are.
 
 /// y = conv(x, w) + bias for `num` images; bias may be null.
 template <typename W, typename X>

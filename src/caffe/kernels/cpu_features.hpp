@@ -8,7 +8,7 @@
 
 namespace caffe::kernels {
 
-/// What a processor can beyond what every one of its architecture can; one bit each.
+/// What a processor has beyond the baseline of its architecture; one bit each.
 enum class CpuFeatures : uint32_t {
   NONE = 0,
   AVX2 = 1u << 0,         ///< and FMA
@@ -29,7 +29,7 @@ constexpr CpuFeatures operator|(CpuFeatures x, CpuFeatures y) {
 constexpr CpuFeatures operator&(CpuFeatures x, CpuFeatures y) {
   return static_cast<CpuFeatures>(static_cast<uint32_t>(x) & static_cast<uint32_t>(y));
 }
-/// What of x is not in y.
+/// The features of x that are not in y.
 constexpr CpuFeatures Without(CpuFeatures x, CpuFeatures y) {
   return static_cast<CpuFeatures>(static_cast<uint32_t>(x) & ~static_cast<uint32_t>(y));
 }
@@ -38,8 +38,8 @@ constexpr bool Includes(CpuFeatures all, CpuFeatures some) { return (all & some)
 /// "avx2", "f16c", "avx_vnni", ...: in the order above.
 std::vector<std::string> NamesOf(CpuFeatures features);
 
-/// What the processor has and the operating system lets programs use. Asked once: the first call
-/// asks Linux for the use of AMX's registers; where it refuses, AMX is missing.
+/// What the processor has and the operating system lets programs use. Detected once: the first call
+/// asks Linux for permission to use AMX's registers; where it refuses, AMX is missing.
 CpuFeatures FoundCpuFeatures();
 
 }  // namespace caffe::kernels

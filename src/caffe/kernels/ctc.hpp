@@ -8,7 +8,7 @@ namespace caffe::kernels {
 /// -log of the probability that `steps` rows of `classes` logits, `stride` elements apart, spell
 /// the `length` labels (Graves, Fernandez, Gomez and Schmidhuber, "Connectionist Temporal
 /// Classification", 2006): the sum over all paths that become the labels when equal neighbours are
-/// merged and then blanks left out. Infinite if there are too few steps. Sums are kept in double.
+/// merged and then blanks removed. Infinite if there are too few steps. Sums are in double.
 ///
 /// gradient, if not null, becomes `scale` times the gradient of the logits, at the logits' places;
 /// 0 where the result is infinite. T: float, double.

@@ -10,15 +10,15 @@
 
 namespace caffe::kernels {
 
-/// A Deconvolution of each channel by itself, as nets enlarge images with: x (num, channels,
-/// height, width) becomes (num, channels, out_height, out_width).
+/// A Deconvolution of each channel by itself, as nets use for upsampling: x (num, channels, height,
+/// width) becomes (num, channels, out_height, out_width).
 struct DepthwiseDeconvolutionShape {
   int num = 0, channels = 0, height = 0, width = 0, out_height = 0, out_width = 0;
   int kernel[2] = {1, 1}, stride[2] = {1, 1}, pad[2] = {0, 0}, dilation[2] = {1, 1};
 };
 
-/// Such a Deconvolution of one shape, for any weights. Channels lie in blocks, as many in one as
-/// the instruction set's vectors hold (16 with AVX-512, else 8), the last one filled up with zeros.
+/// Such a Deconvolution of one shape, for any weights. Channels lie in blocks of the instruction
+/// set's vector length (16 with AVX-512, else 8), the last one padded with zeros.
 class DepthwiseDeconvolution {
  public:
   /// `to_halves`: Y is float16 or bfloat16.
@@ -31,19 +31,19 @@ class DepthwiseDeconvolution {
   static void PackWeights(const DepthwiseDeconvolutionShape& shape, const float* weights,
                           float* packed);
 
-  /// Of the memory that Run needs for itself.
+  /// Bytes of scratch memory that Run needs.
   size_t scratch_bytes() const;
   /// y = post(x_scale sum), computed in float and rounded once. X and Y are float, float16 or
   /// bfloat16, with x_scale 1; or X is int8_t or uint8_t, standing for x_scale x, and Y one of
-  /// these or float. `weights` are packed, the bias is filled up to whole blocks; scale, residual
-  /// and zero_point of `post` are not read.
+  /// these or float. `weights` are packed, the bias is padded to whole blocks; scale, residual and
+  /// zero_point of `post` are not read.
   template <typename X, typename Y>
   void Run(float x_scale, const X* x, const float* weights, const PostOps& post, Y* y,
            void* scratch) const;
-  /// y = Rescaled(by, channel, sum of (x - by.input_zero_point) weight), to the bit: with a bias
-  /// that has no zero point folded in. Packed weights are whole numbers up to 255 either way, of
-  /// shapes that HoldsIntegers. X, Y: int8_t or uint8_t. Throws Error if the output's zero point,
-  /// least or most is no byte of Y.
+  /// y = Rescaled(by, channel, sum of (x - by.input_zero_point) weight), bit for bit; the bias has
+  /// no zero point folded in. Packed weights are whole numbers from -255 to 255, of shapes that
+  /// HoldsIntegers. X, Y: int8_t or uint8_t. Throws Error if the output's zero point, least or most
+  /// is not a value of Y.
   template <typename X, typename Y>
   void Run(const X* x, const float* weights, const Rescaling& by, Y* y, void* scratch) const;
   /// True if floats hold the sums of these products exactly: up to 258 of them.

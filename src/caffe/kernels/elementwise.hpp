@@ -8,8 +8,8 @@
 
 namespace caffe::kernels {
 
-// T, D, X, Y: float, double or float16; double only beside double. An output may be one of the
-// inputs of the same type. Arithmetic is in float for 16-bit types.
+// T, D, X, Y: float, double or float16; double only together with double. An output may be one of
+// the inputs of the same type. Arithmetic is in float for 16-bit types.
 
 /// y = value.
 template <typename T>
@@ -37,7 +37,7 @@ template <typename T>
 void ChannelAffine(size_t outer, size_t channels, size_t inner, const AccumulatorType<T>* a,
                    const AccumulatorType<T>* b, const T* x, T* y);
 
-/// sum[c] = sum over outer and inner of x, and dot[c] of x z, where they are not null. Written.
+/// sum[c] = sum over outer and inner of x, and dot[c] of x z, where they are not null; overwritten.
 template <typename X, typename Z>
 void ChannelSums(size_t outer, size_t channels, size_t inner, const X* x, const Z* z, double* sum,
                  double* dot);

@@ -11,13 +11,13 @@
 // section 3.
 namespace caffe::kernels {
 
-/// Integers that stand for real numbers: r = scale (q - zero_point), least <= q <= most. A scale of
-/// 0: the only number is 0.
+/// Integers that stand for real numbers: r = scale (q - zero_point), least <= q <= most. With scale
+/// 0 the only number is 0.
 struct IntegerGrid {
   float scale = 0;
   int32_t zero_point = 0, least = 0, most = 0;
-  /// Numbers half way between two integers, to 2^-10, become the one that is farther from `middle`,
-  /// as integer means are rounded.
+  /// Numbers within 2^-10 of half way between two integers become the one farther from `middle`, as
+  /// integer means are rounded.
   bool rounds_means = false;
   int32_t middle = 0;
 
@@ -26,8 +26,8 @@ struct IntegerGrid {
   float high() const { return scale * static_cast<float>(most - zero_point); }
 };
 
-/// The integers least to most over [minimum, maximum], which is widened to hold 0 and then moved by
-/// half a step at most, so that 0 is one of its numbers. Both must be finite.
+/// The integers least to most over [minimum, maximum], which is widened to hold 0 and then shifted
+/// by at most half a step, so that 0 is on the grid. Both must be finite.
 IntegerGrid AffineGrid(double minimum, double maximum, int32_t least, int32_t most);
 /// zero_point = 0: the largest magnitude becomes `steps`. Numbers below 0 become -steps to -1, or,
 /// with `is_unsigned`, 0.
@@ -45,7 +45,7 @@ struct GridRounding {
         nudge(grid.rounds_means ? C(1) / 1024 : C(0)) {}
 
   CAFFE_HOST_DEVICE C operator()(C x) const {
-    // What is added to it is rounded to an integer, halves to even.
+    // Adding a number to it rounds that to an integer, halves to even.
     constexpr C kRounder = C(3) * (C(1) / std::numeric_limits<C>::epsilon()) / C(2);
     C q = Times(x, factor);
     q += q > middle ? nudge : -nudge;
@@ -57,7 +57,7 @@ struct GridRounding {
   C scale, factor, low, high, middle, nudge;
 
  private:
-  /// Rounded by itself: nvcc would join it with the sum behind it.
+  /// Rounded by itself: nvcc would fuse it with the addition that follows.
   CAFFE_HOST_DEVICE static float Times(float a, float b) {
 #ifdef __CUDA_ARCH__
     return __fmul_rn(a, b);
@@ -75,7 +75,7 @@ struct GridRounding {
 };
 
 /// y = scale (clamp(round(x / scale) + zero_point, least, most) - zero_point). The quotient is a
-/// float's product with 1 / scale, a double's where T is double; halves go to the even neighbour; a
+/// product with 1 / scale in float, in double where T is double; halves go to the even neighbour; a
 /// NaN stays one. y may be x. T is float, double or float16.
 template <typename T>
 void FakeQuantize(size_t n, const IntegerGrid& grid, const T* x, T* y);
@@ -84,7 +84,7 @@ void FakeQuantize(size_t n, const IntegerGrid& grid, const T* x, T* y);
 template <typename T, typename D>
 void FakeQuantizeGradient(size_t n, const IntegerGrid& grid, const T* x, const D* dy, D* dx);
 
-/// The least and the largest of 0 and n values. Returns false if there are infinities or NaNs.
+/// The minimum and maximum of 0 and n values. Returns false if there are infinities or NaNs.
 template <typename T>
 bool RangeWithZero(size_t n, const T* x, float* least, float* most);
 

@@ -34,19 +34,19 @@ CAFFE_HOST_DEVICE inline int32_t Rescale(int32_t x, Multiplier by, Rounding roun
                             by.shift < 0 ? -by.shift : 0);
 }
 
-/// What becomes of the 32-bit sums of a layer with weights, with integers alone:
+/// How the 32-bit sums of a layer with weights become bytes, with integers alone:
 ///
 ///     y = clamp(zero_point + Rescale(sum + bias[o], (multipliers[o], shifts[o])), least, most)
 ///
-/// `sum` is that of the products of the bytes as they are, padding included, which is the input's
-/// zero point; what zero points add to it is part of the bias: - input_zero_point times the sum of
-/// the output's weights (equation 7 of the paper).
+/// `sum` is of products of the stored bytes, including the padding, whose value is the input's zero
+/// point. The bias compensates for zero points: it includes -input_zero_point times the sum of the
+/// output's weights (equation 7 of the paper).
 struct Rescaling {
   const int32_t* bias = nullptr;         ///< of each output
   const int32_t* multipliers = nullptr;  ///< of each output: values of Multiplier
   const int32_t* shifts = nullptr;       ///< of each output
-  /// Of each output: what negative sums are multiplied by instead (PReLU, leaky ReLU); or null.
-  /// Values of negative slopes are negative.
+  /// Of each output: the multiplier of negative sums (PReLU, leaky ReLU); or null. Values of
+  /// negative slopes are negative.
   const int32_t* negative_multipliers = nullptr;
   const int32_t* negative_shifts = nullptr;
   Rounding rounding = Rounding::DOUBLE;
@@ -57,7 +57,7 @@ struct Rescaling {
 
 /// One sum's output.
 CAFFE_HOST_DEVICE inline int32_t Rescaled(const Rescaling& by, int output, int32_t sum) {
-  // Modulo 2^32: both together fit, one alone need not.
+  // Modulo 2^32: the total fits, but the sum alone need not.
   const int32_t total =
       static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(by.bias[output]));
   const bool other = total < 0 && by.negative_multipliers != nullptr;

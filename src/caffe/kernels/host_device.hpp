@@ -1,7 +1,7 @@
 #ifndef CAFFE_KERNELS_HOST_DEVICE_HPP_
 #define CAFFE_KERNELS_HOST_DEVICE_HPP_
 
-/// Before a function that kernels for GPUs call, too: nvcc then compiles it for both.
+/// For functions that GPU kernels call too: nvcc compiles them for host and device.
 #ifdef __CUDACC__
 #define CAFFE_HOST_DEVICE __host__ __device__
 #else

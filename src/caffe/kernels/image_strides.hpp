@@ -5,9 +5,9 @@
 
 namespace caffe::kernels {
 
-/// Elements from one image to the next where images are parts of larger ones: so a Concat or Slice
-/// along channels is done by writing or reading in place. 0: they lie side by side. A stride is at
-/// least an image, else functions that take it throw Error.
+/// Elements from one image to the next where images are parts of larger ones, so that a Concat or
+/// Slice along channels is done by writing or reading in place. 0: images are contiguous. A stride
+/// is at least an image's size, else functions that take it throw Error.
 struct ImageStrides {
   size_t x = 0, y = 0, residual = 0;
 };

@@ -21,7 +21,7 @@ class InnerProductPanels {
 
   int inputs() const { return inputs_; }
   int outputs() const { return outputs_; }
-  /// Inputs, and outputs, with those that fill up blocks.
+  /// Inputs and outputs, including the padding of blocks.
   size_t depth() const { return depth_; }
   size_t padded_outputs() const { return padded_outputs_; }
   size_t size() const { return padded_outputs_ * depth_; }
@@ -35,19 +35,19 @@ class InnerProductPanels {
   size_t depth_, padded_outputs_;
 };
 
-/// y (num, outputs) = post(x (num, inputs) weights^T), for batches of one to some dozens, where
-/// reading the weights is what takes time: few rows of x are multiplied with weights of 16 bits
-/// while these are widened in registers.
+/// y (num, outputs) = post(x (num, inputs) weights^T), for batches of one to a few dozen, where
+/// reading the weights dominates: for few rows of x, 16-bit weights are widened in registers while
+/// they are multiplied.
 ///
-/// Sums are float; the error is at most that of PackedConvolution with n = inputs, with AMX that of
+/// Sums are float; the error bound is that of PackedConvolution with n = inputs, with AMX that of
 /// its convolutions with AMX.
 class InnerProduct {
  public:
-  /// Throws Error unless both are positive. For the instruction set in use now. `math` is FLOAT16
-  /// where products of float16 may be rounded, by less than float16 itself.
+  /// Throws Error unless both are positive. For the instruction set currently in use. `math` is
+  /// FLOAT16 where products of float16 may be rounded, by less than float16 itself rounds.
   InnerProduct(int inputs, int outputs, ElementType math = ElementType::FLOAT);
 
-  /// Elements of the packed weights: those of the matrix, and zeros for what fills up blocks.
+  /// Elements of the packed weights: those of the matrix, and zeros that pad blocks.
   size_t packed_size() const { return panels_.size(); }
   /// Bytes that Forward needs as scratch, aligned to 64.
   size_t scratch_bytes(int num) const;
@@ -71,16 +71,16 @@ class InnerProduct {
   InnerProductPanels panels_;
 };
 
-/// The same for 8-bit integers, with exact sums and PostOps or Rescaling: the
-/// same bits on every instruction set and with any number of threads.
+/// The same for 8-bit integers, with exact sums and PostOps or Rescaling: the same bits on every
+/// instruction set and with any number of threads.
 class Int8InnerProduct {
  public:
-  /// Throws Error unless both are positive and there are at most 66,000 inputs, whose sum 32 bits
-  /// hold.
+  /// Throws Error unless both are positive and there are at most 66,000 inputs, whose products' sum
+  /// fits 32 bits.
   Int8InnerProduct(int inputs, int outputs);
 
-  /// Elements of the packed weights: those of the matrix, zeros for what fills up blocks, and with
-  /// VNNI four bytes for each output.
+  /// Elements of the packed weights: those of the matrix, zeros that pad blocks, and with VNNI four
+  /// bytes per output.
   size_t packed_size() const;
   size_t scratch_bytes(int num) const;
   void PackWeights(const int8_t* weights, int8_t* packed) const;
@@ -88,7 +88,7 @@ class Int8InnerProduct {
   /// y = post(sums). x: int8_t or uint8_t; y and the residual: float, int8_t or uint8_t each.
   void Forward(int num, Numbers x, const int8_t* packed, const PostOps& post, void* scratch,
                Destination y) const;
-  /// y = Rescaled(by, output, sum), to the bit. x and y: int8_t or uint8_t each. Throws Error as
+  /// y = Rescaled(by, output, sum), bit for bit. x and y: int8_t or uint8_t each. Throws Error as
   /// Int8Convolution's does.
   void Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by, void* scratch,
                Destination y) const;

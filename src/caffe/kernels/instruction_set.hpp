@@ -23,10 +23,10 @@ class InstructionSet {
 
   const char* name() const;
   CpuFeatures needed() const;
-  /// Used only if CAFFE_CPU_ISA or SetCpuInstructionSet names it: emulations, for tests.
+  /// Used only if CAFFE_CPU_ISA or SetCpuInstructionSet names it: an emulation, for tests.
   bool by_name_only() const;
   bool supported() const { return Includes(FoundCpuFeatures(), needed()); }
-  /// It has matrix products in tiles; all else is done by VectorInstructionSet().
+  /// It has matrix products in tiles; everything else is done by VectorInstructionSet().
   bool has_tiles() const;
   const InstructionSetRow& row() const { return *row_; }
 
@@ -42,24 +42,23 @@ inline const char* Name(InstructionSet set) { return set.name(); }
 /// All that are registered, the plainest first.
 std::vector<InstructionSet> RegisteredInstructionSets();
 
-/// What this processor and operating system can run, the plainest first; without what is used only
-/// by its name.
+/// What this processor and operating system can run, the plainest first; without those used only by
+/// name.
 std::vector<InstructionSet> SupportedInstructionSets();
 
-/// Those of them whose kernels of floats differ from those of the sets before.
+/// Those of them whose float kernels differ from those of the sets before.
 std::vector<InstructionSet> FloatInstructionSets();
 
 /// The set in use: the last supported one, or the one that the environment variable CAFFE_CPU_ISA
-/// names. Throws Error for a name that is unknown, and for a set that is not supported here, with
-/// the features that are missing; both list the names that are valid on this machine.
+/// names. Throws Error for an unknown name, and for a set that is not supported here, naming the
+/// missing features; both messages list the names that are valid on this machine.
 InstructionSet CpuInstructionSet();
 
-/// What kernels use that know no tiles: the set in use; where that has tiles, the last one
+/// The set for kernels without tiles: the one in use or, where that has tiles, the last one
 /// supported here that has none.
 InstructionSet VectorInstructionSet();
 
-/// Uses another set from now on (for tests; not while kernels run). Throws Error as
-/// CpuInstructionSet.
+/// Switches to another set (for tests; not while kernels run). Throws Error as CpuInstructionSet.
 void SetCpuInstructionSet(InstructionSet set);
 
 /// Channels of a block in the kernels in use: lanes of a vector of floats, 8 or 16.
@@ -67,7 +66,7 @@ int BlockChannels();
 /// True if the kernels in use sum four products of bytes in one instruction.
 bool HasByteProducts();
 
-/// For people: what kernels are for, and the set whose kernels are in use. In the order of the
+/// For display: each family of kernels, and the set whose kernels are in use. In the order of the
 /// registry's columns.
 std::vector<std::pair<std::string, std::string>> ChosenKernelFamilies();
 

@@ -13,27 +13,27 @@ namespace caffe::kernels {
 
 class RescalingRows;
 
-/// Convolution of 8-bit integers. Sums of products are exact 32-bit integers, and what becomes of
-/// them is computed in float without fused operations, or with integers alone (Rescaling): the same
-/// bits on every instruction set and with any number of threads.
+/// Convolution of 8-bit integers. Sums of products are exact 32-bit integers; outputs are computed
+/// from them in float without fused operations, or with integers alone (Rescaling): the same bits
+/// on every instruction set and with any number of threads.
 ///
-/// Input and output are (num, channels / block(), rows, columns, block()), the last block filled up
-/// with bytes of 0, which the output's are too, whatever its zero point. A plain input is (num,
-/// channels, rows, columns): for the few channels of an image. The input is int8_t or uint8_t;
-/// what pads it is its zero point, whose products are part of the sums: the caller's bias takes
-/// them off as it does those of all other inputs.
+/// Input and output are (num, channels / block(), rows, columns, block()), the last block padded
+/// with zero bytes, in the output too, whatever its zero point. A plain input is (num, channels,
+/// rows, columns): for the few channels of an image. The input is int8_t or uint8_t;
+/// it is padded with its zero point, whose products are part of the sums: the caller's bias
+/// subtracts them, as it does for all other inputs.
 class Int8Convolution {
  public:
   /// For one or two spatial axes, groups of whole blocks or of one channel with one output each,
-  /// and at most 66,000 products a sum, which 32 bits hold; null for other shapes. `plain_input` is
-  /// for a single group.
+  /// and at most 66,000 products per sum, which fits 32 bits; null for other shapes. `plain_input`
+  /// is for a single group.
   static std::shared_ptr<const Int8Convolution> Make(const ConvolutionShape& shape,
                                                      bool plain_input);
-  /// The same results by Winograd's algorithm (Lavin and Gray, 2015) in 16-bit whole numbers, which
-  /// loses nothing, for tiles of 2 x 2 or 4 x 4 outputs (`side` 2 or 4): for 3x3 and 5x5 kernels,
-  /// stride and dilation 1, pad less than the kernel, one group or groups of whole blocks of 16,
-  /// and at most 16,560 products a sum; null for other shapes. Packed weights are the same for both
-  /// sides: as many as above for 3x3 kernels, 36 in place of 25 for 5x5 ones.
+  /// The same results by Winograd's algorithm (Lavin and Gray, 2015) in 16-bit integers, which is
+  /// exact, for tiles of 2 x 2 or 4 x 4 outputs (`side` 2 or 4): for 3x3 and 5x5 kernels, stride
+  /// and dilation 1, pad less than the kernel, one group or groups of whole blocks of 16, and at
+  /// most 16,560 products per sum; null for other shapes. Packed weights are the same for both
+  /// sides: as many as above for 3x3 kernels, 36 instead of 25 for 5x5 ones.
   static std::shared_ptr<const Int8Convolution> MakeWinograd(const ConvolutionShape& shape,
                                                              int side);
   /// True if tiles of this side give those results for these weights (as for PackWeights), whatever
@@ -43,8 +43,8 @@ class Int8Convolution {
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16
   virtual bool plain_input() const = 0;
-  /// Elements of the packed weights: those of the shape, zeros for what fills up blocks, and with
-  /// VNNI four bytes for each output.
+  /// Elements of the packed weights: those of the shape, zeros that pad blocks, and with VNNI four
+  /// bytes per output.
   virtual size_t packed_size() const = 0;
   /// Bytes that Forward needs as scratch, aligned to 64.
   virtual size_t scratch_bytes(int num) const = 0;
@@ -58,16 +58,16 @@ class Int8Convolution {
   virtual void Forward(int num, Numbers x, const int8_t* packed, const PostOps& post, void* scratch,
                        Destination y, int input_zero_point = 0) const = 0;
 
-  /// What Forward reads of `by` and a residual, whose data may be another then, for outputs of
-  /// `type`, INT8 or UINT8. Throws Error if the zero_point, least or most of what is written is no
-  /// byte of that type, or the residual's form is not one of bytes from least to most.
+  /// What Forward reads of `by` and a residual, whose data may differ by then, for outputs of
+  /// `type`, INT8 or UINT8. Throws Error if the output's zero_point, least or most is not a value
+  /// of that type, or the residual's form is not for bytes from least to most.
   virtual std::shared_ptr<const RescalingRows> Prepare(
       const Rescaling& by, ElementType type, const Residual* residual = nullptr) const = 0;
 
-  /// y = Rescaled(by, output, sum) or, with a residual, whose data lies as y and may be y,
-  /// residual->sum.Of(that, the residual's byte), to the bit. x and y: int8_t or uint8_t each. `by`
-  /// has a number for each output in its arrays. `rows`: what Prepare made of both; null: they are
-  /// prepared now, and errors are Prepare's.
+  /// y = Rescaled(by, output, sum) or, with a residual, which is laid out as y and may be y,
+  /// residual->sum.Of(that, the residual's byte), bit for bit. x and y: int8_t or uint8_t each. The
+  /// arrays of `by` have one number per output. `rows`: what Prepare made of both; null: they are
+  /// prepared now, with Prepare's errors.
   virtual void Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by, void* scratch,
                        Destination y, const Residual* residual = nullptr,
                        const RescalingRows* rows = nullptr) const = 0;

@@ -10,24 +10,24 @@
 
 namespace caffe::kernels {
 
-/// Deconvolution of 8-bit integers with integers alone. Outputs that are a stride apart meet the
+/// Deconvolution of 8-bit integers with integers alone. Outputs that are a stride apart see the
 /// same positions of the kernel: each such phase is a convolution with stride 1 (Int8Convolution),
-/// whose outputs are then put between those of the others. Blobs lie as there.
+/// whose outputs are then interleaved with the others'. Blobs are laid out as there.
 class Int8Deconvolution {
  public:
-  /// `shape` has the channels and extents of the layer's own input and output. Null where a phase
-  /// is none that Int8Convolution computes, or meets no position of the kernel, and for other than
-  /// two spatial axes.
+  /// `shape` has the channels and extents of the layer's own input and output. Null if
+  /// Int8Convolution does not compute a phase, if a phase sees no position of the kernel, and
+  /// unless there are two spatial axes.
   static std::shared_ptr<const Int8Deconvolution> Make(const ConvolutionShape& shape);
 
-  /// Convolutions that it is made of.
+  /// The convolutions that it consists of.
   size_t phases() const { return phases_.size(); }
   /// Elements of the packed weights.
   size_t packed_size() const;
   /// packed = the weights (channels, outputs / group, kernel...) in the order that Forward reads.
   void PackWeights(const int8_t* weights, int8_t* packed) const;
-  /// folded (phases, outputs) = the bias of each output with what the input's zero point adds to
-  /// the sums of each phase taken off. Throws Error where that does not fit 32 bits.
+  /// folded (phases, outputs) = the bias of each output minus what the input's zero point adds to
+  /// the sums of each phase. Throws Error where that does not fit 32 bits.
   void FoldZeroPoint(const int8_t* weights, int32_t zero_point, const int32_t* bias,
                      int32_t* folded) const;
   /// Bytes that Forward needs as scratch, aligned to 64.

@@ -18,16 +18,16 @@ CAFFE_HOST_DEVICE inline int64_t RoundedQuotient(int64_t n, int64_t d) {
   return (n < 0 ? n - d / 2 : n + d / 2) / d;
 }
 
-/// The axis over which a softmax goes, and extents before and behind it.
+/// The axis of a softmax, and the extents before and after it.
 struct SoftmaxExtents {
   size_t outer = 0, length = 0, inner = 1;
 };
-/// What exp(0) is in the table of a softmax.
+/// exp(0) in a softmax's table.
 constexpr int32_t kExpOne = 1 << 23;
 /// table[d] = exp(-step d) * 2^23, to the nearest: `step` is x's scale.
 std::vector<int32_t> SoftmaxTable(double step);
-/// What an exponential is of the sum of all: clamp(zero_point + exponential steps / (256 sum), to
-/// the nearest); `steps` is 256 / y's scale.
+/// An exponential's share of their sum: clamp(zero_point + exponential steps / (256 sum), to the
+/// nearest); `steps` is 256 / y's scale.
 CAFFE_HOST_DEVICE inline int32_t SoftmaxShare(int64_t exponential, int64_t sum, int32_t steps,
                                               const IntegerResult& result) {
   const int64_t y = result.zero_point + RoundedQuotient(exponential * steps, 256 * sum);
@@ -38,13 +38,13 @@ template <typename X, typename Y>
 void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_t steps,
                      const IntegerResult& result, const X* x, Y* y);
 
-/// A function of whole numbers 0 <= a < 2^40 that falls from a = 1 on, divided by its value at 1:
-/// as it is for a < 32, then at 32 places between each power of two and the next, with straight
-/// lines in between. For a = 0 it is that of 1. In units of 2^-30.
+/// A function of whole numbers 0 <= a < 2^40 that decreases from a = 1 on, divided by its value at
+/// 1: exact for a < 32, then at 32 places between each power of two and the next, with linear
+/// interpolation in between. The value for a = 0 is that for 1. In units of 2^-30.
 std::vector<int32_t> FallingTable(const std::function<double(double)>& function);
 constexpr int kFallingPlaceBits = 5;  ///< places between powers of two
 constexpr int kFallingRestBits = 16;  ///< of the distance from a place to the next
-/// The entries of such a table.
+/// The number of entries of such a table.
 constexpr size_t kFallingTableSize = 32 + 35 * 32 + 1;
 /// Its value at a.
 CAFFE_HOST_DEVICE inline int32_t Interpolated(const int32_t* table, uint64_t a) {
@@ -64,15 +64,14 @@ CAFFE_HOST_DEVICE inline int32_t Interpolated(const int32_t* table, uint64_t a) 
   const int64_t half = 1 << (kFallingRestBits - 1);
   return static_cast<int32_t>(table[place] - ((fall * part + half) >> kFallingRestBits));
 }
-/// What q becomes that is divided by a function of a, before it is rescaled.
+/// q divided by a function of a, before it is rescaled.
 CAFFE_HOST_DEVICE inline int32_t DividedBy(const int32_t* table, uint64_t a, int32_t q) {
   return static_cast<int32_t>((int64_t{q} * Interpolated(table, a) + (1 << 7)) >> 8);
 }
 
-/// y = result.Of((q table(a) + 2^7) >> 8), q being x less its zero point, with `result.by` and
-/// a the sum of the q^2: of `size` channels around the element, or of a size x size window of its
-/// channel (shape.within_channel), which is cut off at the border. Other fields of `shape` are not
-/// read.
+/// y = result.Of((q table(a) + 2^7) >> 8), where q is x minus its zero point and a the sum of q^2
+/// over `size` channels around the element, or over a size x size window of its channel
+/// (shape.within_channel), clipped at the border. Other fields of `shape` are not read.
 template <typename Y>
 void LrnIntegers(const LrnShape& shape, const int32_t* table, const IntegerOperand& x,
                  const IntegerResult& result, Y* y);
@@ -89,9 +88,9 @@ void NormalizeIntegers(const NormExtents& extents, const int32_t* table, const I
 
 constexpr int kMaxWindowInBlocks = 258;         ///< squares whose sum is below 2^24
 constexpr size_t kMaxChannelsInBlocks = 66051;  ///< squares whose sum is below 2^32
-/// The same bits with channels in blocks, as many in one as the instruction set's vectors hold (16
-/// with AVX-512, else 8), the last one of x filled up with any bytes, that of y with zeros: for
-/// windows across channels, of up to kMaxWindowInBlocks, and norms of up to kMaxChannelsInBlocks.
+/// The same bits with channels in blocks of the instruction set's vector length (16 with AVX-512,
+/// else 8), the last one of x padded with any bytes, that of y with zeros: for windows across
+/// channels, of up to kMaxWindowInBlocks, and norms of up to kMaxChannelsInBlocks.
 template <typename Y>
 void LrnIntegersInBlocks(const LrnShape& shape, const int32_t* table, const IntegerOperand& x,
                          const IntegerResult& result, Y* y);
@@ -104,13 +103,13 @@ void NormalizeIntegersInBlocks(const NormExtents& extents, const int32_t* table,
 CAFFE_HOST_DEVICE inline int32_t MeanOfSum(int64_t sum, int64_t n) {
   return static_cast<int32_t>(RoundedQuotient(256 * sum, n));
 }
-/// What a distance from the mean becomes before it is rescaled: times the factor of the table, or,
-/// without one, 256 times as much.
+/// A distance from the mean before it is rescaled: times the table's factor or, without a table,
+/// times 256.
 CAFFE_HOST_DEVICE inline int32_t Standardized(int32_t distance, int64_t factor, bool has_table) {
   return has_table ? static_cast<int32_t>((distance * factor + (1 << 15)) >> 16) : distance * 256;
 }
 
-/// Of each of `rows` groups of `length` bytes: d = 256 q - the mean of 256 q, to the nearest, and
+/// For each of `rows` groups of `length` bytes: d = 256 q - the mean of 256 q, to the nearest, and
 /// y = result.Of((d table(v) + 2^15) >> 16), v being the mean of d^2, to the nearest; or
 /// y = result.Of(256 d) without a table. For groups of up to 2^24.
 template <typename Y>

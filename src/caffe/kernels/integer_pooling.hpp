@@ -11,14 +11,14 @@
 // Caffe's order.
 namespace caffe::kernels {
 
-/// What a pooled byte may be.
+/// The range of a pooled byte.
 struct ByteRange {
   int32_t least = 0, most = 255;
 };
 
 /// The middle of the bytes' range, away from which halves of means are rounded.
 CAFFE_HOST_DEVICE inline int32_t MiddleOf(bool is_unsigned) { return is_unsigned ? 128 : 0; }
-/// The mean of `size` bytes; `sum` is that of what they are less `middle`.
+/// The mean of `size` bytes; `sum` is that of their differences from `middle`.
 CAFFE_HOST_DEVICE inline int32_t RoundedMean(int32_t sum, int32_t size, int32_t middle) {
   return middle + (sum < 0 ? sum - size / 2 : sum + size / 2) / size;
 }
@@ -28,10 +28,10 @@ template <typename T>
 void MaxPoolIntegers(const PoolingShape& shape, int block, ByteRange range, const T* x, T* y);
 
 /// y = the mean of each window, clamped. Padding counts as in AveragePoolingForward, and is the
-/// zero point. The mean is rounded to the nearest integer, halves away from 0 for int8_t, and for
-/// uint8_t away from 128: so both give the same numbers, and those of LiteRT's AVERAGE_POOL_2D,
-/// which leaves padding out (where there is padding, those of PAD before it). For windows of up to
-/// 2^23 positions.
+/// zero point. The mean is rounded to the nearest integer, halves away from 0 for int8_t and away
+/// from 128 for uint8_t, so that both give the same numbers as LiteRT's AVERAGE_POOL_2D, which does
+/// not count padding (where there is padding, as PAD before it). For windows of up to 2^23
+/// positions.
 template <typename T>
 void AveragePoolIntegers(const PoolingShape& shape, int block, int32_t zero_point, ByteRange range,
                          const T* x, T* y);

@@ -9,15 +9,16 @@
 #include "caffe/kernels/fixed_point.hpp"
 
 // What layers with weights compute on 8-bit integers, with integers alone: the definitions that all
-// other kernels' bits are compared with. X, W, Y: int8_t or uint8_t. Weights lie in Caffe's order,
+// other kernels must match bit for bit. X, W, Y: int8_t or uint8_t. Weights lie in Caffe's order,
 // blobs as (N, C, spatial).
 //
 //     y = Rescaled(by, o, sum of x (w - weight_zero_point))
 //
 // or, of convolutions with a residual, residual->sum.Of(that, the residual's byte); the sum is
 // taken over all inputs and kernel positions of output o; by.bias has the input's zero point folded
-// in (FoldZeroPoint). Where a kernel position meets no input (padding, the gaps of a deconvolution)
-// x is by.input_zero_point. Sums have 64 bits; Error where one with its bias does not fit 32.
+// in (FoldZeroPoint). Where there is no input under a kernel position (padding, the gaps of a
+// deconvolution), x is by.input_zero_point. Sums have 64 bits; throws Error where one with its bias
+// does not fit 32.
 namespace caffe::kernels {
 
 /// Weights (outputs, channels / group, kernel...).
@@ -41,15 +42,15 @@ void IntegerInnerProduct(size_t rows, size_t inputs, size_t outputs, const X* x,
 template <typename W>
 void TransposeDeconvolution(const ConvolutionShape& shape, const W* weights, W* transposed);
 
-/// bias - input_zero_point times the sum of an output's `count` weights less their zero point
-/// (equation 7 of the paper; with a weight zero point all of it but the sums of x). Throws Error
+/// bias - input_zero_point times the sum of an output's `count` weights minus their zero point
+/// (equation 7 of the paper; with a weight zero point, all of it but the sums of x). Throws Error
 /// where that does not fit 32 bits.
 template <typename W>
 int32_t FoldZeroPoint(size_t count, const W* weights, int32_t weight_zero_point,
                       int32_t input_zero_point, int32_t bias);
 
-/// Throws Error where `largest`, the magnitude of a sum, does not fit 32 bits: says how many
-/// inputs.
+/// Throws Error, naming the number of inputs, if `largest`, the magnitude of a sum, does not fit 32
+/// bits.
 void RequireTotalFits(int64_t largest, size_t inputs);
 
 }  // namespace caffe::kernels

@@ -20,19 +20,19 @@ struct LrnShape {
 template <typename T>
 void LrnForward(const LrnShape& shape, const T* x, T* y);
 
-/// The same across channels, which lie in blocks of `block` (8 or 16), the last one filled up with
-/// zeros, as the output's is: (num, channels / block, height, width, block). T: float or float16.
+/// The same across channels, in blocks of `block` (8 or 16), the last one padded with zeros, in the
+/// output too: (num, channels / block, height, width, block). T: float or float16.
 template <typename T>
 void BlockedLrnForward(const LrnShape& shape, int block, const T* x, T* y);
 
-/// The same for 8-bit integers, which stand for x_scale x: computed in float, then multiplied by
+/// The same for 8-bit integers that stand for x_scale x: computed in float, then multiplied by
 /// y_factor (1 / scale), rounded and saturated as by Quantize. X, Y: int8_t or uint8_t.
 template <typename X, typename Y>
 void BlockedLrnForward(const LrnShape& shape, int block, float x_scale, const X* x, float y_factor,
                        Y* y);
 
 /// dx = dy / s^beta - 2 alpha beta / n * x * the sum over windows of dy x / s^(beta + 1). s is
-/// computed anew.
+/// recomputed.
 template <typename T, typename D>
 void LrnBackward(const LrnShape& shape, const T* x, const D* dy, D* dx);
 

@@ -7,15 +7,15 @@
 
 namespace caffe::kernels {
 
-// T, D: float, double or float16; double only beside double. Arithmetic is in float for 16-bit
-// types. y may be x, and dx dy, where they are of one type.
+// T, D: float, double or float16; double only together with double. Arithmetic is in float for
+// 16-bit types. y may be x, and dx may be dy, where their types are the same.
 
-/// The sizes of dividing by the root of a sum of squares, (num, channels, spatial): the sum goes
-/// over the channels, and over the spatial axis too with across_spatial.
+/// The sizes, (num, channels, spatial), of a division by the root of a sum of squares: over the
+/// channels and, with across_spatial, over the spatial axis too.
 struct NormShape {
   size_t num = 0, channels = 0, spatial = 0;
   bool across_spatial = true;
-  double eps = 0;  ///< is added to the sum
+  double eps = 0;  ///< added to the sum
 };
 
 /// y = scale[c] x / norm.
@@ -29,7 +29,7 @@ void NormalizeGradient(const NormShape& shape, const double* scale, const T* x, 
 
 /// For each of `rows` groups of `length` elements y = (x - mean) / (deviation + eps), the deviation
 /// being the root of the mean square of x - mean; y = x - mean if `deviation` is null. `deviation`
-/// is written.
+/// is an output.
 template <typename T>
 void Standardize(size_t rows, size_t length, double eps, const T* x, T* y, double* deviation);
 /// The gradient of that from its results; `deviation` is read.

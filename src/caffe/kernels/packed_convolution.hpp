@@ -11,31 +11,31 @@
 
 namespace caffe::kernels {
 
-/// Convolution of channels in blocks, straight from 16 bits to 16 bits: values are widened once
+/// Convolution of channels in blocks, directly from 16 bits to 16 bits: values are widened once
 /// into a buffer that stays in a core's cache, summed in float in registers, and rounded once,
 /// after bias and activation.
 ///
-/// Input and output are (num, channels / block(), rows, columns, block()), the last block filled up
-/// with zeros, which the output's are too. A plain input is (num, channels, rows, columns): for the
-/// few channels of an image. Each may hold float, float16 or bfloat16, and so may the weights.
+/// Input and output are (num, channels / block(), rows, columns, block()), the last block padded
+/// with zeros, in the output too. A plain input is (num, channels, rows, columns): for the few
+/// channels of an image. Each may hold float, float16 or bfloat16, and so may the weights.
 ///
 /// Sums run over the channels and the kernel's positions, in float; the padding takes part as
-/// zeros, or not at all. Of n terms with the magnitudes |x w|, and bias and residual, the error is
-/// at most
+/// zeros, or not at all. For n terms with magnitudes |x w|, plus bias and residual, the error is at
+/// most
 ///     (n + 2) 2^-23 (sum of magnitudes) + r |y|,  r = 2^-11 for float16, 2^-8 for bfloat16.
 ///
-/// With AMX dense convolutions multiply bfloat16 numbers, which x and weights are split into: a
-/// float16 is exactly the sum of two, a float of three. For these the error is at most
+/// With AMX, dense convolutions multiply bfloat16 numbers into which x and weights are split: a
+/// float16 is exactly the sum of two, a float of three. Their error is at most
 ///     (b + (n + 6) 2^-23) (sum of magnitudes) + r |y|,
-/// where b is for the products of small parts that are left out: 2^-16 if x and weights are float16
-/// and math is FLOAT16, 2^-22 if one of them is float, else 0. This holds for sums of magnitudes
-/// below 2^127, and unless both are float16 up to n 2^-123: what is subnormal becomes zero.
-/// Infinities, NaNs and floats that are no sum of three bfloat16 are multiplied as they are.
+/// where b bounds the omitted products of small parts: 2^-16 if x and weights are float16 and math
+/// is FLOAT16, 2^-22 if one of them is float, else 0. This holds for sums of magnitudes below 2^127
+/// and, unless both are float16, up to another n 2^-123: subnormals become zero. Infinities, NaNs
+/// and floats that are not a sum of three bfloat16 are multiplied without splitting.
 class PackedConvolution {
  public:
   /// For one or two spatial axes, and groups of whole blocks or of one channel with one output
   /// each; null for other shapes. `plain_input` is for a single group. `math` is FLOAT16 where
-  /// products of float16 may be rounded, by less than float16 itself.
+  /// products of float16 may be rounded, by less than float16 itself rounds.
   static std::shared_ptr<const PackedConvolution> Make(const ConvolutionShape& shape,
                                                        bool plain_input,
                                                        ElementType math = ElementType::FLOAT);
@@ -43,7 +43,7 @@ class PackedConvolution {
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16
   virtual bool plain_input() const = 0;
-  /// Elements of the packed weights: those of the shape, and zeros for what fills up blocks.
+  /// Elements of the packed weights: those of the shape, and zeros that pad blocks.
   virtual size_t packed_size() const = 0;
   /// Floats that Forward needs as scratch.
   virtual size_t scratch_size(int num) const = 0;
@@ -61,8 +61,8 @@ class PackedConvolution {
                        Destination y) const = 0;
 
  protected:
-  /// Calls f(index among the packed weights, index among the weights) for each weight; no other
-  /// packed elements are anything but zero.
+  /// Calls f(index among the packed weights, index among the weights) for each weight; all other
+  /// packed elements are zero.
   virtual void ForEachWeight(const std::function<void(size_t, size_t)>& f) const = 0;
   virtual size_t weights_of_an_output() const = 0;
 };

@@ -10,8 +10,8 @@
 
 namespace caffe::kernels {
 
-/// How many parts ParallelFor cuts `n` items into: at least `grain` items each, at most one part a
-/// thread; one inside another parallel loop.
+/// How many parts ParallelFor cuts `n` items into: at least `grain` items each, at most one part
+/// per thread; one part inside another parallel loop.
 inline size_t ParallelParts(size_t n, size_t grain) {
   if (n <= grain || omp_in_parallel()) return 1;
   const size_t threads = static_cast<size_t>(std::max(1, omp_get_max_threads()));
@@ -19,7 +19,7 @@ inline size_t ParallelParts(size_t n, size_t grain) {
 }
 
 /// Calls f(part, begin, end) for ParallelParts(n, grain) equal parts of [0, n), each on a thread of
-/// its own. The cut depends on n, grain and the number of threads only, so sums over parts are
+/// its own. The cut depends only on n, grain and the number of threads, so sums over parts are
 /// repeatable. An exception is rethrown here after all parts have ended.
 template <typename Function>
 void ParallelParts(size_t n, size_t grain, Function&& f) {
@@ -62,7 +62,7 @@ class TeamSize {
 };
 
 /// While it lives, denormal floats count as zero in the calling thread and in the threads of its
-/// OpenMP team: a gradient that vanishes would else slow everything down twentyfold. The threads'
+/// OpenMP team: vanishing gradients would otherwise slow everything down twentyfold. The threads'
 /// modes are restored at the end. Does nothing on processors other than x86-64.
 class FlushDenormals {
  public:

@@ -6,23 +6,23 @@
 
 namespace caffe::kernels {
 
-/// An approximation of Gaussian filters between points of a space of few dimensions, in time
-/// proportional to the number of points (Adams, Baek and Davis, "Fast High-Dimensional Filtering
-/// Using the Permutohedral Lattice", 2010): values are spread to the corners of the simplex around
-/// each point, blurred along the lattice's axes, and collected again.
+/// An approximation of Gaussian filters between points in few dimensions, in time proportional to
+/// the number of points (Adams, Baek and Davis, "Fast High-Dimensional Filtering Using the
+/// Permutohedral Lattice", 2010): values are spread to the corners of the simplex around each
+/// point, blurred along the lattice's axes, and collected again.
 ///
-/// Only vertices near points exist, so that what lies in sparse regions is blurred a little less
-/// than a Gaussian would.
+/// Only vertices near points exist, so that values in sparse regions are blurred a little less than
+/// by a Gaussian.
 class PermutohedralLattice {
  public:
-  /// `features`: the place of point p, in units of the filter's standard deviation, at
+  /// `features`: the position of point p, in units of the filter's standard deviation, at
   /// features[p * dimensions], ..., features[p * dimensions + dimensions - 1]. Throws Error for
-  /// places that are not finite or farther than 10^6 from the origin.
+  /// positions that are not finite or farther than 10^6 from the origin.
   PermutohedralLattice(int dimensions, size_t points, const double* features);
 
-  /// y_p = sum over r of K(p, r) x_r for each of `channels` planes of `points` numbers, K(p, r)
-  /// being close to exp(-|f_p - f_r|^2 / 2) but for a factor that is the same for all p and r. With
-  /// `transposed` K(r, p): it is not quite symmetric. T: float, double. May be in place.
+  /// y_p = sum over r of K(p, r) x_r for each of `channels` planes of `points` numbers, where K(p,
+  /// r) is close to exp(-|f_p - f_r|^2 / 2) up to a factor that is the same for all p and r. With
+  /// `transposed`, K(r, p): it is not quite symmetric. T: float, double. May be in place.
   template <typename T>
   void Filter(size_t channels, const T* x, T* y, bool transposed = false) const;
 
@@ -35,8 +35,8 @@ class PermutohedralLattice {
   /// Of point p, at [p * (dimensions + 1) + k]: the corners of its simplex and their weights.
   std::vector<int> corners_;
   std::vector<double> weights_;
-  /// Of vertex v, at [(axis * vertices + v) * 2] and behind it: its neighbours along an axis;
-  /// `vertices`, where a 0 is kept, for one that does not exist.
+  /// Of vertex v, at [(axis * vertices + v) * 2] and the next: its neighbours along an axis; for a
+  /// missing one `vertices`, where values are 0.
   std::vector<int> neighbours_;
 };
 

@@ -15,7 +15,7 @@ void ApplyPointwise(size_t num, size_t channels, size_t spatial, size_t block, c
                     const float* shift, const Activation& activation, const float* x, float* y);
 
 /// y = activation(y) for y as in ApplyPointwise, PRELU too; float or float16. A few numbers at a
-/// time, which stay in the first cache.
+/// time, which stay in the L1 cache.
 template <typename T>
 void ActivateInPlace(size_t num, size_t channels, size_t spatial, size_t block,
                      const Activation& activation, T* y);

@@ -19,24 +19,24 @@ struct PoolingShape {
   size_t output_plane() const { return size_t(pooled_height) * pooled_width; }
 };
 
-// Which element of its window became the output: row * kernel_w + column within the window, counted
-// from where the window begins in the padding. I is uint8_t where ByteMask, else int; the largest
-// value of uint8_t, or -1, is a window without numbers.
+// Masks say which element of its window became the output: row * kernel_w + column within the
+// window, which may begin in the padding. I is uint8_t where ByteMask, else int; 255, or -1, marks
+// a window without numbers.
 
-/// True if a byte holds the positions of a window.
+/// True if a window's positions fit a byte.
 inline bool ByteMask(const PoolingShape& s) { return int64_t(s.kernel_h) * s.kernel_w < 256; }
 
-/// y = the largest value in each window, the first one of equals; with `mask`, if it is not null.
+/// y = the largest value in each window, the first of equal ones; with `mask`, if it is not null.
 template <typename T, typename I>
 void MaxPoolingForward(const PoolingShape& shape, const T* x, T* y, I* mask);
 
-/// y = one value of each window, drawn with the probability value / sum of the window: the first at
-/// which the sum so far reaches `draws` (in [0, 1), one per output) times the sum.
+/// y = one value of each window, drawn with probability value / sum of the window: the first at
+/// which the running sum reaches `draws` (in [0, 1), one per output) times the sum.
 template <typename T, typename I>
 void StochasticPoolingForward(const PoolingShape& shape, const T* x, const float* draws, T* y,
                               I* mask);
-/// y = the expected value of the same: the sum of squares of each window by its sum, 0 unless that
-/// is positive.
+/// y = the expected value of the same: each window's sum of squares divided by its sum, 0 unless
+/// that is positive.
 template <typename T>
 void ExpectedPoolingForward(const PoolingShape& shape, const T* x, T* y);
 
@@ -48,8 +48,8 @@ void MaskPoolingBackward(const PoolingShape& shape, const D* dy, const I* mask, 
 template <typename I, typename Dtype>
 void MaskPositions(const PoolingShape& shape, const I* mask, Dtype* positions);
 
-/// y = the sum over each window, divided by the size that the window has when it is cut off at the
-/// far side of the padding only (Caffe's rule: padding counts).
+/// y = the sum over each window, divided by the window's size when clipped only at the far edge of
+/// the padding (Caffe's rule: padding counts).
 template <typename T>
 void AveragePoolingForward(const PoolingShape& shape, const T* x, T* y);
 template <typename D>
@@ -73,11 +73,10 @@ void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const fl
                                   float16* y);
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
                                   bfloat16* y);
-// 8 bits. Maxima have the scale of what they are taken of; a window without numbers gives the least
-// value, -127 or 0. Means are, in float, the exact sum divided by the window's size, then times
-// `factor` (x's scale by y's), rounded to the nearest integer (halves to even) and saturated to
-// [-127, 127] or [0, 255]: the same bits on every instruction set. For windows of up to 65,000
-// positions.
+// 8 bits. Maxima keep the scale of x; a window without numbers gives the minimum value, -127 or 0.
+// Means are, in float, the exact sum divided by the window's size, then times `factor` (x's scale /
+// y's), rounded to the nearest integer (halves to even) and saturated to [-127, 127] or [0, 255]:
+// the same bits on every instruction set. For windows of up to 65,000 positions.
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const int8_t* x, int8_t* y);
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const uint8_t* x, uint8_t* y);
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
@@ -86,7 +85,7 @@ void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float fa
                                   const uint8_t* x, uint8_t* y);
 
 /// The inverse of pooling with positions: y = x at the positions h * width + w in `positions` (of
-/// the larger plane), the last of those that meet; else 0. Throws Error for positions outside.
+/// the larger plane), the last of equal ones; else 0. Throws Error for positions outside.
 template <typename T, typename Dtype>
 void UnpoolingForward(size_t planes, size_t inputs, size_t outputs, const T* x,
                       const Dtype* positions, T* y);

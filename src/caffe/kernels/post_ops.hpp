@@ -9,14 +9,14 @@
 
 namespace caffe::kernels {
 
-/// Numbers of a type that is known at run time alone.
+/// Numbers of a type known only at run time.
 struct Numbers {
   Numbers() = default;
   Numbers(const void* data, ElementType type) : data(data), type(type) {}
   template <typename T>
   Numbers(const T* data) : data(data), type(kElementType<T>) {}
 
-  /// The number `offset` behind the first.
+  /// The number `offset` elements after the first.
   const void* at(size_t offset) const {
     return static_cast<const char*>(data) + offset * SizeOf(type);
   }
@@ -25,26 +25,25 @@ struct Numbers {
   ElementType type = ElementType::FLOAT;
 };
 
-/// What kernels compute while they write, where they can do that for f: NONE, RELU, CLIP, PRELU,
-/// ELU, SIGMOID, SWISH, TANH, HARD_SWISH or GELU.
+/// f as kernels apply it while they write, if they can: NONE, RELU, CLIP, PRELU, ELU, SIGMOID,
+/// SWISH, TANH, HARD_SWISH or GELU.
 std::optional<Activation> AsPostOp(const Activation& f);
 
-/// What kernels with weights do to a sum before they write it, as long as it is in registers:
+/// What kernels with weights do to a sum before they write it, while it is in registers:
 ///   y = activation(scale[o] sum + bias[o] + residual_scale residual),
-/// o being the output. Sums of floats have no scale, and a residual_scale of 1. If y is of 8 bits,
-/// it is multiplied by `factor`, rounded to the nearest integer (halves to even), zero_point is
-/// added, and the result saturated: to [-127, 127] if it is signed, else to [0, 255]. A NaN becomes
-/// 0 then.
+/// where o is the output. Sums of floats have no scale, and a residual_scale of 1. If y has 8 bits,
+/// the value is multiplied by `factor`, rounded to the nearest integer (halves to even), zero_point
+/// is added, and the result is saturated: to [-127, 127] if it is signed, else to [0, 255]. A NaN
+/// then becomes 0.
 struct PostOps {
   PostOps() = default;
   explicit PostOps(const float* bias, const Numbers& residual = {},
                    const Activation& activation = {})
       : bias(bias), residual(residual), activation(activation) {}
 
-  const float* scale =
-      nullptr;                  ///< one an output, of 8-bit kernels: the input's times the weights'
-  const float* bias = nullptr;  ///< one an output, or null
-  Numbers residual;             ///< shaped as y, may be y; without data there is none
+  const float* scale = nullptr;  ///< per output, for 8-bit kernels: the input's times the weights'
+  const float* bias = nullptr;   ///< one per output, or null
+  Numbers residual;              ///< shaped as y, may be y; no data: none
   float residual_scale = 1;
   Activation activation;  ///< one that AsPostOp gives
   float factor = 1;       ///< 1 / the output's scale

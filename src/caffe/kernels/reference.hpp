@@ -8,11 +8,11 @@
 
 namespace caffe::kernels {
 
-// What engine REFERENCE runs: each operation by its definition, one result after the other, with
-// sums in double. The oracle of the tests; convolutions: kernels/convolution.hpp.
+// What engine REFERENCE runs: each operation by its definition, one result after another, with sums
+// in double. The oracle of the tests; convolutions: kernels/convolution.hpp.
 //
 // T is the type of activations and weights, D of gradients: float, double or float16, double only
-// beside double.
+// together with double.
 
 /// y (m, n) = x (m, k) W^T + bias, with W (n, k), or (k, n) if `transposed`; bias may be null.
 template <typename T>
@@ -34,13 +34,13 @@ void ReferenceMaxPooling(const PoolingShape& shape, const T* x, T* y);
 /// dx = dy where the first of the largest values is, added up.
 template <typename T, typename D>
 void ReferenceMaxPoolingBackward(const PoolingShape& shape, const T* x, const D* dy, D* dx);
-/// y = the mean of each window; padding counts, what lies beyond it does not.
+/// y = the mean of each window; padding counts, positions beyond it do not.
 template <typename T>
 void ReferenceAveragePooling(const PoolingShape& shape, const T* x, T* y);
 template <typename D>
 void ReferenceAveragePoolingBackward(const PoolingShape& shape, const D* dy, D* dx);
 
-/// Of (outer, channels, inner): y = exp(x) / sum over channels of exp(x).
+/// For (outer, channels, inner): y = exp(x) / sum over channels of exp(x).
 template <typename T>
 void ReferenceSoftmax(size_t outer, size_t channels, size_t inner, const T* x, T* y);
 /// dx = y (dy - sum over channels of dy y).
@@ -64,8 +64,8 @@ template <typename T>
 void ReferenceBatchNorm(size_t num, size_t channels, size_t spatial, const T* x, const double* mean,
                         const double* variance, double eps, const double* scale,
                         const double* shift, T* y);
-/// d_scale and d_shift are written. `batch_statistics`: mean and variance are x's own and change
-/// with it. dx may be dy.
+/// d_scale and d_shift are overwritten. `batch_statistics`: mean and variance are those of x and
+/// depend on it. dx may be dy.
 template <typename T, typename D>
 void ReferenceBatchNormBackward(size_t num, size_t channels, size_t spatial, const T* x,
                                 const double* mean, const double* variance, double eps,

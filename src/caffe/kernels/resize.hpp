@@ -23,7 +23,7 @@ struct ResizeAxis {
 };
 
 /// Bilinear with aligned corners: output i of `output` lies at i (n - 1) / (output - 1) of the n
-/// inputs that remain when `crop_begin` and `crop_end` are cut off; computed in float.
+/// inputs that remain after cropping `crop_begin` and `crop_end`; computed in float.
 ResizeAxis AlignedAxis(int input, int crop_begin, int crop_end, int output);
 
 /// Output i is input i / scale.
@@ -39,7 +39,7 @@ ResizeAxis ResampledAxis(ResampleFilter filter, int input, int output, float oth
 /// Resamples `planes` planes of (h.input, w.input) to (h.output(), w.output()).
 template <typename T>
 void ResizeForward(size_t planes, const ResizeAxis& h, const ResizeAxis& w, const T* x, T* y);
-/// The transpose. Written.
+/// The transpose; overwrites dx.
 template <typename D>
 void ResizeBackward(size_t planes, const ResizeAxis& h, const ResizeAxis& w, const D* dy, D* dx);
 

@@ -8,8 +8,8 @@
 
 namespace caffe::kernels {
 
-/// The sizes of a feature map (items, channels, height, width) and of what becomes of each region
-/// of it: (pooled_height, pooled_width) for each of the output's channels.
+/// The sizes of a feature map (items, channels, height, width) and of each region's result:
+/// (pooled_height, pooled_width) for each of the output's channels.
 struct RoiShape {
   size_t items = 0, channels = 0;
   int height = 0, width = 0;
@@ -19,7 +19,7 @@ struct RoiShape {
   size_t bins() const { return size_t(pooled_height) * pooled_width; }
 };
 
-/// A part of an axis of the plane and what each position on it weighs; it may be empty.
+/// A part of an axis of the plane and the weight of each position on it; it may be empty.
 struct Taps {
   int begin = 0;
   std::vector<float> weight;
@@ -33,8 +33,8 @@ struct RoiBins {
   std::vector<Taps> rows, columns;
 };
 
-/// y(roi, c, h, w) = the largest value of channel c in the bin, whatever it weighs, 0 if it is
-/// empty; `index`, if not null, gets its position in the plane, the first one of equals, or -1.
+/// y(roi, c, h, w) = the largest value of channel c in the bin, whatever its weight, 0 if it is
+/// empty; `index`, if not null, gets its position in the plane, the first of equal ones, or -1.
 template <typename T>
 void RoiMaxForward(const RoiShape& shape, const std::vector<RoiBins>& rois, const T* x, T* y,
                    int* index);

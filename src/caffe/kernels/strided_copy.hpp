@@ -9,7 +9,7 @@ namespace caffe::kernels {
 /// Distances between neighbours along each axis, in elements; they may be negative.
 using Strides = std::vector<std::ptrdiff_t>;
 
-/// Those of an array whose elements lie one behind another.
+/// Those of a contiguous array.
 Strides ContiguousStrides(const std::vector<int>& shape);
 
 /// y[i . y_strides] = x[i . x_strides] for all indices i within `shape`. x and y are those of

@@ -7,7 +7,7 @@
 namespace caffe::kernels {
 
 /// y[column, row] = x[row, column] of bytes, with `x_row` bytes between the rows of x and `y_row`
-/// between those of y, which do not overlap. On the thread that calls.
+/// between those of y, which do not overlap. Runs on the calling thread.
 void TransposeBytes(size_t rows, size_t columns, const uint8_t* x, size_t x_row, uint8_t* y,
                     size_t y_row);
 

@@ -5,8 +5,8 @@
 
 namespace caffe::kernels {
 
-// Update rules for n parameters: each replaces the gradient g by what is subtracted from the
-// parameter and brings its history up to date. T: float or double. The rules: sgd_solvers.hpp.
+// Update rules for n parameters: each replaces the gradient g by the amount to subtract from the
+// parameter, and updates its history. T: float or double. The rules: sgd_solvers.hpp.
 
 template <typename T>
 void SgdUpdate(size_t n, T rate, T momentum, T* g, T* history);
@@ -29,7 +29,7 @@ void AddL2Gradient(size_t n, T decay, const T* w, T* g);
 template <typename T>
 void AddL1Gradient(size_t n, T decay, const T* w, T* g);
 
-/// Whether none of n numbers is infinite or NaN.
+/// True if none of n numbers is infinite or NaN.
 template <typename T>
 bool AllFinite(size_t n, const T* x);
 

@@ -9,38 +9,38 @@
 
 // Convolution with 3x3 or 5x5 kernels, stride 1, dilation 1, by Winograd's algorithm
 // (Lavin and Gray, 2015): F(m x m, r x r) takes (m + r - 1)^2 products for m x m outputs instead of
-// r^2 m^2, for m = 4 a quarter with r = 3 and 0.16 with r = 5.
+// r^2 m^2: for m = 4, a quarter with r = 3 and 0.16 with r = 5.
 //
-// Images are arrays (num, ceil(channels / block), height, width, block); what lies past the last
+// Images are arrays (num, ceil(channels / block), height, width, block); the padding past the last
 // channel must be zero in the input and the residual, and is zero in the output. X, W, Y: float,
 // float16 or bfloat16, in any combination; arithmetic is float.
 //
 // Error. A tile is the m x m outputs and the (m + r - 1)^2 inputs that belong together. With F =
 // sum over c of (the largest |x| of the tile in channel c) * (the sum of |w| over the kernel),
-// before what Y rounds:
+// before rounding to Y:
 //     |error| <= k * 2^-24 * F   (WinogradErrorBound).
-// The tests show that for random data with a margin of two. The worst is one channel; from 64 on k
-// is what the third column says, and 4 for direct sums. No data at all exceeds the last column's.
-// Note that it is the tile that counts: beside a large input small outputs lose digits.
+// The tests verify this for random data with a margin of two. One channel is the worst case; for 64
+// and more, k is that for many channels, and 4 for direct sums. No data whatever exceeds the last
+// column's bound. Note that the bound is per tile: near a large input, small outputs lose digits.
 //
 //     m  r    k   k, many channels   k, any data
 //     2  3   16          3           16 (channels + 25)
 //     4  3   64          3           176 (channels + 25)
 //     4  5  256          8           1565 (channels + 35)
 //
-// Infinities and NaNs. One in an input spreads NaN over all outputs of the tiles that it is in, one
-// in the weights over a whole channel, and finite inputs above 1e36 may overflow. The forward
-// functions return false if a value was not finite before bias and residual; a caller that wants
-// what a direct convolution gives computes it then. The test costs 1% at most.
+// Infinities and NaNs. One in the input makes all outputs of its tiles NaN, one in the weights a
+// whole channel, and finite inputs above 1e36 may overflow. The forward functions return false if a
+// value was not finite before bias and residual, so that the caller can compute a direct
+// convolution instead. The test costs at most 1%.
 //
-// The bits of the result do not depend on the number of threads nor on `max_scratch`.
+// The bits of the result depend neither on the number of threads nor on `max_scratch`.
 namespace caffe::kernels {
 
 struct WinogradShape {
   int num = 0;       ///< images
   int channels = 0;  ///< of the input, all groups together
   int outputs = 0;   ///< channels of the output, all groups together
-  int groups = 1;    ///< more: each has whole blocks of channels and outputs
+  int groups = 1;    ///< if more, each has whole blocks of channels and outputs
   int height = 0;    ///< of the input
   int width = 0;
   int pad_h = 0;   ///< zeros above and below, less than the kernel
@@ -59,9 +59,9 @@ bool HasWinograd(const ConvolutionShape& shape);
 /// The sizes of such a convolution of `num` images, with tiles of 4.
 WinogradShape WinogradShapeOf(const ConvolutionShape& shape, int num, int block);
 
-/// Bytes of scratch memory that the forward functions may take, for each thread, where nobody says
-/// otherwise. Up to 128 channels need half of it; with half of it layers of 512 channels take a
-/// fifth longer, because their weights are transformed more often.
+/// Bytes of scratch memory per thread that the forward functions may take by default. Up to 128
+/// channels need half of it; with half of it, layers of 512 channels take a fifth longer, because
+/// their weights are transformed more often.
 constexpr size_t kWinogradScratch = size_t(2) << 20;
 
 /// k of the error bound above.
@@ -84,14 +84,15 @@ void WinogradPackWeights(const WinogradShape& shape, const From* weights, To* pa
 template <typename From, typename To>
 void WinogradUnpackWeights(const WinogradShape& shape, const From* packed, To* weights);
 
-/// Bytes of scratch memory for WinogradForward on as many threads as
-/// OpenMP would use now: at most `max_scratch` a thread where that is possible at all.
+/// Bytes of scratch memory for WinogradForward on the number of threads that OpenMP would use now:
+/// at most `max_scratch` per thread where that is possible at all.
 size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch = kWinogradScratch);
 
-/// y = post(conv(x, packed)); false as said above. `scratch`: WinogradScratchSize(shape,
-/// max_scratch) bytes, aligned to 64. Weights are transformed a few output channels at a time.
-/// x, y and scratch must not overlap; the residual is of y's type. Throws Error for shapes that are
-/// not for this algorithm.
+/// y = post(conv(x, packed)); returns false as described above. `scratch`:
+/// WinogradScratchSize(shape, max_scratch) bytes, aligned to 64. Weights are transformed a few
+/// output channels at a time.
+/// x, y and scratch must not overlap; the residual is of y's type. Throws Error for shapes that
+/// this algorithm does not support.
 bool WinogradForward(const WinogradShape& shape, Numbers x, Numbers packed, const PostOps& post,
                      Destination y, void* scratch, size_t max_scratch = kWinogradScratch);
 

@@ -15,7 +15,7 @@ double LogAdd(double a, double b) {
   return b == kImpossible ? a : a + std::log1p(std::exp(b - a));
 }
 
-/// The labels with a blank before, between and behind them; a path goes from one of the first two
+/// The labels with a blank before, between and after them; a path goes from one of the first two
 /// states to one of the last two.
 class States {
  public:
@@ -24,7 +24,7 @@ class States {
   }
   int size() const { return static_cast<int>(states_.size()); }
   int operator[](int s) const { return states_[s]; }
-  /// A path may leave out the blank between two labels that differ.
+  /// A path may skip the blank between two different labels.
   bool MaySkipTo(int s) const { return s >= 2 && s % 2 == 1 && states_[s] != states_[s - 2]; }
 
  private:
@@ -57,7 +57,7 @@ double CtcLoss(int steps, int classes, size_t stride, const T* logits, const int
   const std::vector<double> log_p = LogSoftmax(steps, classes, stride, logits);
   const auto emission = [&](int t, int s) { return log_p[size_t(t) * classes + states[s]]; };
 
-  // alpha(t, s): all that leads to state s at step t, that step included.
+  // alpha(t, s): all paths to state s at step t, including that step.
   std::vector<double> alphas(size_t(steps) * count, kImpossible);
   const auto alpha = [&](int t, int s) -> double& { return alphas[size_t(t) * count + s]; };
   for (int s = 0; s < std::min(2, count) && steps > 0; ++s) alpha(0, s) = emission(0, s);
@@ -75,7 +75,7 @@ double CtcLoss(int steps, int classes, size_t stride, const T* logits, const int
   }
   if (!gradient) return -log_likelihood;
 
-  // beta(s): all that leads from state s at step t to the end, that step not included.
+  // beta(s): all paths from state s at step t to the end, excluding that step.
   std::vector<double> beta(count, kImpossible), later(count);
   for (int s = std::max(0, count - 2); s < count; ++s) beta[s] = 0;
   for (int t = steps - 1; t >= 0; --t) {

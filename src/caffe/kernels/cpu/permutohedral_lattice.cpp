@@ -12,12 +12,12 @@
 namespace caffe::kernels {
 namespace {
 
-/// Numbers points of a grid, by their integer coordinates, in the order in which they come.
+/// Numbers grid points, by their integer coordinates, in order of first use.
 class VertexTable {
  public:
   explicit VertexTable(int coordinates) : coordinates_(coordinates), slots_(1024, kNone) {}
 
-  /// The number of the vertex at `key`, which is made if need be.
+  /// The number of the vertex at `key`, which is created if necessary.
   int Insert(const int* key) {
     size_t slot = SlotOf(key);
     if (slots_[slot] != kNone) return slots_[slot];
@@ -64,7 +64,7 @@ class VertexTable {
 };
 
 /// The simplex of the lattice around one point. The lattice lies in the plane of the d + 1
-/// coordinates whose sum is 0; those of a vertex leave one remainder when divided by d + 1.
+/// coordinates whose sum is 0; those of a vertex all have the same remainder modulo d + 1.
 class Simplex {
  public:
   explicit Simplex(int dimensions)
@@ -93,7 +93,7 @@ class Simplex {
     return key_.data();
   }
 
-  /// How much of the point is that corner's; of all corners together 1.
+  /// That corner's share of the point; the shares of all corners add up to 1.
   double Weight(int k) const {
     const auto rest = [this](int rank) { return rest_[order_[rank]]; };
     return k == 0 ? 1 - (rest(0) - rest(d_)) / (d_ + 1)
@@ -101,8 +101,8 @@ class Simplex {
   }
 
  private:
-  // Into the plane, by the orthogonal vectors (1, ..., 1, -i, 0, ..., 0), and scaled so that
-  // spreading, blurring and collecting have a variance of 1 in all.
+  // Maps into the plane, by the orthogonal vectors (1, ..., 1, -i, 0, ..., 0), scaled so that
+  // spreading, blurring and collecting have a total variance of 1.
   void Elevate(const double* feature) {
     const double scale = (d_ + 1) * std::sqrt(2 / 3.);
     double sum = 0;
@@ -114,8 +114,8 @@ class Simplex {
     place_[0] = sum;
   }
 
-  // The nearest vertex with remainder 0: all coordinates rounded, then those changed that lost
-  // most by it, as long as the sum is not 0.
+  // The nearest vertex with remainder 0: all coordinates rounded, then those with the largest
+  // rounding error adjusted until the sum is 0.
   void FindOrigin() {
     int sum = 0;
     for (int i = 0; i <= d_; ++i) {

@@ -22,7 +22,7 @@ void PutAll(const std::vector<double>& values, T* to) {
   for (size_t i = 0; i < values.size(); ++i) Put(values[i], to + i);
 }
 
-/// Where output `o` takes the weight of input `i`.
+/// The index of output `o`'s weight for input `i`.
 size_t WeightIndex(size_t n, size_t k, bool transposed, size_t o, size_t i) {
   return transposed ? i * n + o : o * k + i;
 }
@@ -81,7 +81,7 @@ void ReferenceInnerProductBackwardWeights(size_t m, size_t n, size_t k, bool tra
 
 namespace {
 
-/// A window, cut off at the image; `size` is what a mean divides by.
+/// A window, clipped to the image; `size` is the divisor of means.
 struct Window {
   size_t output;
   int top, left, bottom, right, size;
@@ -113,8 +113,8 @@ void ForEachElement(const PoolingShape& s, size_t plane, const Window& window, F
   }
 }
 
-/// Calls f(output, index of the first of the largest elements) for all windows that have any
-/// element: with steps larger than windows the last one may lie behind the image.
+/// Calls f(output, index of the first of the largest elements) for all nonempty windows: with
+/// strides larger than windows the last one may lie beyond the image.
 template <typename T, typename Function>
 void ForEachMaximum(const PoolingShape& s, const T* x, Function&& f) {
   ForEachWindow(s, [&](size_t plane, const Window& window) {
@@ -130,7 +130,7 @@ void ForEachMaximum(const PoolingShape& s, const T* x, Function&& f) {
 
 }  // namespace
 
-/// What a window without elements gives.
+/// The result of an empty window.
 template <typename T>
 T Lowest() {
   return static_cast<T>(-std::numeric_limits<AccumulatorType<T>>::max());

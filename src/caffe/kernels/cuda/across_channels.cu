@@ -7,16 +7,16 @@
 namespace caffe::cuda {
 namespace {
 
-/// The largest score of a pixel, and the sum of exp(score - largest).
+/// A pixel's largest score, and the sum of exp(score - largest).
 struct Scores {
   float largest, sum;
 };
 
 __host__ __device__ inline Scores Joined(const Scores& a, const Scores& b) {
-  const bool a_is_higher = !(a.largest < b.largest);  // also where one is no number
+  const bool a_is_higher = !(a.largest < b.largest);  // also if one is NaN
   const Scores& high = a_is_higher ? a : b;
   const Scores& low = a_is_higher ? b : a;
-  // Two infinities have no difference.
+  // The difference of two infinities would be NaN.
   const float factor = low.largest == high.largest ? 1.f : expf(low.largest - high.largest);
   return {high.largest, high.sum + low.sum * factor};
 }

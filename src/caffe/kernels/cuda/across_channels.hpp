@@ -9,12 +9,12 @@
 
 namespace caffe::cuda {
 
-// What engines compute on a GPU from all or some of a pixel's channels, which lie last. The
+// What engines compute on a GPU across all or some of a pixel's channels, channels-last. The
 // channels [channels, filled) of y become 0; `filled` is at most y.stride. Types and arithmetic are
 // those of channels_last.hpp.
 
-/// y = x / (k + alpha / size times the sum of the squares of the `size` channels around)^beta, by
-/// the numbers of `lrn`, whose extents are not read. y must not be x.
+/// y = x / (k + alpha / size times the sum of the squares of the `size` channels around)^beta, with
+/// the parameters of `lrn`, whose extents are not read. y must not be x.
 void LrnOfPixels(Stream& stream, const kernels::LrnShape& lrn, int pixels, int channels, int filled,
                  const Pixels& x, const Pixels& y);
 

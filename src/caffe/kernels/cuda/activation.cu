@@ -7,13 +7,13 @@ namespace {
 
 using kernels::Activation;
 
-/// As the host's: the slope 0 makes -inf 0, which 0 times it is not.
+/// As on the host: with slope 0, -inf becomes 0, whereas 0 * -inf would be NaN.
 template <typename F>
 __host__ __device__ inline F LeakyRelu(F slope, F x) {
   return x < 0 ? (slope == 0 ? F(0) : slope * x) : x;
 }
 
-/// An Activation whose numbers are of the type that is computed in.
+/// An Activation with its numbers in the type of the arithmetic.
 template <typename F>
 struct Function {
   Activation::Kind kind;
@@ -63,7 +63,7 @@ struct Function {
     return x;
   }
 
-  /// The derivative, from x or y as the function says.
+  /// The derivative, from x or y as GradientArgument() says.
   __host__ __device__ F Slope(F v) const {
     switch (kind) {
       case Activation::NONE:
@@ -109,12 +109,13 @@ struct Function {
     return F(0);
   }
 
-  /// The normal distribution's probability of less than x.
+  /// The standard normal distribution function.
   __host__ __device__ static F Below(F x) { return F(0.5) * erfc(-x * F(0.70710678118654752440)); }
   __host__ __device__ static F Sigmoid(F x) { return F(1) / (F(1) + exp(-x)); }
 };
 
-/// `T` is what results are stored in: a threshold of theirs has to be seen to be reached.
+/// `T` is the type of stored results: their threshold is rounded to it, so that equality is
+/// recognised.
 template <typename T, typename F>
 Function<F> FunctionOf(const Activation& f) {
   const double a =
@@ -128,7 +129,7 @@ Function<F> FunctionOf(const Activation& f) {
 template <typename T>
 void Activate(Stream& stream, const Activation& f, int n, const T* x, T* y) {
   const auto function = FunctionOf<T, Math<T>>(f);
-  if (f.kind == Activation::RELU) {  // a small kernel: nets have many of them
+  if (f.kind == Activation::RELU) {  // a small kernel: nets use it often
     const auto slope = function.a;
     Map(stream, n, x, y,
         [=] __host__ __device__(Math<T> value) { return LeakyRelu(slope, value); });

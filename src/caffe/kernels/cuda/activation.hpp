@@ -7,7 +7,7 @@
 namespace caffe::cuda {
 
 // On device memory, with the arguments of the kernels of the same names in kernels/activation.hpp;
-// n elements; in place where they are.
+// n elements; in place where those may be.
 
 template <typename T>
 void Activate(Stream& stream, const kernels::Activation& f, int n, const T* x, T* y);

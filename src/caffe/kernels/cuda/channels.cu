@@ -9,13 +9,13 @@
 namespace caffe::cuda {
 namespace {
 
-/// Two sums that are taken at once.
+/// Two sums computed at once.
 struct Sums {
   double first, second;
 };
 
 /// A channel's values are summed in parts, each by a block of threads (or by a thread, see below),
-/// so that few channels keep a GPU busy, too.
+/// so that even few channels keep a GPU busy.
 constexpr int kPartValues = 4096;
 constexpr int kParts = 2048;  // of all channels together
 
@@ -24,10 +24,11 @@ int PartsOf(int channels, int values) {
   return std::max(1, std::min(useful, kParts / std::max(1, channels)));
 }
 
-/// Rows too short for a block of threads to read at once: each thread then has a channel.
+/// Rows shorter than this are too short for a block of threads to read at once: each thread then
+/// takes a channel.
 constexpr int kShortRow = 32;
 
-// What is summed: the terms of V neighbouring elements from element i on, of channels from c on.
+// The summands: terms of V neighbouring elements from element i on, of channels from c on.
 
 template <typename X>
 struct Values {
@@ -40,7 +41,7 @@ struct Values {
   }
 };
 
-/// Values, and their products with z's.
+/// Values, and their products with z.
 template <typename X, typename Z>
 struct ValuesAndProducts {
   const X* x;
@@ -59,8 +60,8 @@ struct ValuesAndProducts {
   }
 };
 
-/// Values less their channel's first one, and the squares of that: sums of large neighbours do not
-/// cancel out.
+/// Differences of values from their channel's first one, and their squares: avoids cancellation in
+/// sums of large, similar values.
 template <typename X>
 struct DifferencesAndSquares {
   const X* x;
@@ -83,7 +84,8 @@ __host__ __device__ inline Sums Both(Sums a, Sums b) {
   return {a.first + b.first, a.second + b.second};
 }
 
-/// partial[part, c]: the sums of channels in rows of one element, each thread V channels of a part.
+/// partial[part, c]: the sums of channels in rows of one element; each thread takes V channels of a
+/// part.
 template <int V, typename Terms>
 void SumSideBySide(Stream& stream, int rows, int channels, int parts, const Terms& terms,
                    Sums* partial) {
@@ -98,7 +100,7 @@ void SumSideBySide(Stream& stream, int rows, int channels, int parts, const Term
   });
 }
 
-/// The same in rows of `inner` elements: short ones, of which each thread has a channel's part,
+/// The same in rows of `inner` elements: short ones, where each thread takes a part of a channel,
 template <typename Terms>
 void SumShortRows(Stream& stream, int outer, int channels, int inner, int parts, const Terms& terms,
                   Sums* partial) {
@@ -132,14 +134,15 @@ void SumLongRows(Stream& stream, int outer, int channels, int inner, int parts, 
       [=] __host__ __device__(int row, Sums sum) { partial[row] = sum; });
 }
 
-/// Threads that have a channel each, or kLanes, add up little, lest there be too few of them.
+/// Threads that take a channel each, or kLanes, get few terms each, so that there are enough
+/// threads.
 int PartsOfThreads(int pieces, int values) {
   constexpr int kThreads = 64 * kParts, kFewest = 32;
   return std::max(1, std::min(values / kFewest, kThreads / std::max(1, pieces)));
 }
 
-/// finish(c, the sums over outer and inner of the terms). `wide`: arrays lie so that kLanes
-/// neighbours can be read at once from multiples of kLanes on.
+/// finish(c, the sums over outer and inner of the terms). `wide`: the arrays are aligned so that
+/// kLanes neighbours can be read at once from multiples of kLanes on.
 template <typename Terms, typename Finish>
 void SumChannels(Stream& stream, int outer, int channels, int inner, bool wide, const Terms& terms,
                  Finish finish) {
@@ -166,7 +169,7 @@ void SumChannels(Stream& stream, int outer, int channels, int inner, bool wide, 
       [] __host__ __device__(Sums a, Sums b) { return Both(a, b); }, finish);
 }
 
-/// values = a channel's numbers, of V channels from c on; `otherwise` where there are none.
+/// values = the numbers of V channels from c on; `otherwise` if the array is null.
 template <int V, typename F>
 __host__ __device__ inline void ReadNumbers(const F* of_channels, int c, F otherwise,
                                             F (&values)[V]) {
@@ -177,8 +180,8 @@ __host__ __device__ inline void ReadNumbers(const F* of_channels, int c, F other
   }
 }
 
-/// True if kernels may take kLanes channels a thread: they lie side by side, in arrays that begin
-/// where words do.
+/// True if kernels may take kLanes channels per thread: channels are adjacent, and the arrays are
+/// aligned to words.
 bool TakesLanes(int channels, int inner, std::initializer_list<const void*> arrays) {
   return inner == 1 && channels % kLanes == 0 &&
          std::all_of(arrays.begin(), arrays.end(), BeginsAtWord);

@@ -7,14 +7,16 @@
 namespace caffe::cuda {
 
 // On device memory, for arrays of shape (outer, channels, inner) and numbers for each channel.
-// T, D: float, double or float16; double only beside double. Arithmetic is in float for float16.
+// T, D: float, double or float16; double only together with double. Arithmetic is in float for
+// float16.
 
-/// y = a[c] x + b[c]; null: 1 and 0. y may be x.
+/// y = a[c] x + b[c]; a null means 1, b null 0. y may be x.
 template <typename T>
 void ChannelAffine(Stream& stream, int outer, int channels, int inner, const AccumulatorType<T>* a,
                    const AccumulatorType<T>* b, const T* x, T* y);
 
-/// sum[c] = the sum over outer and inner of x, and dot[c] of x z, each unless it is null. Written.
+/// sum[c] = the sum over outer and inner of x, and dot[c] of x z, each unless it is null;
+/// overwritten.
 template <typename X, typename Z>
 void ChannelSums(Stream& stream, int outer, int channels, int inner, const X* x, const Z* z,
                  double* sum, double* dot);
@@ -24,8 +26,8 @@ template <typename D>
 void AddChannelSums(Stream& stream, int outer, int channels, int inner, const D* dy,
                     AccumulatorType<D>* diff);
 
-/// The mean of each channel and the mean square of what differs from it (the biased variance). In
-/// two passes: squares of differences cannot cancel.
+/// The mean and the biased variance of each channel. In two passes: squares of differences do not
+/// cancel.
 template <typename T>
 void ChannelMoments(Stream& stream, int outer, int channels, int inner, const T* x,
                     AccumulatorType<T>* mean, AccumulatorType<T>* variance);
@@ -39,7 +41,7 @@ template <typename F>
 void WeightedAverages(Stream& stream, int channels, const F* mean_sum, const F* variance_sum,
                       const F* weight, F* mean, F* variance);
 
-/// average = keep average + add value, for means and, `variance_factor` times the value, for
+/// average = keep average + add value, for means and, with the value times `variance_factor`, for
 /// variances; weight[0] = keep weight[0] + 1 unless it is null.
 template <typename F>
 void UpdateAverages(Stream& stream, int channels, double keep, double add, double variance_factor,
@@ -54,9 +56,8 @@ void BatchNormForward(Stream& stream, int outer, int channels, int inner,
                       const AccumulatorType<T>* scale, const AccumulatorType<T>* shift, const T* x,
                       T* normalized, T* y);
 
-/// dx = scale[c] inverse_deviation[c] (dy - mean_dy[c] - normalized mean_dot[c]), the means being
-/// those of dy and of dy normalized; without the last two terms if `normalized` is null. dx may be
-/// dy.
+/// dx = scale[c] inverse_deviation[c] (dy - mean_dy[c] - normalized mean_dot[c]), with the means of
+/// dy and of dy normalized; without the last two terms if `normalized` is null. dx may be dy.
 template <typename T, typename D>
 void BatchNormBackward(Stream& stream, int outer, int channels, int inner,
                        const AccumulatorType<D>* scale, const AccumulatorType<D>* inverse_deviation,

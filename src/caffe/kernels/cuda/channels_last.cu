@@ -8,8 +8,8 @@
 namespace caffe::cuda {
 namespace {
 
-/// True if kernels should take kLanes channels a thread: where they can, and there is work for all
-/// of a GPU even so.
+/// True if kernels should take kLanes channels per thread: if they can, and there is still work for
+/// the whole GPU.
 bool TakesLanes(bool wide, double elements) {
   constexpr double kEnough = 1 << 17;
   return wide && elements >= kEnough;
@@ -33,7 +33,7 @@ void ApplyLanes(Stream& stream, int pixels, int channels, const Array& x, const 
   });
 }
 
-/// Several arrays in a kernel.
+/// Several arrays as a kernel argument.
 struct Arrays {
   int size;
   Array items[kMaxCombined];
@@ -71,8 +71,8 @@ void CombineLanes(Stream& stream, Combination combination, int pixels, int chann
   });
 }
 
-/// Writes end(so far, window) for each output, where `so far` is begin at first and then
-/// add(so far, value) for each value of the window.
+/// Writes end(so far, window) for each output, where `so far` starts as begin and becomes add(so
+/// far, value) for each value of the window.
 template <int V, typename Add, typename End>
 void PoolLanes(Stream& stream, const kernels::PoolingShape& shape, int channels, const Array& x,
                const Array& y, float begin, Add add, End end) {
@@ -127,7 +127,7 @@ void PoolMeansLanes(Stream& stream, const kernels::PoolingShape& shape, int chan
       [] __host__ __device__(float sum, const Window& window) { return sum / window.divisor; });
 }
 
-/// The least number of a type.
+/// The lowest value of a type.
 float Lowest(ElementType type) {
   switch (type) {
     case ElementType::FLOAT16:
@@ -157,7 +157,7 @@ void CopyWords(Stream& stream, int rows, size_t row_bytes, const void* x, size_t
   });
 }
 
-/// Copies `rows` rows of `row_bytes` bytes in the widest words that they allow.
+/// Copies `rows` rows of `row_bytes` bytes in the widest words that alignment allows.
 void CopyRowsOfBytes(Stream& stream, int rows, size_t row_bytes, const void* x, size_t x_bytes,
                      void* y, size_t y_bytes) {
   const uintptr_t all = row_bytes | x_bytes | y_bytes | reinterpret_cast<uintptr_t>(x) |
@@ -176,7 +176,7 @@ bool AreAlike(const Array& x, const Array& y) {
   return x.type == y.type && (SizeOf(x.type) > 1 || (x.scale == y.scale && x.zero == y.zero));
 }
 
-/// Reads and writes what is alike as it is.
+/// Reads and writes elements of equal types without conversion.
 void KeepAlike(Array* x, Array* y) {
   if (!AreAlike(*x, *y)) return;
   *x = AsStored(*x);

@@ -6,9 +6,9 @@
 namespace caffe::cuda {
 namespace {
 
-constexpr int kMaxAxes = 30;  // of blobs, beside images and channels
+constexpr int kMaxAxes = 30;  // of blobs, besides images and channels
 
-/// A ConvolutionShape that kernels can use.
+/// A ConvolutionShape as a kernel argument.
 struct Columns {
   int axes;
   int input_spatial, output_spatial, kernel_size;
@@ -30,8 +30,7 @@ struct Columns {
     std::copy(s.dilation.begin(), s.dilation.end(), dilation);
   }
 
-  /// The place in the input plane that kernel position k meets at output position p, -1 in the
-  /// padding.
+  /// The place in the input plane under kernel position k at output position p, -1 in the padding.
   __host__ __device__ int InputOf(int k, int p) const {
     int place = 0, step = 1;
     for (int a = axes - 1; a >= 0; --a) {
@@ -44,7 +43,7 @@ struct Columns {
     }
     return place;
   }
-  /// The output position at which kernel position k meets place i of the input plane, -1 if there
+  /// The output position at which kernel position k is over place i of the input plane, -1 if there
   /// is none.
   __host__ __device__ int OutputOf(int k, int i) const {
     int position = 0, step = 1;
@@ -68,7 +67,7 @@ struct Grid {
   struct Value {
     int image, channel, place;
   };
-  /// Which value is element i.
+  /// The value that element i holds.
   __host__ __device__ Value Of(int i) const {
     return channels_last ? Value{i / channels / spatial, i % channels, i / channels % spatial}
                          : Value{i / spatial / channels, i / spatial % channels, i % spatial};
@@ -79,7 +78,7 @@ struct Grid {
   }
 };
 
-/// The number of all places, which has to be one that kernels can count to.
+/// The number of all places, checked to fit the kernels' int.
 int Counted(double count) {
   Require(count <= std::numeric_limits<int>::max(), "the column matrix of a convolution has ",
           count, " elements, more than 2^31 - 1");
@@ -95,7 +94,7 @@ void Im2col(Stream& stream, const kernels::ConvolutionShape& shape, int num, int
   const T zero = T(0.f);
   ForEach(stream, Counted(double(num) * channels * c.kernel_size * c.output_spatial),
           [=] __host__ __device__(int i) {
-            const int row = i / c.output_spatial;  // of the matrices of all images
+            const int row = i / c.output_spatial;  // of all images' matrices
             const int place = c.InputOf(row % c.kernel_size, i % c.output_spatial);
             column[i] = place < 0 ? zero : image[row / c.kernel_size * c.input_spatial + place];
           });
@@ -166,7 +165,7 @@ void DepthwiseBackwardData(Stream& stream, const kernels::ConvolutionShape& shap
 namespace {
 
 /// d_weights += the sums of term(weight, output, kernel position, j) over the j in [0, columns),
-/// where neighbouring outputs lie side by side: in parts, a thread for each part of each sum.
+/// where neighbouring outputs are adjacent: in parts, with a thread for each part of each sum.
 template <typename F, typename Term>
 void AddSumsSideBySide(Stream& stream, int outputs, int kernel_size, int columns, Term term,
                        F* d_weights) {

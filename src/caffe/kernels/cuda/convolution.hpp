@@ -6,27 +6,27 @@
 
 namespace caffe::cuda {
 
-/// What a layer's parameters say of how its products are computed.
+/// A layer's parameters for how its products are computed.
 struct ConvolutionOptions {
-  bool use_cudnn = true;  ///< else the library's own kernels and cuBLASLt
+  bool use_cudnn = true;  ///< else this library's kernels and cuBLASLt
   /// cuDNN's algorithms by number (cudnnConvolutionFwdAlgo_t and so on); -1: the fastest.
   int forward_algorithm = -1, data_algorithm = -1, weights_algorithm = -1;
-  /// cuDNN's cudnnMathType_t by number; -1: tensor cores for float16, and for float nothing that
-  /// rounds its factors (no TF32).
+  /// cuDNN's cudnnMathType_t by number; -1: tensor cores for float16, and for float no rounding of
+  /// factors (no TF32).
   int math = -1;
   /// Channels are last in x, y and their gradients, and in the weights, (outputs, kernel...,
-  /// channels of a group); gradients of weights are in Caffe's order all the same.
+  /// channels of a group); gradients of weights are still in Caffe's order.
   bool channels_last = false;
 };
 
-/// When convolutions take and give channels last: where it PAYS, as ChannelsLastPays says, or, for
-/// tests and benchmarks, never or wherever there are spatial axes.
+/// When convolutions have channels-last inputs and outputs: where ChannelsLastPays or, for tests
+/// and benchmarks, never, or whenever there are spatial axes.
 enum class ChannelsLastUse { WHERE_IT_PAYS, NEVER, ALWAYS };
-/// Of this process. At first what the environment says in CAFFE_CHANNELS_LAST: 0 is never, 1
-/// always.
+/// This process's setting. Initially from the environment variable CAFFE_CHANNELS_LAST: 0 is never,
+/// 1 always.
 ChannelsLastUse GetChannelsLastUse();
 void SetChannelsLastUse(ChannelsLastUse use);
-/// A use as long as this lives.
+/// Sets a use for its lifetime.
 class ChannelsLastScope {
  public:
   explicit ChannelsLastScope(ChannelsLastUse use) : before_(GetChannelsLastUse()) {
@@ -39,17 +39,17 @@ class ChannelsLastScope {
  private:
   const ChannelsLastUse before_;
 };
-/// True if a convolution whose products are of elements of `type` should have channels last.
+/// True if a convolution with products of `type` should be channels-last.
 bool ChannelsLastPays(const kernels::ConvolutionShape& shape, const ConvolutionOptions& options,
                       ElementType type);
 
 // On device memory, for `num` images. T: float, double or float16, with sums in float for float16.
-// By cuDNN where it can and may, with the algorithm that was the fastest of cuDNN's proposals in
-// the first call with these sizes; else directly where there is a group for each channel, and by
-// column matrices. With channels last, groups of one channel are always computed directly, and what
-// cuDNN does not compute so is turned into Caffe's order, computed and turned back. A bias has one
-// number an output (an input channel, in the gradient), and may be null. Throws Error where the
-// options ask for an algorithm that cuDNN cannot compute the product with.
+// By cuDNN if possible and allowed, with the algorithm that was the fastest of cuDNN's proposals in
+// the first call with these sizes; else directly for one group per channel, and by column matrices
+// otherwise. With channels last, groups of one channel are always computed directly, and shapes
+// that cuDNN does not support so are transposed to Caffe's order, computed and transposed back. A
+// bias has one number per output (per input channel, in the gradient), and may be null. Throws
+// Error if cuDNN cannot compute the product with the requested algorithm.
 
 /// y = conv(x, w) + bias.
 template <typename T>
@@ -67,7 +67,7 @@ void ConvolutionBackwardWeights(Stream& stream, const kernels::ConvolutionShape&
                                 const ConvolutionOptions& options, const T* x, const T* dy,
                                 AccumulatorType<T>* d_weights);
 
-/// kernels::Im2col of `num` images of `channels` channels, one behind another. T and C: the same.
+/// kernels::Im2col of `num` contiguous images of `channels` channels. T and C: the same.
 template <typename T>
 void Im2col(Stream& stream, const kernels::ConvolutionShape& shape, int num, int channels,
             const T* image, T* column);
@@ -76,8 +76,8 @@ template <typename C, typename T>
 void Col2im(Stream& stream, const kernels::ConvolutionShape& shape, int num, int channels,
             const C* column, T* image);
 
-// The products without a bias of shapes with a group for each channel, directly; weights are the
-// same in both orders.
+// The products, without bias, for shapes with one group per channel, computed directly; weights are
+// the same in both orders.
 template <typename T>
 void DepthwiseForward(Stream& stream, const kernels::ConvolutionShape& shape, int num,
                       bool channels_last, const T* x, const T* weights, T* y);

@@ -11,8 +11,8 @@ __host__ __device__ inline double LogAdd(double a, double b) {
   return high == low ? high + log(2.) : high + log1p(exp(low - high));
 }
 
-/// What the recursions over the steps need. States of a target are its labels with a blank before,
-/// between and behind them; arrays of states are (..., sequences, count).
+/// Arguments of the recursions over the steps. States of a target are its labels with a blank
+/// before, between and after them; arrays of states are (..., sequences, count).
 template <typename T>
 struct Recursion {
   int classes, count;  ///< count: 2 most + 1 states, of which a sequence may have fewer
@@ -20,7 +20,7 @@ struct Recursion {
   const T* logits;
   const double* log_sum;  ///< (steps, sequences): of softmax
   double impossible;      ///< -infinity
-  double* alpha;          ///< (steps, sequences, count): all that leads to a state, included
+  double* alpha;          ///< (steps, sequences, count): all paths to a state, including its step
 
   __host__ __device__ int States(int n) const { return 2 * targets.length[n] + 1; }
   __host__ __device__ int ClassOf(int n, int s) const {
@@ -125,7 +125,7 @@ void CtcLossGradient(Stream& stream, int steps, int classes, const T* logits,
   const Forward<T> forward(stream, steps, classes, logits, targets);
   const Recursion<T> r = forward.recursion();
   RunForward(stream, steps, r);
-  // beta: all that leads from a state to the end, its own step not included.
+  // beta: all paths from a state to the end, excluding its own step.
   const int step = targets.sequences * r.count;
   Buffer<double> memory(stream, size_t(steps) * step);
   double* beta = memory.get();
@@ -156,7 +156,7 @@ void CtcLossGradient(Stream& stream, int steps, int classes, const T* logits,
       gradient[i] = 0;
       return;
     }
-    double share = 0;  // of the paths that are at class c now
+    double share = 0;  // of the paths that are at class c at this step
     for (int s = 0; s < r.States(n); ++s) {
       if (r.ClassOf(n, s) != c) continue;
       share += exp(r.Alpha(t, n)[s] + beta[t * step + n * r.count + s] - likelihood);

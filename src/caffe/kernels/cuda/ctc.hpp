@@ -13,7 +13,7 @@ struct CtcTargets {
 };
 
 /// *loss = the mean of kernels::CtcLoss over the sequences of logits (steps, sequences, classes);
-/// what is infinite counts as 0. T: float, double; sums are double.
+/// infinite losses count as 0. T: float, double; sums are double.
 template <typename T>
 void CtcLoss(Stream& stream, int steps, int classes, const T* logits, const CtcTargets& targets,
              T* loss);

@@ -124,7 +124,7 @@ void AddMarginGradient(Stream& stream, int items, int k, int margin, T lambda, c
                        const T* weights, const T* norm, const Labels<T>& labels, const T* dy,
                        T* dx) {
   Buffer<T> memory(stream, size_t(items) * 2);
-  T* factors = memory.get();  // by which w and x are multiplied
+  T* factors = memory.get();  // of w and x
   SumRows<double>(
       stream, items, k,
       [=] __host__ __device__(int item, int i) {
@@ -139,7 +139,7 @@ void AddMarginGradient(Stream& stream, int items, int k, int margin, T lambda, c
         const Margin at(margin, c);
         const double a = at.slope, b = (at.slope * c - at.psi) / norm[item];
         const double length = sqrt(a * a + b * b);
-        // The product gave w its whole weight; of that, lambda / (1 + lambda) stays.
+        // The product's gradient counts w fully; of that, lambda / (1 + lambda) remains.
         const double weight = dy[item * labels.classes + label] / (T(1) + lambda);
         factors[2 * item] = static_cast<T>(weight * (a / length - 1));
         factors[2 * item + 1] = static_cast<T>(-weight * b / length);

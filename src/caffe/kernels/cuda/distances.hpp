@@ -17,7 +17,7 @@ void InnerDistance(Stream& stream, int m, int n, int k, bool squared, const T* x
 template <typename T>
 void InnerDistanceGradient(Stream& stream, int m, int n, int k, bool squared, const T* x,
                            const T* centers, const T* dy, T* dx);
-/// The gradient for the centers, added to what is there if `add`.
+/// The gradient for the centers, accumulated if `add`.
 template <typename T>
 void InnerDistanceCenterGradient(Stream& stream, int m, int n, int k, bool squared, const T* x,
                                  const T* centers, const T* dy, bool add, T* d_centers);
@@ -30,7 +30,7 @@ template <typename T>
 void NormaliseRows(Stream& stream, int rows, int columns, const T* x, T* y);
 
 /// MarginInnerProduct's (m: `margin`) effect on y (items, classes) at each item's label, and its
-/// part of the gradient dx (items, k), beyond that of the product of x with the weights.
+/// contribution to the gradient dx (items, k), on top of that of the product of x with the weights.
 template <typename T>
 void ApplyMargin(Stream& stream, int items, int margin, T lambda, const T* norm,
                  const Labels<T>& labels, T* y);

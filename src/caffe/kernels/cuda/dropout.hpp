@@ -8,8 +8,8 @@
 
 namespace caffe::cuda {
 
-/// mask[i] = 1 with probability `keep`, else 0: number i of the random sequence that `key` names,
-/// whatever the GPU and the launch (Philox 4x32-10, Salmon et al. 2011).
+/// mask[i] = 1 with probability `keep`, else 0: number i of the random sequence given by `key`,
+/// independent of GPU and launch (Philox 4x32-10, Salmon et al. 2011).
 void BernoulliMask(Stream& stream, int n, uint64_t key, double keep, uint8_t* mask);
 
 /// y = mask * scale * x.

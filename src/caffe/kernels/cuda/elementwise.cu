@@ -6,7 +6,7 @@
 namespace caffe::cuda {
 namespace {
 
-/// The sum of term(i) for i in [0, n) into *sum: in two steps, so that all of the GPU takes part.
+/// The sum of term(i) for i in [0, n) into *sum: in two steps, to use the whole GPU.
 template <typename Term>
 void SumAll(Stream& stream, int n, Term term, double* sum) {
   constexpr int kRows = 512;

@@ -6,9 +6,8 @@
 
 namespace caffe::cuda {
 
-// Kernels on device memory, started on `stream`; n elements; y may be x unless it is said.
-// T, X, Y: float, double or float16, computed in float for float16. A constant that a GPU kernel
-// takes is a number of the host.
+// Kernels on device memory, started on `stream`; n elements; y may be x unless stated otherwise. T,
+// X, Y: float, double or float16, computed in float for float16. Constants are host values.
 
 template <typename X, typename Y>
 void Convert(Stream& stream, int n, const X* x, Y* y);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kAtOnce = 16;
 
-/// What one kernel takes of a list.
+/// The part of a list that one kernel takes.
 template <typename T>
 struct Part {
   int size = 0;
@@ -24,7 +24,7 @@ Part<T> PartOf(const std::vector<T>& list, size_t first) {
   return part;
 }
 
-/// Memory that lists longer than a kernel takes need for what is between.
+/// Elements of memory for intermediate results of lists that one kernel cannot take.
 template <typename List>
 size_t Between(const List& list, int n) {
   return list.size() > kAtOnce ? n : 0;

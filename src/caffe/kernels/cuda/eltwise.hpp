@@ -8,8 +8,8 @@
 
 namespace caffe::cuda {
 
-// Any number of arrays of n elements of device memory, at least one. What is summed or multiplied
-// is rounded once, at the end.
+// Any number of arrays, at least one, of n elements in device memory. Sums and products are rounded
+// once, at the end.
 
 /// y = the sum of coefficients[i] x[i].
 template <typename T>
@@ -29,8 +29,8 @@ template <typename T, typename D>
 void ProductGradient(Stream& stream, int n, const std::vector<const T*>& x, size_t but, const D* dy,
                      D* dx);
 
-/// y = the largest of x[i]; which[k] = its i. Of equals the first wins, but the second one over the
-/// first. y or which may be null.
+/// y = the largest of x[i]; which[k] = its i. Ties go to the first, except that x[1] beats x[0]. y
+/// or which may be null.
 template <typename T>
 void Maximum(Stream& stream, int n, const std::vector<const T*>& x, T* y, int* which);
 /// dx = dy where which is i, 0 elsewhere.

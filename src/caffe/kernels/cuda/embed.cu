@@ -6,7 +6,7 @@
 namespace caffe::cuda {
 namespace {
 
-/// The index as an int, -1 if it is none.
+/// The index as an int, -1 if invalid.
 template <typename Index>
 __host__ __device__ inline int RowOf(Index index, int rows) {
   return index >= 0 && index < rows && index == static_cast<int>(index) ? static_cast<int>(index)
@@ -27,7 +27,7 @@ void LookUp(Stream& stream, int count, int rows, int columns, const Index* indic
   });
 }
 
-// Indices that are the same are chained: the first of them adds up all of their rows.
+// Equal indices are chained: the first of them adds up all of their rows.
 template <typename D, typename Index>
 void LookUpGradient(Stream& stream, int count, int rows, int columns, const Index* indices,
                     const D* dy, AccumulatorType<D>* d_table) {

@@ -7,8 +7,8 @@
 namespace caffe::cuda {
 
 // On device memory: tables of `rows` x `columns`, and `count` indices, whole numbers in [0, rows).
-// An exception would have to wait for the GPU, so that an index that is none gives a row of NaN and
-// has no gradient.
+// An exception would have to wait for the GPU, so an invalid index gives a row of NaN and has no
+// gradient.
 
 /// y[i] = table[indices[i]] + bias; bias may be null.
 template <typename T, typename Index>

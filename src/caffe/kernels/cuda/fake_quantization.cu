@@ -34,7 +34,7 @@ void RangeWithZero(Stream& stream, int n, const T* x, ValueRange* range) {
       stream, n, ValueRange{},
       [=] __host__ __device__(int i) {
         const float value = static_cast<float>(Load(x + i));
-        // The difference of an infinity or a NaN is a NaN.
+        // For an infinity or a NaN, value - value is NaN.
         return value - value == 0 ? ValueRange{Min(value, 0.f), Max(value, 0.f), true}
                                   : ValueRange{0, 0, false};
       },

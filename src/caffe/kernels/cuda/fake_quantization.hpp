@@ -6,7 +6,7 @@
 
 namespace caffe::cuda {
 
-// On device memory, with the arguments and the results of the kernels of the same names in
+// On device memory, with the arguments and results of the kernels of the same names in
 // kernels/fake_quantization.hpp; n elements.
 
 template <typename T>
@@ -15,12 +15,12 @@ template <typename T, typename D>
 void FakeQuantizeGradient(Stream& stream, int n, const kernels::IntegerGrid& grid, const T* x,
                           const D* dy, D* dx);
 
-/// The least and the largest of 0 and some values; whether all of these are finite.
+/// The minimum and maximum of 0 and some values, and whether all of these are finite.
 struct ValueRange {
   float least = 0, most = 0;
   bool finite = true;
 };
-/// *range, of device memory, becomes that of n values.
+/// **range, in device memory, becomes that of n values.
 template <typename T>
 void RangeWithZero(Stream& stream, int n, const T* x, ValueRange* range);
 

@@ -1,4 +1,4 @@
-// Squares of stride x stride pixels as one pixel: what cuda/folded_convolution.hpp computes with.
+// Squares of stride x stride pixels as one pixel, for cuda/folded_convolution.hpp.
 #include "lanes.hpp"
 #include "own_convolutions.hpp"
 
@@ -15,8 +15,8 @@ Axis AxisOf(const ConvolutionProblem& problem, const ConvolutionProblem& folded,
   return {s.input[a], f.input[a], s.kernel[a], f.kernel[a], s.stride[a], s.pad[a]};
 }
 
-/// A word of a folded pixel: elements from channel `first` on of a square of `across` pixels a row,
-/// each with `used` channels. at(row, column) is where a pixel of the square lies, or null.
+/// A word of a folded pixel: elements from channel `first` on of a square with `across` pixels per
+/// row, each with `used` channels. at(row, column) is where a pixel of the square lies, or null.
 template <typename T, typename At>
 __host__ __device__ void FoldWord(int rows, int across, int used, int first, T* to, const At& at) {
   constexpr int kElements = 16 / sizeof(T);
@@ -29,8 +29,8 @@ __host__ __device__ void FoldWord(int rows, int across, int used, int first, T* 
   WriteLanes(word, to);
 }
 
-// Elements are only moved: T is a number of their size. A thread writes a word, its neighbour the
-// next one.
+// Elements are only moved: T is a number of their size. Neighbouring threads write neighbouring
+// words.
 
 template <typename T>
 void FoldInputAs(Stream& stream, const ConvolutionProblem& problem,

@@ -7,14 +7,14 @@ namespace {
 
 using kernels::ConvolutionShape;
 
-constexpr int kWord = 4;                    // bytes that are multiplied at once
+constexpr int kWord = 4;                    // bytes multiplied at once
 constexpr uint32_t kEachByte = 0x01010101;  // 1 in each byte of a word
 
 int WordsOf(const ConvolutionShape& shape) {
   return (shape.channels / shape.group + kWord - 1) / kWord;
 }
 
-/// Where kernel positions meet the input.
+/// Which inputs lie under kernel positions.
 struct Geometry {
   Geometry(const ConvolutionShape& shape, bool is_transposed)
       : axes(shape.axes()), transposed(is_transposed) {
@@ -28,7 +28,7 @@ struct Geometry {
     }
   }
 
-  /// The input's position for one of the output and one of the kernel; -1: there is none.
+  /// The input position for an output position and a kernel position; -1: none.
   __host__ __device__ int InputAt(int position, int tap) const {
     int place = 0, size = 1;
     for (int i = axes - 1; i >= 0; --i) {
@@ -51,7 +51,7 @@ struct Geometry {
   int stride[kMaxIntegerAxes] = {}, pad[kMaxIntegerAxes] = {}, dilation[kMaxIntegerAxes] = {};
 };
 
-/// What all outputs are computed from.
+/// The arguments shared by all outputs.
 struct Layer {
   Layer(const ConvolutionShape& shape, bool transposed, const Integers& input,
         const IntegerWeights& packed, const kernels::Rescaling& rescaling)
@@ -68,7 +68,7 @@ struct Layer {
   __host__ __device__ int FirstChannel(int output) const {
     return output / outputs_of_group * channels;
   }
-  /// The number of a word of weights.
+  /// The index of a word of weights.
   __host__ __device__ size_t WordAt(int tap, int word, int output) const {
     return (size_t(tap) * words + word) * outputs + output;
   }
@@ -80,7 +80,7 @@ struct Layer {
   kernels::Rescaling by;
 };
 
-/// The sum of an output's products, modulo 2^32, of one byte after another.
+/// The sum of an output's products, modulo 2^32, byte by byte.
 __host__ __device__ inline uint32_t SumOfBytes(const Layer& layer, int n, int o, int s) {
   const kernels::IntegerOperand x = {layer.x.data, layer.x.is_unsigned, 0};
   const kernels::IntegerOperand w = {layer.weights.data, layer.weights.is_unsigned,
@@ -127,7 +127,7 @@ __host__ __device__ inline uint32_t AddProducts(uint32_t a, uint32_t b, uint32_t
 #endif
 }
 
-/// The same sum, a word at a time.
+/// The same sum, word by word.
 template <bool x_unsigned, bool w_unsigned>
 __host__ __device__ inline uint32_t SumOfWords(const Layer& layer, int n, int o, int s) {
   const uint32_t* const weights = static_cast<const uint32_t*>(layer.weights.data);
@@ -148,8 +148,7 @@ __host__ __device__ inline uint32_t SumOfWords(const Layer& layer, int n, int o,
   return sum - static_cast<uint32_t>(layer.weights.zero_point) * sum_of_x;
 }
 
-/// True if the channels of an output's sum lie in words of their own, or in such that are filled
-/// up.
+/// True if the channels of an output's sum fill whole words, or words with padding.
 bool LieInWords(const ConvolutionShape& shape, const Integers& x) {
   const size_t pixel = x.positions > 1 ? x.position : x.image;
   const uintptr_t all =

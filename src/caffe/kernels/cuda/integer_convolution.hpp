@@ -15,17 +15,18 @@ struct IntegerWeights {
 };
 /// Bytes of packed weights.
 size_t PackedIntegersSize(const kernels::ConvolutionShape& shape);
-/// Packs weights (outputs, channels / group, kernel...) on the host; `zero_point` fills words up.
+/// Packs weights (outputs, channels / group, kernel...) on the host; words are padded with
+/// `zero_point`.
 void PackIntegers(const kernels::ConvolutionShape& shape, const uint8_t* weights,
                   uint8_t zero_point, uint8_t* packed);
 
-/// The most spatial axes.
+/// The maximum number of spatial axes.
 constexpr int kMaxIntegerAxes = 8;
 
 /// IntegerConvolution or, with `transposed`, IntegerDeconvolution of kernels/integer_reference.hpp;
-/// without spatial axes IntegerInnerProduct, an image being a row. Sums have to fit 32 bits. `by`
-/// has its numbers on the device. Channels of x that lie next to one another, whole words of them,
-/// are multiplied four at a time.
+/// without spatial axes, IntegerInnerProduct with images as rows. Sums must fit 32 bits. The arrays
+/// of `by` are on the device. Adjacent channels of x, in whole words, are multiplied four at a
+/// time.
 void ConvolveIntegers(Stream& stream, const kernels::ConvolutionShape& shape, bool transposed,
                       const Integers& x, const IntegerWeights& weights,
                       const kernels::Rescaling& by, const Integers& y);

@@ -12,8 +12,7 @@ struct Place {
   int n, c, s;  // image, channel, position
 };
 
-/// The elements of a blob, numbered in the order in which they lie in memory, as far as that is
-/// dense.
+/// The elements of a blob, numbered in memory order as far as it is dense.
 struct Places {
   explicit Places(const Integers& blob)
       : images(blob.images),

@@ -30,14 +30,14 @@ constexpr size_t kAtOnce = 32;  // inputs of one kernel
 
 /// Some of the inputs of a combination.
 struct Inputs {
-  size_t first = 0;  // how many were before
+  size_t first = 0;  // number of inputs before
   int count = 0;
   Integers x[kAtOnce];
   Multiplier by[kAtOnce];
 };
 
-/// y = end(number), number being start at first and then next(number, i, input) for each input; by
-/// way of `scratch` where there are many.
+/// y = end(number), where number starts as start and becomes next(number, i, input) for each input;
+/// through `scratch` if there are many.
 template <typename Next, typename End>
 void Combine(Stream& stream, const std::vector<Integers>& x, const std::vector<Multiplier>& by,
              int32_t start, void* scratch, const Integers& y, Next next, End end) {
@@ -159,7 +159,7 @@ void AveragePoolIntegers(Stream& stream, const kernels::PoolingShape& shape, Byt
   const int32_t middle = kernels::MiddleOf(x.is_unsigned), offset = x.zero_point - middle;
   ForEachOutput(stream, y, [=] __host__ __device__(int n, int c, int s) {
     const Window window = windows.WindowAt(s / windows.pooled_width, s % windows.pooled_width);
-    // What lies in the padding is the zero point.
+    // The padding is the zero point.
     int32_t sum = window.divisor * offset;
     for (int h = window.h_begin; h < window.h_end; ++h) {
       for (int w = window.w_begin; w < window.w_end; ++w) {
@@ -173,7 +173,7 @@ void AveragePoolIntegers(Stream& stream, const kernels::PoolingShape& shape, Byt
 
 namespace {
 
-/// What a softmax knows of a row before it writes.
+/// A softmax's statistics of a row.
 struct Exponentials {
   int64_t sum;
   int32_t largest;
@@ -272,7 +272,7 @@ void NormalizeIntegers(Stream& stream, bool across_spatial, const int32_t* table
 
 namespace {
 
-/// What a row is standardized with.
+/// The statistics that standardize a row.
 struct Moments {
   int64_t factor;
   int32_t mean;

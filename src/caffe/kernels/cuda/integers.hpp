@@ -11,10 +11,9 @@
 #include "caffe/kernels/integer_normalization.hpp"
 #include "caffe/kernels/integer_pooling.hpp"
 
-// What engines of integers alone compute on a GPU, on device memory: the bits of the functions in
-// kernels/integer_*.hpp, whose definitions of single numbers they call. A thread has one output.
-// Nothing is allocated, and the host waits for nothing. Throws Error for more than 2^31 - 1
-// outputs.
+// What integer-only engines compute on a GPU, on device memory: the same bits as the functions in
+// kernels/integer_*.hpp, whose scalar definitions they call. One thread per output. Nothing is
+// allocated, and the host does not wait. Throws Error for more than 2^31 - 1 outputs.
 namespace caffe::cuda {
 
 /// 8-bit integers of a blob, (images, channels, positions) in any order: element (n, c, s) is
@@ -29,14 +28,13 @@ struct Integers {
   CAFFE_HOST_DEVICE size_t PlaceOf(int n, int c, int s) const {
     return n * image + c * channel + s * position;
   }
-  /// An element less the zero point.
+  /// An element minus the zero point.
   CAFFE_HOST_DEVICE int32_t At(int n, int c, int s) const {
     return kernels::IntegerOperand{data, is_unsigned, zero_point}.At(PlaceOf(n, c, s));
   }
 };
 
-/// y = tables[c][x], bytes as they lie there; a table has 256 of them, one for all channels unless
-/// `by_channel`.
+/// y = tables[c][x]; a table has 256 bytes, and there is one for all channels unless `by_channel`.
 void LookUpIntegers(Stream& stream, const Integers& x, const uint8_t* tables, bool by_channel,
                     const Integers& y);
 
@@ -52,8 +50,8 @@ void MaximumOfIntegers(Stream& stream, const std::vector<Integers>& x, const uin
                        const kernels::IntegerResult& result, void* scratch, const Integers& y);
 size_t CombinationScratchBytes(size_t inputs, size_t elements);
 
-/// ScaleIntegers and ScaleAndAddIntegers, of `outer` times as many rows, with the factors again for
-/// each; shape.width is 1.
+/// ScaleIntegers and ScaleAndAddIntegers for `outer` groups of shape.rows rows, all with the same
+/// factors; shape.width is 1.
 void ScaleIntegers(Stream& stream, int outer, const kernels::BroadcastShape& shape,
                    const kernels::IntegerOperand& x, const kernels::IntegerOperand& a,
                    const kernels::IntegerResult& result, uint8_t* y);
@@ -78,7 +76,7 @@ size_t SoftmaxIntegersScratchBytes(const kernels::SoftmaxExtents& extents);
 void LrnIntegers(Stream& stream, const kernels::LrnShape& shape, const int32_t* table,
                  const kernels::IntegerResult& result, const Integers& x, const Integers& y);
 
-/// NormalizeIntegers; `multipliers` has value and shift of `count` channels, 1 or all.
+/// NormalizeIntegers; `multipliers` has values and shifts of `count` channels, 1 or all.
 void NormalizeIntegers(Stream& stream, bool across_spatial, const int32_t* table,
                        const int32_t* multipliers, int count, const kernels::IntegerResult& result,
                        const Integers& x, void* scratch, const Integers& y);
@@ -94,7 +92,7 @@ size_t StandardizeIntegersScratchBytes(int rows);
 void ResizeIntegers(Stream& stream, const ResizeAxis<int32_t>& h, const ResizeAxis<int32_t>& w,
                     kernels::ByteRange range, const Integers& x, const Integers& y);
 
-/// y[i] = x[from[i] - begin] where from[i] lies in [begin, end), for i < n. Bytes of any kind.
+/// y[i] = x[from[i] - begin] where from[i] lies in [begin, end), for i < n. Bytes of either kind.
 void GatherBytes(Stream& stream, int n, const int32_t* from, int begin, int end, const uint8_t* x,
                  uint8_t* y);
 /// y[i] = value where from[i] < 0.

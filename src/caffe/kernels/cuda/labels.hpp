@@ -3,13 +3,13 @@
 
 namespace caffe::cuda {
 
-/// Labels in device memory, numbers of `classes` classes. Kernels cannot refuse one that is out of
-/// range: the loss is then NaN, and the gradient of what it belongs to.
+/// Labels in device memory, of `classes` classes. Kernels cannot throw for one out of range: the
+/// loss and the gradient of its item are then NaN.
 template <typename Value>
 struct Labels {
   const Value* values;
   int classes;
-  bool has_ignored;  ///< there is a label that counts for nothing:
+  bool has_ignored;  ///< one label is ignored:
   int ignored;
 };
 

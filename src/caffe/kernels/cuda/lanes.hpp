@@ -2,7 +2,7 @@
 #define CAFFE_KERNELS_CUDA_LANES_HPP_
 
 // For .cu files: neighbouring channels of any type as floats, for kernels of engines. Products and
-// sums are rounded one by one, as the CPU's kernels do it: nvcc would fuse them.
+// sums are rounded one by one, as in the CPU's kernels: nvcc would fuse them.
 
 #include <cuda_bf16.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 
 namespace caffe::cuda {
 
-constexpr int kLanes = 8;  // channels that are read and written at once
+constexpr int kLanes = 8;  // channels read and written at once
 
 __host__ __device__ inline float Times(float a, float b) {
 #ifdef __CUDA_ARCH__
@@ -33,7 +33,7 @@ __host__ __device__ inline float Plus(float a, float b) {
 #endif
 }
 
-/// Bits that are moved at once.
+/// An unsigned type of `bytes` bytes, for moves.
 template <int bytes>
 struct WordOf;
 template <>
@@ -60,8 +60,8 @@ struct WordOf<16> {
 /// The bytes of the widest word for `bytes` bytes.
 constexpr int WordBytes(int bytes) { return bytes < 16 ? bytes : 16; }
 
-/// to = V elements from `from`, which a GPU moves in words: their addresses have to be multiples of
-/// their size.
+/// to = V elements from `from`, which a GPU moves in words: addresses must be multiples of the word
+/// size.
 template <int V, typename T>
 __host__ __device__ inline void ReadLanes(const T* from, T (&to)[V]) {
 #ifdef __CUDA_ARCH__
@@ -101,14 +101,14 @@ __host__ __device__ inline float AsFloat(bfloat16 x) {
 __host__ __device__ inline float AsFloat(int8_t x) { return static_cast<float>(x); }
 __host__ __device__ inline float AsFloat(uint8_t x) { return static_cast<float>(x); }
 
-/// An array of elements of any type in a kernel.
+/// An array of elements of any type as a kernel argument.
 struct Array {
   void* data;
   ElementType type;
   size_t stride;  // elements from one pixel to the next
-  float scale;    // what integers are multiplied by when they are read,
-  float factor;   // and what becomes one
-  float least;    // of INT8
+  float scale;    // factor of integers when read,
+  float factor;   // and when written
+  float least;    // lowest value, for INT8
   float zero;     // the integer that stands for 0
 
   /// values = V elements from element `at` on.
@@ -201,7 +201,7 @@ inline Array ArrayOf(void* data, ElementType type, size_t stride, float scale, i
 inline Array ArrayOf(const Pixels& x) {
   return ArrayOf(x.data, x.type, static_cast<size_t>(x.stride), x.scale, x.zero_point);
 }
-/// Integers as they are, whatever they stand for.
+/// Integers as stored, whatever they stand for.
 inline Array AsStored(Array array) {
   array.scale = array.factor = 1;
   array.least = -128.f;
@@ -216,7 +216,7 @@ inline bool IsWide(const Array& array, int channels) {
          array.stride * size % word == 0;
 }
 
-/// A count of threads' work, which has to be one that they can count to.
+/// A number of work items, checked to fit the threads' int.
 inline int CountedWork(double count) {
   Require(count <= std::numeric_limits<int>::max(), "a kernel on the GPU has ", count,
           " elements to compute, more than 2^31 - 1: a smaller batch has less");
@@ -269,7 +269,7 @@ struct LaneActivation {
 struct LanePostOps {
   const float* a;
   const float* b;
-  Array residual;  // no data: there is none
+  Array residual;  // no data: none
   LaneActivation f;
   Array y;
 

@@ -4,7 +4,7 @@
 // For .cu files. A kernel of this library is a __host__ __device__ lambda that computes one
 // element, or one term of a sum, handed to one of the functions below. On a stream of a GPU they
 // launch it; on a stream without a handle (the tests' device, whose memory is the host's) they run
-// the very same lambda in a loop, so that what kernels compute is tested on machines without a GPU.
+// the same lambda in a loop, so that kernels are tested on machines without a GPU.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -19,10 +19,10 @@
 
 namespace caffe::cuda {
 
-constexpr int kThreads = 256;     // per block; a power of two
+constexpr int kThreads = 256;     // per block, a power of two
 constexpr int kMaxBlocks = 4096;  // enough to fill any GPU several times; the rest is a loop
 
-/// float for float and float16, double for double: what kernels compute in.
+/// float for float and float16, double for double: the type of kernels' arithmetic.
 template <typename T>
 using Math = AccumulatorType<T>;
 
@@ -76,7 +76,7 @@ inline cudaStream_t Handle(const Stream& stream) {
 template <typename Body>
 __global__ void ForEachKernel(int count, Body body) {
   const int stride = gridDim.x * blockDim.x;
-  // Unsigned, so that stepping past INT_MAX is no error.
+  // Unsigned, so that stepping past INT_MAX is well-defined.
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < unsigned(count); i += stride) {
     body(static_cast<int>(i));
   }
@@ -121,9 +121,9 @@ __global__ void ReduceRowsKernel(int rows, int columns, Value identity, Map map,
 }
 
 /// finish(row, combined) for each row in [0, rows), where combined is map(row, 0), map(row, 1), ...
-/// map(row, columns - 1) brought together by `combine`, which must be associative and commutative,
-/// with `identity` as its neutral element. Value is a plain struct or number. A block of threads
-/// shares a row; few columns waste threads.
+/// map(row, columns - 1) reduced by `combine`, which must be associative and commutative, with
+/// `identity` as its neutral element. Value is a plain struct or number. A block of threads shares
+/// a row; few columns waste threads.
 template <typename Value, typename Map, typename Combine, typename Finish>
 void ReduceRows(Stream& stream, int rows, int columns, Value identity, Map map, Combine combine,
                 Finish finish) {

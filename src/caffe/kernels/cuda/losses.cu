@@ -108,7 +108,7 @@ void SigmoidLossGradient(Stream& stream, int n, const T* x, const Targets<T>& ta
 
 namespace {
 
-/// What HingeLoss counts of element i.
+/// Element i's contribution to HingeLoss.
 template <typename T>
 struct Violation {
   T sign, margin;

@@ -6,17 +6,17 @@
 
 namespace caffe::cuda {
 
-// Losses on device memory. T is float or double; sums are double. *loss and *top_diff are one
-// element of device memory: the loss, and what its gradient is multiplied by.
+// Losses on device memory. T is float or double; sums are double. **loss and *top_diff are single
+// elements of device memory: the loss, and the factor of its gradient.
 
-/// What DifferenceLoss sums up: d^2 / 2, |d|, or SmoothL1's penalty.
+/// What DifferenceLoss sums: d^2 / 2, |d|, or SmoothL1's penalty.
 struct Penalty {
   enum Kind { SQUARE, ABSOLUTE, SMOOTH } kind;
   double sigma2 = 1;  ///< for SMOOTH
 };
 
 /// difference = inside * (a - b); *loss = the sum of outside * penalty(difference), divided by
-/// `divisor`. inside and outside may be null: 1.
+/// `divisor`. inside and outside may be null, meaning 1.
 template <typename T>
 void DifferenceLoss(Stream& stream, int n, const Penalty& penalty, double divisor, const T* a,
                     const T* b, const T* inside, const T* outside, T* difference, T* loss);
@@ -30,7 +30,7 @@ template <typename T>
 void PenaltyOfEach(Stream& stream, int outer, int channels, int inner, const Penalty& penalty,
                    const T* difference, T* each);
 
-/// Targets of which one may count for nothing.
+/// Targets, one value of which may be ignored.
 template <typename T>
 struct Targets {
   const T* values;
@@ -38,7 +38,7 @@ struct Targets {
   int ignored;
 };
 /// *loss = the sum of the cross entropies of sigmoid(x) with the targets, divided by `divisor` or,
-/// if that is negative, by the number of those that count; *divided_by becomes that.
+/// if that is negative, by the number of those not ignored; *divided_by becomes that.
 template <typename T>
 void SigmoidLoss(Stream& stream, int n, const T* x, const Targets<T>& targets, double divisor,
                  T* loss, T* divided_by);
@@ -55,7 +55,7 @@ template <typename T>
 void HingeLossGradient(Stream& stream, int items, bool squared, const T* x, const Labels<T>& labels,
                        const T* top_diff, T* dx);
 
-/// Probabilities, of which the logarithm is taken if they are at least `least`.
+/// Probabilities, raised to at least `least` before the logarithm.
 template <typename T>
 void LogisticLoss(Stream& stream, int items, T least, const T* p, const Labels<T>& labels, T* loss);
 template <typename T>
@@ -79,7 +79,7 @@ template <typename T>
 void ContrastiveLossGradient(Stream& stream, const Pairs<T>& pairs, const T* difference,
                              const T* squares, const T* top_diff, T* da, T* db);
 
-/// distance = x - centers[label], (items, values).
+/// distance = x - centers[label], of shape (items, values).
 template <typename T>
 void CenterLoss(Stream& stream, int items, int values, const T* x, const Labels<T>& labels,
                 const T* centers, T* distance, T* loss);

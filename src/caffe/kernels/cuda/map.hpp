@@ -1,8 +1,8 @@
 #ifndef CAFFE_KERNELS_CUDA_MAP_HPP_
 #define CAFFE_KERNELS_CUDA_MAP_HPP_
 
-// For .cu files: functions of the elements of one or two arrays. What a GPU can do at most is to
-// read and write memory, which takes words of 16 bytes: a thread has kLanes elements.
+// For .cu files: functions of the elements of one or two arrays. These are limited by memory
+// bandwidth, which needs words of 16 bytes: each thread takes kLanes elements.
 
 #include "lanes.hpp"
 
@@ -16,7 +16,7 @@ template <int V, typename X, typename Y, typename F>
 void MapLanes(Stream& stream, int n, const X* x, Y* y, F f) {
   const int whole = n / V;
   ForEach(stream, whole + n % V, [=] __host__ __device__(int i) {
-    if (i >= whole) {  // behind the last V, one by one
+    if (i >= whole) {  // after the last V, one by one
       const int at = whole * V + i - whole;
       Store(y + at, f(Load(x + at)));
       return;

@@ -7,14 +7,14 @@
 namespace caffe::cuda {
 namespace {
 
-/// An LrnShape with its numbers in the type that is computed in, and what may be computed once.
+/// An LrnShape with its numbers in the type of the arithmetic, and precomputed values.
 template <typename F>
 struct Lrn {
   int channels, height, width;
-  int channel_step, place_step;  // elements from a channel, a place, to the next
+  int channel_step, place_step;  // elements from one channel, and one place, to the next
   int half;                      // elements on either side of the middle of a window
   bool within_channel;
-  F alpha;  // what the sum of squares is multiplied by
+  F alpha;  // factor of the sum of squares
   F beta, k;
 
   Lrn(const kernels::LrnShape& s, bool channels_last)
@@ -104,7 +104,7 @@ void LrnBackward(Stream& stream, const kernels::LrnShape& shape, bool channels_l
 
 namespace {
 
-/// A NormShape in ints: the values are (num, channels, spatial), those of a group share a norm.
+/// A NormShape in ints: the values are (num, channels, spatial); those of a group share a norm.
 struct Groups {
   int channels, spatial;
   bool across_spatial;
@@ -142,7 +142,7 @@ void SumGroups(Stream& stream, const kernels::NormShape& shape, Map map, Finish 
         [=] __host__ __device__(int group, int j) { return map(groups.Member(group, j)); }, finish);
     return;
   }
-  // Neighbouring threads read neighbours, where a block for each place would not.
+  // Neighbouring threads read neighbouring elements, which a block per place would not.
   ForEach(stream, count, [=] __host__ __device__(int group) {
     double sum = 0;
     for (int j = 0; j < members; ++j) sum += map(groups.Member(group, j));

@@ -8,7 +8,7 @@
 namespace caffe::cuda {
 
 // On device memory, with the arguments of the kernels of the same names in kernels/lrn.hpp and
-// kernels/normalize.hpp; the exceptions are said.
+// kernels/normalize.hpp, except as noted.
 
 /// In Caffe's order or with channels last.
 template <typename T>
@@ -18,7 +18,7 @@ template <typename T, typename D>
 void LrnBackward(Stream& stream, const kernels::LrnShape& shape, bool channels_last, const T* x,
                  const D* dy, D* dx);
 
-/// Factors of the channels on the device: one each, one for all, or, `values` being null, 1.
+/// Factors of the channels on the device: one each, one for all or, if `values` is null, 1.
 template <typename F>
 struct ChannelScale {
   const F* values = nullptr;
@@ -27,7 +27,7 @@ struct ChannelScale {
 template <typename T>
 void Normalize(Stream& stream, const kernels::NormShape& shape,
                ChannelScale<AccumulatorType<T>> scale, const T* x, T* y);
-/// d_scale, one number or one a channel as scale.shared says, is added to.
+/// Accumulates into d_scale, which has one number, or one per channel, depending on scale.shared.
 template <typename T, typename D>
 void NormalizeGradient(Stream& stream, const kernels::NormShape& shape,
                        ChannelScale<AccumulatorType<D>> scale, const T* x, const D* dy, D* dx,

@@ -22,7 +22,7 @@ __host__ __device__ inline int WholeNumber(int value, int end) {
 
 constexpr int kIgnored = -1, kInvalid = -2;
 
-/// ReadLabel's answer for label i: fractions are cut off; kIgnored or kInvalid where there is none.
+/// ReadLabel's result for label i: fractions are truncated; kIgnored or kInvalid if there is none.
 template <typename Value>
 __host__ __device__ inline int LabelAt(const Labels<Value>& labels, int i) {
   const Value value = labels.values[i];

@@ -7,7 +7,7 @@
 namespace caffe::cuda {
 namespace {
 
-/// A problem with two axes, as kernels know it.
+/// A problem with two axes, as a kernel argument.
 struct Geometry {
   int num, channels, outputs, group;  // channels and outputs of one group
   int height, width, out_height, out_width;
@@ -20,7 +20,7 @@ struct Geometry {
   __host__ __device__ int kernel_size() const { return kernel_h * kernel_w; }
   __host__ __device__ int places() const { return out_height * out_width; }
 
-  /// The place of the input that kernel position (r, s) meets at output (h, w), -1 in the padding.
+  /// The input place under kernel position (r, s) at output (h, w), -1 in the padding.
   __host__ __device__ int PlaceAt(int h, int w, int r, int s) const {
     const int y = h * stride_h - pad_h + r * dilation_h;
     const int x = w * stride_w - pad_w + s * dilation_w;
@@ -89,7 +89,7 @@ LanePostOps PostOpsOf(const ConvolutionProblem& problem, const ConvolutionArgume
   return post;
 }
 
-/// The weights' type beside inputs of type X, and what products are summed in.
+/// The weights' type for inputs of type X, and the type of sums.
 template <typename X>
 using WeightOf = std::conditional_t<sizeof(X) == 1, int8_t, X>;
 template <typename X>
@@ -127,10 +127,10 @@ __host__ __device__ inline int AddProducts(int sum, const X (&x)[V], const int8_
   return sum;
 }
 
-constexpr int kPlaces = 4;  // that share the weights which a thread has read
+constexpr int kPlaces = 4;  // places that share the weights a thread has read
 
-/// V channels at a time. Neighbouring threads have neighbouring outputs, channels-last, and
-/// neighbouring places otherwise.
+/// V channels at a time. Neighbouring threads take neighbouring outputs if channels-last, otherwise
+/// neighbouring places.
 template <typename X, int V>
 void DirectLanes(Stream& stream, const Geometry& g, bool channels_last, const X* x,
                  const WeightOf<X>* weights, const LanePostOps& post) {
@@ -180,8 +180,7 @@ void DirectLanes(Stream& stream, const Geometry& g, bool channels_last, const X*
   });
 }
 
-/// V neighbouring channels, of which each has one output unless V is 1, at neighbouring places of a
-/// row.
+/// V neighbouring channels, each with one output unless V is 1, at neighbouring places of a row.
 template <typename X, int V>
 void DepthwiseLanes(Stream& stream, const Geometry& g, const X* x, const WeightOf<X>* weights,
                     const LanePostOps& post) {

@@ -13,8 +13,8 @@ struct RandomWords {
 };
 
 /// Philox 4x32 with 10 rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
-/// 1, 2, 3", 2011): words that depend on the seed and the counter alone, so that each thread finds
-/// its own.
+/// 1, 2, 3", 2011): words that depend only on the seed and the counter, so that each thread
+/// computes its own.
 __host__ __device__ inline RandomWords Philox(uint64_t seed, uint64_t counter) {
   uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
   RandomWords x = {{static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0}};

@@ -7,9 +7,9 @@
 namespace caffe::cuda {
 
 // On device memory, with the arguments of the kernels of the same names in kernels/pooling.hpp.
-// Gradients are gathered: the sums are the same in each run. `channels`: where it is not 1,
-// so many channels lie side by side at each place (channels last), and shape.planes are images; the
-// mask lies as y does.
+// Gradients are gathered, so sums are the same in each run. If `channels` is not 1, each place has
+// that many adjacent channels (channels last), and shape.planes counts images; the mask is laid out
+// as y.
 
 template <typename T, typename I>
 void MaxPoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y,

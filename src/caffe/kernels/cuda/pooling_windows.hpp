@@ -4,7 +4,7 @@
 #include "caffe/kernels/pooling.hpp"
 #include "launch.hpp"
 
-// Caffe's windows of pooling, for kernels on planes and on channels last.
+// Caffe's pooling windows, for kernels on planes and on channels last.
 namespace caffe::cuda {
 
 /// The window of an output on its plane: it begins at (h, w), perhaps in the padding, and covers
@@ -15,7 +15,7 @@ struct Window {
   int divisor;
 };
 
-/// A PoolingShape that kernels can use.
+/// A PoolingShape as a kernel argument.
 struct Pool {
   int height, width, pooled_height, pooled_width;
   int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;

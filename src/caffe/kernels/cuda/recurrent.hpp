@@ -7,7 +7,7 @@ namespace caffe::cuda {
 
 // Steps of recurrent layers on device memory. T is float or double.
 
-/// kernels::LstmStep and LstmStepGradient. A d_gates is kept within [-bound, bound], if bound is
+/// kernels::LstmStep and LstmStepGradient. d_gates is clamped to [-bound, bound] if bound is
 /// positive.
 template <typename T>
 void LstmStep(Stream& stream, int n, int d, const T* cont, const T* c_prev, T* gates, T* c, T* h);
@@ -24,14 +24,15 @@ void TanhGradient(Stream& stream, int n, const T* y, const T* dy, T* dx);
 /// y (n, d) = cont (n) times x, added to y if `add`.
 template <typename T>
 void TimesCont(Stream& stream, int n, int d, const T* cont, const T* x, bool add, T* y);
-/// cont[i] = 1 where a sequence goes on: where given[i] is not 0; if given is null, from step 1 on.
+/// cont[i] = 1 where a sequence continues: where given[i] is not 0 or, if given is null, from step
+/// 1 on.
 template <typename T>
 void MakeCont(Stream& stream, int steps, int n, const T* given, T* cont);
 
-/// Each of the rows of y = row, or has it added.
+/// Each row of y = row, or += row if `add`.
 template <typename T>
 void SpreadRow(Stream& stream, int rows, int columns, const T* row, bool add, T* y);
-/// sum[c] = the sum over the rows of x, added to what is there if `add`.
+/// sum[c] = the sum over the rows of x, accumulated if `add`.
 template <typename T>
 void SumOfRows(Stream& stream, int rows, int columns, const T* x, bool add, T* sum);
 

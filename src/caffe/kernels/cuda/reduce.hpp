@@ -1,14 +1,14 @@
 #ifndef CAFFE_KERNELS_CUDA_REDUCE_HPP_
 #define CAFFE_KERNELS_CUDA_REDUCE_HPP_
 
-// For .cu files: reductions of other shapes than ReduceRows is good at.
+// For .cu files: reductions of shapes that ReduceRows is not good at.
 
 #include "caffe/cuda/buffer.hpp"
 #include "launch.hpp"
 
 namespace caffe::cuda {
 
-/// ReduceRows; a thread alone does a row where rows are short, or where there are many and
+/// ReduceRows; a single thread handles a row if rows are short, or if there are many and
 /// neighbouring rows lie `side_by_side` in memory.
 template <typename Value, typename Map, typename Combine, typename Finish>
 void ReduceEach(Stream& stream, int rows, int columns, bool side_by_side, Value identity, Map map,
@@ -25,8 +25,8 @@ void ReduceEach(Stream& stream, int rows, int columns, bool side_by_side, Value 
   });
 }
 
-/// finish(combined) of map(0), ..., map(n - 1): in two steps where n is large, so that all of the
-/// GPU takes part. `map` is called once for each i.
+/// finish(combined) of map(0), ..., map(n - 1): in two steps for large n, to use the whole GPU.
+/// `map` is called once for each i.
 template <typename Value, typename Map, typename Combine, typename Finish>
 void ReduceAll(Stream& stream, int n, Value identity, Map map, Combine combine, Finish finish) {
   constexpr int kRows = 512, kAtOnce = 4096;
@@ -51,14 +51,14 @@ void ReduceAll(Stream& stream, int n, Value identity, Map map, Combine combine, 
       [=] __host__ __device__(int, Value value) { finish(value); });
 }
 
-/// A sum of losses, and of how many.
+/// A sum of losses, and their count.
 struct LossSum {
   double loss;
   int count;
 };
 
 /// *loss = the sum of term(i).loss over i in [0, n), divided by `divisor`, or, if that is negative,
-/// by the sum of the counts, at least 1. *divided_by, if not null, becomes what it is divided by.
+/// by the sum of the counts, at least 1. *divided_by, if not null, becomes the divisor.
 template <typename Value, typename Term>
 void SumLosses(Stream& stream, int n, double divisor, Term term, Value* loss, Value* divided_by) {
   ReduceAll(

@@ -36,7 +36,7 @@ void ReduceToGradient(Stream& stream, Term term, int rows, int columns, double c
 
 namespace {
 
-/// A value by which another one is found, and where it is.
+/// A value to compare by, and its index.
 template <typename F>
 struct Ranked {
   F rank;
@@ -55,7 +55,7 @@ void ArgMax(Stream& stream, int outer, int extent, int inner, int top_k, const T
   const Ranked<F> none = {least, -1};
   Buffer<Ranked<F>> memory(stream, size_t(outer) * inner);
   Ranked<F>* found = memory.get();
-  // One after the other: the largest of those that are less than the last one found.
+  // One after the other: the largest of those below the last one found.
   for (int j = 0; j < top_k; ++j) {
     ReduceEach(
         stream, outer * inner, extent, inner > 1, none,
@@ -92,7 +92,7 @@ void Accuracy(Stream& stream, int outer, int classes, int inner, int top_k, bool
         return int(least ? score <= own : score >= own);
       },
       [] __host__ __device__(int a, int b) { return a + b; },
-      // The label's own score is among those that are as good, unless it is no number.
+      // The label's own score is among those that are as good, unless it is NaN.
       [=] __host__ __device__(int position, int rank) {
         hits[position] = rank >= 1 && rank <= top_k;
       });

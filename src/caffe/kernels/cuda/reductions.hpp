@@ -7,7 +7,7 @@
 
 namespace caffe::cuda {
 
-/// What is summed up.
+/// What is summed.
 enum class Term { VALUE, ABSOLUTE, SQUARE };
 
 /// y[row] = coefficient times the sum over x[row, :].
@@ -18,7 +18,7 @@ template <typename T, typename D, typename Y>
 void ReduceToGradient(Stream& stream, Term term, int rows, int columns, double coefficient,
                       const T* x, const Y* dy, D* dx);
 
-/// Where ArgMax puts its results number j < top_k of column `inner` of `outer`:
+/// Where ArgMax writes result j < top_k of column `inner` of `outer`:
 /// [outer * outer_stride + j * rank_stride + inner]; null: nowhere.
 template <typename Y>
 struct Found {
@@ -28,13 +28,14 @@ struct Found {
 };
 
 /// The top_k largest values along the middle axis of x, (outer, extent, inner), the largest first;
-/// of equals the last. What is not a number is smaller than all that are.
+/// of equal ones the last first. NaN is smaller than all numbers.
 template <typename T, typename Y>
 void ArgMax(Stream& stream, int outer, int extent, int inner, int top_k, const T* x, Found<Y> y);
 
-/// *accuracy = the fraction of the positions (outer, inner) with a label whose score is among the
-/// top_k largest (least) of the classes, its equals counting as better; 0 if there is no label.
-/// of_class[c], if not null, is the same for label c. With a label out of range all are NaN.
+/// *accuracy = the fraction of the labelled positions (outer, inner) whose label's score is among
+/// the top_k largest (smallest, if `least`) of the classes, equal scores counting as better; 0 if
+/// there is no label. of_class[c], if not null, is the same for label c. With a label out of range
+/// all are NaN.
 template <typename T, typename Y>
 void Accuracy(Stream& stream, int outer, int classes, int inner, int top_k, bool least,
               const T* scores, const Labels<Y>& labels, Y* accuracy, Y* of_class);

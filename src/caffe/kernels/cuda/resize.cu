@@ -36,7 +36,7 @@ __host__ __device__ inline void AtomicMax(int* y, int value) {
 #endif
 }
 
-/// Positions are cut to whole numbers, as on the CPU.
+/// Positions are truncated to integers, as on the CPU.
 template <typename Position>
 __host__ __device__ int PositionAt(const Position* positions, int i, int outputs) {
   const Position position = positions[i];
@@ -76,7 +76,7 @@ void UnpoolGradient(Stream& stream, int planes, int inputs, int outputs, const D
 
 namespace {
 
-/// What one result of a pyramid is of.
+/// The window of one result of a pyramid.
 struct PyramidWindow {
   int plane;  ///< of the bottom
   int top, bottom, left, right;

@@ -20,8 +20,8 @@ template <typename T, typename Weight>
 void Resize(Stream& stream, int planes, const ResizeAxis<Weight>& h, const ResizeAxis<Weight>& w,
             const T* x, T* y);
 
-/// What a pooling's mask undoes: y[plane, positions[plane, i]] = x[plane, i], 0 elsewhere; of those
-/// of one position the last wins. A position out of range makes the plane's first element NaN.
+/// Undoes a pooling by its mask: y[plane, positions[plane, i]] = x[plane, i], 0 elsewhere; of equal
+/// positions the last wins. A position out of range makes the plane's first element NaN.
 template <typename T, typename Position>
 void Unpool(Stream& stream, int planes, int inputs, int outputs, const T* x,
             const Position* positions, T* y);
@@ -30,8 +30,8 @@ template <typename D, typename Position>
 void UnpoolGradient(Stream& stream, int planes, int inputs, int outputs, const D* dy,
                     const Position* positions, D* dx);
 
-/// A level of spatial pyramid pooling: bins x bins windows that do not overlap and lie from
-/// -pad on; its results begin at `offset` in an item's.
+/// A level of spatial pyramid pooling: bins x bins windows that do not overlap and start at -pad;
+/// its results begin at `offset` in an item's.
 struct PyramidLevel {
   int bins, kernel_h, kernel_w, pad_h, pad_w, offset;
 };

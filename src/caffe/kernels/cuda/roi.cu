@@ -115,7 +115,7 @@ void RoiSumBackward(Stream& stream, const RoiBins& bins, bool position_sensitive
     const int w = i % bins.width, h = i / bins.width % bins.height;
     const int plane = i / bins.width / bins.height;
     const int item = plane / bins.channels, channel = plane % bins.channels;
-    // A position sensitive channel is read by one bin of each region.
+    // A position-sensitive channel is read by one bin of each region.
     const int only = position_sensitive ? channel % parts : -1;
     const int top = position_sensitive ? channel / parts : channel;
     Math<D> sum = 0;

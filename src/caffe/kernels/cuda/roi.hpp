@@ -22,8 +22,8 @@ struct RoiBins {
   RoiParts rows, columns;
 };
 
-// As the kernels of these names in kernels/roi_pooling.hpp; gradients are gathered, so they are the
-// same in every run.
+// As the kernels of these names in kernels/roi_pooling.hpp; gradients are gathered, so sums are the
+// same in each run.
 
 template <typename T>
 void RoiMaxForward(Stream& stream, const RoiBins& bins, const T* x, T* y, int* index);

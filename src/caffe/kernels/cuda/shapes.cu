@@ -23,7 +23,7 @@ struct Axes {
   int extent[kMaxAxes], from[kMaxAxes], to[kMaxAxes];
 };
 
-/// Axes of extent 1 are left out, and neighbours along which both sides go on evenly are one.
+/// Drops axes of extent 1 and merges neighbours that are contiguous on both sides.
 Axes AxesOf(const std::vector<int>& shape, const kernels::Strides& x, const kernels::Strides& y) {
   Axes axes;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -93,7 +93,7 @@ void GatherRows(Stream& stream, int rows, int length, int items, const Index* in
 
 template <typename Index>
 void GroupRows(Stream& stream, int rows, int items, const Index* indices, int* order, int* begin) {
-  // Where item i begins: behind all rows of lesser items.
+  // Item i begins after all rows of items below i.
   SumRows<int>(
       stream, items + 1, rows,
       [=] __host__ __device__(int item, int row) {

@@ -9,7 +9,7 @@
 
 namespace caffe::cuda {
 
-// Elements of device memory that change their places. T: float, double, float16.
+// Rearranging elements of device memory. T: float, double, float16.
 
 /// Copies `rows` pieces of `length` elements from each x_stride to each y_stride.
 template <typename T>
@@ -27,15 +27,15 @@ void Tile(Stream& stream, int outer, int tiles, int inner, const T* x, T* y);
 template <typename D>
 void TileGradient(Stream& stream, int outer, int tiles, int inner, const D* dy, D* dx);
 
-/// Row i of y = row indices[i] of the `items` rows of x, all of `length`; where that is no whole
+/// Row i of y = row indices[i] of the `items` rows of x, all of `length`; where that is not a whole
 /// number in [0, items), the row is NaN. Index is float, double or int.
 template <typename T, typename Index>
 void GatherRows(Stream& stream, int rows, int length, int items, const Index* indices, const T* x,
                 T* y);
 
-/// `rows` rows by the item that each belongs to: those of item i are order[begin[i]], ...,
-/// order[begin[i + 1] - 1], in rising order. `order` has `rows` and `begin` items + 1 elements of
-/// device memory. A row whose index is no whole number in [0, items) belongs to none.
+/// Sorts `rows` rows by the item that each belongs to: those of item i are order[begin[i]], ...,
+/// order[begin[i + 1] - 1], in ascending order. `order` has `rows` and `begin` items + 1 elements
+/// of device memory. A row whose index is not a whole number in [0, items) belongs to none.
 template <typename Index>
 void GroupRows(Stream& stream, int rows, int items, const Index* indices, int* order, int* begin);
 

@@ -6,7 +6,7 @@
 namespace caffe::cuda {
 namespace {
 
-/// What softmax has to know of the scores of one position.
+/// Softmax's statistics of the scores of one position.
 template <typename F>
 struct Scores {
   F largest;
@@ -19,10 +19,10 @@ struct Scores {
 
 template <typename F>
 __host__ __device__ Scores<F> Joined(const Scores<F>& a, const Scores<F>& b) {
-  const bool a_is_higher = !(a.largest < b.largest);  // also where one is no number
+  const bool a_is_higher = !(a.largest < b.largest);  // also if one is NaN
   const Scores<F>& high = a_is_higher ? a : b;
   const Scores<F>& low = a_is_higher ? b : a;
-  // Two infinities have no difference.
+  // The difference of two infinities would be NaN.
   const F factor = low.largest == high.largest ? F(1) : exp(low.largest - high.largest);
   return {high.largest, high.sum + low.sum * factor, a.total + b.total};
 }

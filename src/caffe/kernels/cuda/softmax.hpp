@@ -16,7 +16,7 @@ template <typename T, typename D>
 void SoftmaxGradient(Stream& stream, int outer, int channels, int inner, const T* y, const D* dy,
                      D* dx);
 
-/// What SoftmaxWithLoss has beside its scores.
+/// SoftmaxWithLoss's inputs besides the scores.
 template <typename Label>
 struct SoftmaxTargets {
   Labels<Label> labels;  ///< one for each position

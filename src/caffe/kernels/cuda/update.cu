@@ -8,7 +8,7 @@
 namespace caffe::cuda {
 namespace {
 
-/// The last of `size` entries whose `member` is not above `value`.
+/// The last of `size` entries with `member` <= `value`.
 template <typename T>
 __host__ __device__ inline int FindEntry(const UpdatedParameter<T>* entries, int size,
                                          int UpdatedParameter<T>::*member, int value) {
@@ -29,8 +29,8 @@ __host__ __device__ inline T Scaled(const UpdateStep<T>& step, T gradient) {
   return gradient * step.unscale * step.clip * step.normalize;
 }
 
-/// rule(g, rate, h0, h1) returns what is subtracted from a parameter of gradient g, and changes the
-/// histories at h0 and h1.
+/// rule(g, rate, h0, h1) returns the amount to subtract from a parameter with gradient g, and
+/// updates the histories at h0 and h1.
 template <typename T, typename Rule>
 void Update(Stream& stream, const ParameterList<T>& list, const UpdateStep<T>& step, Rule rule) {
   ForEach(stream, list.total, [=] __host__ __device__(int i) {
@@ -137,7 +137,7 @@ void BlockNorms(Stream& stream, const ParameterList<T>& list, const UpdateStep<T
       AddNorms(), [=] __host__ __device__(int block, Norms sum) { parts[block] = sum; });
 }
 
-/// The rate of one parameter by its norms.
+/// The rate of one parameter from its norms.
 template <typename T>
 __host__ __device__ T LarcRate(const Larc& larc, T rate, T multiplier, const Norms& squares,
                                double* cosine) {
@@ -235,7 +235,7 @@ void SumGradients(Stream& stream, size_t n, const T* gradients, double* sums) {
         const size_t i = size_t(row) * columns + column;
         if (i >= n) return Sums{0, 0};
         const double g = gradients[i];
-        return Sums{g * g, g - g == 0 ? 0. : 1.};  // NaN for what is no number
+        return Sums{g * g, g - g == 0 ? 0. : 1.};  // NaN for infinities and NaN
       },
       AddSums(), [=] __host__ __device__(int row, Sums sum) { parts[row] = sum; });
   ReduceRows(

@@ -9,7 +9,7 @@ namespace caffe::cuda {
 
 // Update rules on device memory: one kernel changes all parameters of a net. T: float or double.
 
-/// A parameter, its gradient and what its update rule remembers; pointers of the device.
+/// A parameter, its gradient and its update rule's history; device pointers.
 template <typename T>
 struct UpdatedParameter {
   int begin;        ///< elements of the parameters before it
@@ -21,7 +21,8 @@ struct UpdatedParameter {
   T rate_multiplier, decay_multiplier;
 };
 
-/// All parameters of a net. For sums each is cut into blocks of kBlock elements, the last shorter.
+/// All parameters of a net. For sums each is split into blocks of kBlock elements, the last one
+/// shorter.
 template <typename T>
 struct ParameterList {
   static constexpr int kBlock = 4096;
@@ -34,18 +35,18 @@ struct ParameterList {
 
 enum class Regularizer { NONE, L1, L2, DECOUPLED };
 
-/// What is done to every gradient in an iteration, whatever the rule.
+/// What happens to every gradient in an iteration, whatever the rule.
 template <typename T>
 struct UpdateStep {
   T unscale = 1, clip = 1, normalize = 1;  ///< factors, one after another
   Regularizer regularizer = Regularizer::NONE;
   T decay = 0;               ///< of the regulariser, before a parameter's multiplier
   T rate = 0;                ///< of learning, before a parameter's multiplier
-  const T* rates = nullptr;  ///< in its place, one for each parameter; device memory
+  const T* rates = nullptr;  ///< instead of it, one for each parameter; device memory
   bool subtract = true;      ///< false: the caller will subtract the gradient from the parameter
 };
 
-// With u what the rule (kernels/update.hpp) makes of the scaled and regularised gradient: w -= u,
+// With u the rule's (kernels/update.hpp) update from the scaled and regularised gradient: w -= u,
 // and the gradient becomes u, where programs look for the last update.
 
 template <typename T>
@@ -62,19 +63,20 @@ void RmsPropUpdate(Stream& stream, const ParameterList<T>& list, const UpdateSte
 template <typename T>
 void AdaDeltaUpdate(Stream& stream, const ParameterList<T>& list, const UpdateStep<T>& step,
                     T momentum, T delta);
-/// step.rate (or rates) includes Adam's bias correction, given by itself for `rates`.
+/// step.rate (or rates) includes Adam's bias correction, which is also given separately for
+/// `rates`.
 template <typename T>
 void AdamUpdate(Stream& stream, const ParameterList<T>& list, const UpdateStep<T>& step, T beta1,
                 T beta2, T delta, T correction);
 
-/// What LARC (sgd_solvers.hpp) asks of all parameters.
+/// Settings of LARC (sgd_solvers.hpp) for all parameters.
 struct Larc {
   double eta, momentum;
   bool clips;  ///< bounds the rate; else it multiplies it
   bool turbo;
 };
 /// rates[i] = the rate that, times the parameter's multiplier, LARC gives parameter i in `step`;
-/// brings the smoothed cosines of `turbo` up to date. Both in device memory, list.size numbers.
+/// updates the smoothed cosines of `turbo`. Both in device memory, list.size numbers.
 template <typename T>
 void LarcRates(Stream& stream, const ParameterList<T>& list, const UpdateStep<T>& step,
                const Larc& larc, double* cosines, T* rates);

@@ -49,7 +49,7 @@ __host__ __device__ inline T Value(Binary function, T a, T b) {
   return a;
 }
 
-/// The words as numbers in (0, 1]: two of them.
+/// The words as two numbers in (0, 1].
 template <typename T>
 __host__ __device__ inline void Units(const RandomWords& words, T* first, T* second) {
   if (std::is_same<T, double>::value) {
@@ -110,7 +110,7 @@ void RandomUniform(Stream& stream, uint64_t seed, int n, T low, T high, T* y) {
   });
 }
 
-// By Box and Muller.
+// Box-Muller transform.
 template <typename T>
 void RandomGaussian(Stream& stream, uint64_t seed, int n, T mean, T deviation, T* y) {
   ForEach(stream, n, [=] __host__ __device__(int i) {

@@ -26,11 +26,11 @@ void AddScalar(Stream& stream, int n, T value, const T* x, T* y);
 template <typename T>
 void Power(Stream& stream, int n, const T* x, T exponent, T* y);
 void FillBytes(Stream& stream, size_t n, unsigned char value, void* y);
-/// y = value; for int, unsigned and the like.
+/// y = value; also for int, unsigned and the like.
 template <typename T>
 void FillIntegers(Stream& stream, int n, T value, T* y);
 
-// Random numbers by Philox (philox.hpp): the i-th depends on the seed and i alone.
+// Random numbers by Philox (philox.hpp): the i-th depends only on the seed and i.
 
 void RandomBits(Stream& stream, uint64_t seed, int n, uint32_t* y);
 /// In (low, high].

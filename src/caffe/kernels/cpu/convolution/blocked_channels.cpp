@@ -13,8 +13,8 @@ constexpr size_t kRun = 256;  // positions that are summed in float
 
 size_t BlocksOf(const BlockedChannels& s) { return (s.channels + s.block - 1) / s.block; }
 
-/// total[k] += the sum of term(index) over the positions of block `b`, index being that of channel
-/// k.
+/// total[k] += the sum of term(index) over the positions of block `b`, where `index` is that of
+/// channel k.
 template <size_t block, typename Term>
 void SumBlock(const BlockedChannels& s, size_t b, double* total, Term&& term) {
   const size_t blocks = BlocksOf(s);
@@ -45,7 +45,7 @@ void Moments(const BlockedChannels& s, const float* x, double* mean, double* var
         return difference * difference;
       });
       for (size_t k = 0; k < block && b * block + k < s.channels; ++k) {
-        // The center was rounded: what that adds to the squares is taken off again.
+        // The center was rounded: what that adds to the squares is subtracted.
         const double exact = sum[k] / count, off = exact - center[k];
         mean[b * block + k] = exact;
         variance[b * block + k] = std::max(0., squares[k] / count - off * off);

@@ -10,9 +10,9 @@
 namespace caffe::kernels {
 namespace {
 
-// Elements of a column matrix that a thread works on at a time: about what its cache holds.
+// Elements of a column matrix that a thread works on at a time: about its cache size.
 constexpr size_t kColumnElements = 1 << 18;
-// Positions below which a matrix product is not cut along the positions.
+// Minimum number of positions of a piece of a matrix product.
 constexpr int kMinPositions = 96;
 
 /// Scratch of one thread for one call, uninitialised.
@@ -91,7 +91,7 @@ struct Product {
         inner(n / std::max(1, extent)) {}
 
   const int channels, m, n, k, kernel;
-  const int extent, inner;  // of the first output axis; positions behind each of its values
+  const int extent, inner;  // of the first output axis; positions per index on it
 };
 
 /// y = bias + w * columns for positions [begin, end) of the first axis, which begin at column
@@ -117,9 +117,9 @@ void ForwardBand(const ConvolutionShape& s, const Product& p, int begin, int end
   rows.Store();
 }
 
-/// How many values of the first output axis make one piece of work, for `units` independent
-/// products: pieces of one size, a column matrix of which fits the cache, one a thread at least; or
-/// all of them, where there are so few positions that the threads had better share one product.
+/// How many indices of the first output axis make one piece of work, for `units` independent
+/// products: pieces of equal size whose column matrix fits the cache, at least one per thread; or
+/// all of them, if there are so few positions that the threads should rather share one product.
 int BandOf(const Product& p, size_t units, size_t threads) {
   if (units < threads && size_t(p.n) < threads * kMinPositions) return p.extent;
   const size_t cached = kColumnElements / std::max<size_t>(1, size_t(p.k) * p.inner);
@@ -161,7 +161,7 @@ void ConvolutionForward(const ConvolutionShape& s, int num, const X* x, const W*
 
 namespace {
 
-/// Channels of a group that make one piece of work, of all `units` times channels.
+/// Channels of a group that make one piece of work, for `units` independent groups.
 int ChannelBlock(const Product& p, size_t units, size_t threads) {
   const size_t cached =
       std::max<size_t>(1, kColumnElements / std::max<size_t>(1, size_t(p.kernel) * p.n));
@@ -169,7 +169,7 @@ int ChannelBlock(const Product& p, size_t units, size_t threads) {
   return static_cast<int>(std::min({cached, fair, size_t(p.channels)}));
 }
 
-/// What BackwardData computes where there is no output: the bias, or zero.
+/// The result of BackwardData without any output: the bias, or zero.
 template <typename W, typename X>
 void FillChannels(const ConvolutionShape& s, int num, const W* bias, X* dx) {
   const size_t inputs = s.input_spatial();
@@ -181,7 +181,7 @@ void FillChannels(const ConvolutionShape& s, int num, const W* bias, X* dx) {
 }  // namespace
 
 // Each piece of work is a block of channels of one image: its rows of the column matrix are a
-// product of their own, and go into no other channel.
+// separate product and contribute to no other channel.
 template <typename W, typename X>
 void ConvolutionBackwardData(const ConvolutionShape& s, int num, const X* dy, const W* weights,
                              const W* bias, X* dx) {
@@ -229,8 +229,8 @@ void ConvolutionBackwardData(const ConvolutionShape& s, int num, const X* dy, co
   }
 }
 
-// Each piece of work is a block of channels and of outputs of one group; the images follow one
-// another in it, so that the sum is the same for every number of threads.
+// Each piece of work is a block of channels and of outputs of one group, and handles the images in
+// order, so that the sum does not depend on the number of threads.
 template <typename X, typename D>
 void ConvolutionBackwardWeights(const ConvolutionShape& s, int num, const X* x, const D* dy,
                                 AccumulatorType<D>* d_weights) {

@@ -8,7 +8,8 @@
 namespace caffe::kernels {
 namespace {
 
-/// The largest of the fewest nearly equal parts of `extent` with at most `most` each.
+/// The size of the largest part when `extent` is cut into as few nearly equal parts of at most
+/// `most` as possible.
 int EqualPart(int extent, int most) {
   const size_t parts = CeilDiv(extent, std::min(extent, std::max(1, most)));
   return static_cast<int>(CeilDiv(extent, parts));

@@ -9,15 +9,15 @@
 #include "caffe/kernels/cpu/elementwise/stored.hpp"
 
 // How a convolution of channels in blocks (or of planes) is cut into bands of outputs whose input
-// fits a core's cache once it is widened to float.
+// fits a core's cache when widened to float.
 namespace caffe::kernels {
 
 /// The sizes along one spatial axis.
 struct BandAxis {
   int input = 1, output = 1, kernel = 1, stride = 1, pad = 0, dilation = 1;
 
-  /// Input positions from one buffered position to the next: a kernel of one position leaves the
-  /// others out.
+  /// Input positions from one buffered position to the next: a kernel of one position skips the
+  /// others.
   int step() const { return kernel == 1 ? stride : 1; }
   /// Buffered positions from one window to the next.
   int pace() const { return kernel == 1 ? 1 : stride; }
@@ -54,25 +54,25 @@ class Bands {
   size_t input_plane() const { return size_t(rows_.input) * columns_.input; }
   size_t output_plane() const { return size_t(rows_.output) * columns_.output; }
 
-  /// Bands of about `pixels` outputs, in which no dimension is cut in unequal parts; and at most
-  /// `buffer` buffered positions, unless one output takes more.
+  /// Bands of about `pixels` outputs that cut each dimension into nearly equal parts, with at most
+  /// `buffer` buffered positions, unless one output needs more.
   Band Largest(int num, int pixels, size_t buffer) const;
-  /// The same with fewer rows, where few bands are then shared out equally among so many threads.
+  /// The same with fewer rows, where few bands then divide equally among `threads` threads.
   Band ForThreads(int num, const Band& largest, size_t threads) const;
-  /// How many of these there are, and which is which.
+  /// How many of these there are, and the band at an index.
   size_t Count(int num, const Band& largest) const;
   Band At(int num, const Band& largest, size_t index) const;
 
   /// Buffered positions of a band of that size.
   size_t BufferSize(const Band& largest) const;
-  /// Where in the buffer the positions of the kernel lie, in elements of `lanes` a position.
+  /// Where in the buffer the positions of the kernel lie, in elements, `lanes` per position.
   void FindTaps(const Band& largest, int lanes, int32_t* taps) const;
   /// Where in the buffer the windows of a band of that size begin.
   void FindPixels(const Band& band, const Band& largest, int lanes, int32_t* windows) const;
-  /// And where in the output they lie, from the band's first pixel on; images are `image_size`
-  /// elements apart.
+  /// Where their outputs lie, relative to the band's first pixel; images are `image_size` elements
+  /// apart.
   void FindTargets(const Band& band, int output_lanes, size_t image_size, size_t* targets) const;
-  /// All pixels of a band in groups, one for each row of each image at most; returns how many.
+  /// All pixels of a band in groups, at most one per row of each image; returns how many.
   int FindRowGroups(const Band& band, RowGroup* groups) const;
   /// Where in the output the band's first pixel lies.
   size_t FirstTarget(const Band& band, int output_lanes, size_t image_size) const {
@@ -83,13 +83,13 @@ class Bands {
   int WindowPitch(const Band& largest, int lanes) const {
     return rows_.pace() * columns_.extent(largest.columns) * lanes;
   }
-  /// Widens the band's input of one plane of `lanes` lanes (1, or a block) a position into
+  /// Widens the band's input of one plane, with `lanes` lanes (1, or a block) per position, into
   /// `buffer`, with zeros for the padding. Images are `image_size` elements apart.
   void Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,
              size_t image_size, float* buffer) const;
 
-  /// The same for other types: copy(offset, positions, step, to) takes every step-th position, the
-  /// first one at `offset` elements into the input; `zero` is what stands for the padding.
+  /// The same for other types: copy(offset, positions, step, to) copies every step-th position, the
+  /// first one at element `offset` of the input; the padding becomes `zero`.
   template <typename T, typename Copy>
   void Fill(const Band& band, const Band& largest, int lanes, size_t plane, size_t image_size,
             T* buffer, Copy&& copy, T zero = T(0)) const;

@@ -6,9 +6,9 @@
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 
 // A convolution of one plane is a sum of shifted planes. With stride s the padded plane is first
-// taken apart into its s x s phases (rows and columns equal modulo s): in them neighbours are
-// neighbours again, so that every tap of the kernel is one long run of consecutive elements. Runs
-// go across the ends of rows; the elements between rows are computed too and dropped.
+// split into its s x s phases (rows and columns equal modulo s), in which every tap of the kernel
+// is again one long run of consecutive elements. Runs continue across the ends of rows; the
+// elements between rows are computed too, and dropped.
 namespace caffe::kernels {
 namespace {
 
@@ -54,7 +54,7 @@ struct Plane {
   const int multiplier;  // outputs of a channel
 };
 
-/// Takes the padded x apart into phases. The padding of `phased` is zero and stays so.
+/// Splits the padded x into phases. The padding of `phased` is zero and stays so.
 template <typename X, typename F>
 void Split(const Plane& p, const X* x, F* phased) {
   const Axis &h = p.h, &w = p.w;
@@ -124,8 +124,8 @@ void DepthwiseForward(const ConvolutionShape& s, int num, const X* x, const W* w
 
 namespace {
 
-/// The transpose: where each phase of dx takes its sums from. Around the rows and columns of dy
-/// there are reach() zeros on each side.
+/// The transpose: what each phase of dx sums. The rows and columns of dy are padded with reach()
+/// zeros on each side.
 struct TransposedPlane : Plane {
   explicit TransposedPlane(const ConvolutionShape& s) : Plane(s) {}
 
@@ -138,7 +138,7 @@ struct TransposedPlane : Plane {
   }
 };
 
-/// Puts dy between its zeros.
+/// Copies dy between its zeros.
 template <typename X, typename F>
 void Pad(const TransposedPlane& p, const X* dy, F* padded) {
   F* row = padded + p.h.reach() * p.padded_pitch() + p.w.reach();
@@ -147,7 +147,7 @@ void Pad(const TransposedPlane& p, const X* dy, F* padded) {
   }
 }
 
-/// What one phase of dx is a weighted sum of.
+/// The terms of one phase of dx, a weighted sum.
 template <typename F>
 struct PhaseTerms {
   std::vector<F> weights;
@@ -177,7 +177,7 @@ void CollectTerms(const TransposedPlane& p, const std::vector<int>& taps_h,
   }
 }
 
-/// Puts a row of one phase to its places in a row of dx.
+/// Scatters a row of one phase to its places in a row of dx.
 template <typename F>
 void InterleaveRow(const Axis& w, int pitch, int phase, const F* from, F* row) {
   const int first = std::max(0, (w.pad - phase + w.stride - 1) / w.stride);
@@ -192,8 +192,7 @@ void InterleaveRow(const Axis& w, int pitch, int phase, const F* from, F* row) {
   }
 }
 
-/// Puts all phases of the columns and one of the rows, whose values lie padded_run() apart, to
-/// their places.
+/// Scatters all column phases of one row phase, padded_run() values apart, to their places.
 template <typename F>
 void Interleave(const TransposedPlane& p, int fh, const std::vector<std::vector<int>>& taps_w,
                 const F* phases, F* dx) {

@@ -5,8 +5,8 @@
 
 namespace caffe::kernels {
 
-/// True for convolutions that the three functions below are made for: each group has one channel
-/// and few outputs, and there are at most two spatial axes.
+/// True for convolutions that the three functions below compute: each group has one channel and few
+/// outputs, and there are at most two spatial axes.
 bool IsDepthwise(const ConvolutionShape& shape);
 
 // As the functions of convolution.hpp; shapes with IsDepthwise only.

@@ -13,15 +13,16 @@
 
 // Outputs that are a stride apart see the same taps, `stride` positions of the kernel apart, on
 // neighbouring pixels of the input: each such phase of the outputs is a depthwise convolution with
-// stride 1. The sums are those of 8-bit convolutions, whose inputs and weights are floats too.
+// stride 1. Sums are computed by the kernels of 8-bit depthwise convolutions, whose inputs and
+// weights are floats too.
 namespace caffe::kernels {
 namespace {
 
 constexpr size_t kBandFloats = 8 << 10;  // of the input, widened
-constexpr int kMinRows = 4;              // of each phase, where rows are that wide
+constexpr int kMinRows = 4;              // of each phase, for wide rows
 constexpr size_t kGrain = 1 << 14;       // products below which work stays on one thread
 
-/// One axis: output `phase + stride j` sees input `j + shift` by the tap of that shift.
+/// One axis: output `phase + stride j` sees input `j + shift` through the tap of that shift.
 struct Axis {
   struct Tap {
     int kernel, shift;
@@ -36,7 +37,7 @@ struct Axis {
       const int64_t last = (output - 1 - phase) / stride;
       for (int k = 0; k < kernel; ++k) {
         const int64_t place = int64_t(phase) + pad - int64_t(k) * dilation, shift = place / stride;
-        // Others meet no input whatever the output.
+        // Other taps see no input for any output.
         if (place % stride != 0 || shift >= input || shift + last < 0) continue;
         const int at = static_cast<int>(shift);
         taps[phase].push_back({k, at});
@@ -46,7 +47,7 @@ struct Axis {
       }
     }
   }
-  /// Inputs that so many outputs, of all phases, reach.
+  /// Inputs that `outputs` outputs, of all phases, see.
   int Reach(int outputs, int stride) const { return (outputs - 1) / stride + 1 + highest - lowest; }
 };
 
@@ -58,7 +59,7 @@ struct Phase {
   std::vector<size_t> targets;
 };
 
-/// y = the numbers in x; of bytes less their zero point.
+/// y = the numbers in x; for bytes minus their zero point.
 template <typename X>
 void Widen(size_t n, const X* x, int zero_point, float* y) {
   if constexpr (std::is_same<X, int8_t>::value) {
@@ -70,18 +71,18 @@ void Widen(size_t n, const X* x, int zero_point, float* y) {
   }
 }
 
-/// Products that one output may be the sum of.
+/// The maximum number of products in an output's sum.
 size_t MostTerms(const DepthwiseDeconvolutionShape& s) {
   size_t terms = 1;
   for (int i = 0; i < 2; ++i) {
-    // Positions of the kernel that are so far apart meet inputs together.
+    // Positions of the kernel this far apart contribute to the same outputs.
     const int apart = s.stride[i] / std::gcd(s.stride[i], s.dilation[i]);
     terms *= CeilDiv(s.kernel[i], apart);
   }
   return terms;
 }
 
-/// Those of 16 bits are written by way of floats.
+/// 16-bit outputs are written through floats.
 template <typename Y>
 constexpr bool kIsHalf = sizeof(Y) == 2;
 template <typename Y>
@@ -186,7 +187,7 @@ class DepthwiseDeconvolution::Plan {
     });
   }
 
-  /// Rows of the output at a time: what fits the first caches, a part for each thread; a multiple
+  /// Rows of the output at a time: what fits the L1 cache, with a part for each thread; a multiple
   /// of the stride, or all.
   int BandSize() const {
     const int stride = std::min(s_.stride[0], s_.out_height);
@@ -223,7 +224,7 @@ class DepthwiseDeconvolution::Plan {
     return phase;
   }
 
-  /// What a band reaches whose first outputs see row `first` with shift 0, less the zero point;
+  /// The input of a band whose first outputs see row `first` with shift 0, minus the zero point;
   /// zeros around the plane.
   template <typename X>
   void Fill(int first, const X* plane, int zero_point, float* input) const {
@@ -269,7 +270,7 @@ class DepthwiseDeconvolution::Plan {
     }
   }
 
-  /// Activations may have left something where there is no channel.
+  /// Activations may have made the padding of channels nonzero.
   template <typename Y>
   void ClearPadding(size_t b, size_t elements, Y* y) const {
     const size_t used = std::min<size_t>(block_, s_.channels - b * block_);

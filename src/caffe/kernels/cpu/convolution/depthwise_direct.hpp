@@ -12,23 +12,23 @@ namespace caffe::kernels {
 
 constexpr size_t kMinPlane = 2048;  // values of a block in a core's part of the rows
 
-/// True for the depthwise convolutions that are computed straight from the input.
+/// True for depthwise convolutions that are computed directly from the input.
 inline bool IsDirectDepthwise(const Bands& bands) {
   const BandAxis &rows = bands.rows(), &columns = bands.columns();
   return (columns.kernel == 3 || columns.kernel == 5) && columns.dilation == 1 &&
          columns.stride <= 2 && rows.kernel <= kMaxDepthwiseRows && rows.dilation == 1;
 }
 
-/// The function of a table [kernel of 3 or 5 columns][stride - 1].
+/// Looks up a function in a table [kernel of 3 or 5 columns][stride - 1].
 template <typename Function>
 Function* DirectDepthwise(Function* const (&table)[2][2], const Bands& bands) {
   return table[bands.columns().kernel == 5][bands.columns().stride - 1];
 }
 
-/// Calls run(image, block, first row, row behind the last) for parts of the outputs, on all cores,
-/// unless there are too few products for that. A core takes neighbouring images, or rows of all
-/// channels, as it does in other layers, whose results then lie in its own cache; but small planes
-/// as a whole: parts of them would share lines of the caches.
+/// Calls run(image, block, first row, end row) for parts of the outputs, on all cores unless there
+/// are too few products. A core takes neighbouring images, or rows of all channels, as in other
+/// layers, whose results are then in its own cache. Small planes are not cut: their parts would
+/// share cache lines.
 template <typename Function>
 void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t least_products,
                        Function&& run) {
@@ -49,9 +49,9 @@ void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t lea
   });
 }
 
-/// Calls f(row, where it begins among the outputs of the plane) for rows of one block of channels,
-/// `together` of them (1; or 2 with stride 1) in one where there are as many. The input plane
-/// begins at `plane`, with `size` bytes a position; `outside` is the number that the padding has.
+/// Calls f(row, its offset among the outputs of the plane) for rows of one block of channels,
+/// `together` of them at once (1; or 2 with stride 1) as long as there are that many. The input
+/// plane begins at `plane`, with `size` bytes per position; the padding has the value `outside`.
 template <typename Function>
 void ForDepthwiseRows(const Bands& bands, const void* plane, size_t size, const void* weights,
                       int block, int begin, int end, int together, Function&& f, int outside = 0) {

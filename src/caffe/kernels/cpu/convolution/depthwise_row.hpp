@@ -7,16 +7,16 @@ namespace caffe::kernels {
 
 constexpr int kMaxDepthwiseRows = 5;
 
-/// A row of outputs of one block of channels, each of which has its own kernel, of 3 or 5 columns
-/// without gaps and of 5 rows at most (depthwise_rows.inc); or two neighbouring rows.
+/// A row of outputs of one block of channels (depthwise_rows.inc), each with its own kernel of 3 or
+/// 5 columns and at most 5 rows, not dilated; or two neighbouring rows.
 struct DepthwiseRow {
-  const void* rows[kMaxDepthwiseRows];  ///< of the input under the kernels'; null in the padding
+  const void* rows[kMaxDepthwiseRows];  ///< input rows under the kernels' rows; null in the padding
   int kernel_rows;
   int output_rows;      ///< 1, or 2 with stride 1
   int width;            ///< of the input
   int pad;              ///< the first window begins at column -pad
   int pixels;           ///< outputs of the row
-  int outside;          ///< the number that the padding has; 0 unless the input is bytes
+  int outside;          ///< value of the padding; 0 unless the input is bytes
   const void* weights;  ///< (kernel rows, kernel columns, block): floats, or bytes where it says so
 };
 

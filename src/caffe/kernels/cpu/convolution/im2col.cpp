@@ -17,7 +17,7 @@ Range InsideOf(int start, int stride, int inputs, int outputs) {
   return {std::min(begin, outputs), std::max(std::min(end, outputs), std::min(begin, outputs))};
 }
 
-/// The outputs that are wanted: all, or a band on the first axis.
+/// The requested outputs: all, or a band on the first axis.
 struct Band {
   int begin, end;
 };
@@ -28,15 +28,15 @@ int OutputsOn(const ConvolutionShape& s, Band band, int axis) {
   return axis == 0 ? band.end - band.begin : s.output[axis];
 }
 
-/// Where on `axis` the first wanted output's input lies for a kernel position.
+/// Where on `axis` the first requested output's input lies for a kernel position.
 int StartOn(const ConvolutionShape& s, Band band, int axis, const int* kernel_position) {
   return kernel_position[axis] * s.dilation[axis] - s.pad[axis] +
          (axis == 0 ? band.begin * s.stride[axis] : 0);
 }
 
 /// Calls row(image offset of the first output's input, column offset) for each run of outputs
-/// along the last axis; `inside` is false for runs that lie in the padding altogether. Walks one
-/// channel and one kernel position, axis by axis.
+/// along the last axis; `inside` is false for runs entirely in the padding. Handles one channel and
+/// one kernel position, axis by axis.
 template <typename Row>
 void WalkRows(const ConvolutionShape& s, Band band, const int* kernel_position, int axis,
               ptrdiff_t image, ptrdiff_t column, bool inside, Row&& row) {

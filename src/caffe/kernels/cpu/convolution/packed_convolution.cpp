@@ -16,9 +16,9 @@
 namespace caffe::kernels {
 namespace {
 
-// What a thread works on at a time. In the second cache: the input of a band of pixels (with few
-// channels more of them), of one unit and of all that are widened together, and unfinished sums. In
-// the first: the weights of a group of outputs, or as many as are summed up before the next tile.
+// What a thread works on at a time. In the L2 cache: the input of a band of pixels (larger with few
+// channels), of one unit and of all units that are widened together, and unfinished sums. In the L1
+// cache: the weights of a group of outputs, or as many as are summed before the next tile.
 constexpr int kPixels = 128;
 constexpr int kMaxPixelsOfBand = 256;
 constexpr size_t kUnitFloats = 16 << 10;
@@ -28,7 +28,7 @@ constexpr size_t kPartialFloats = 16 << 10;
 constexpr size_t kDepthwiseFloats = 16 << 10;
 constexpr size_t kGrain = 1 << 17;  // products below which work stays on one thread
 
-// Scratch is handed out in pieces that begin on lines of the cache.
+// Scratch memory is handed out in pieces aligned to cache lines.
 size_t Aligned(size_t floats) { return RoundUp(floats, 16); }
 
 template <typename T>
@@ -37,7 +37,7 @@ T* Take(float** scratch, size_t count) {
   *scratch += Aligned(CeilDiv(count * sizeof(T), sizeof(float)));
   return piece;
 }
-/// Floats that hold the offsets of so many pixels: their windows' and both targets'.
+/// Floats that hold the offsets of `pixels` pixels: of their windows and both targets.
 size_t PixelFloats(size_t pixels) {
   return Aligned(pixels) + 2 * Aligned(pixels * sizeof(size_t) / sizeof(float));
 }
@@ -46,8 +46,8 @@ size_t RowGroupFloats(const Band& largest) {
   return Aligned(size_t(largest.images) * largest.rows * sizeof(RowGroup) / sizeof(float));
 }
 
-/// True where a tile can widen its weights for nothing: AMD's cores convert halves beside their
-/// multiply-adds, Intel's with the same units. Else weights are widened once for a band.
+/// True where a tile can widen its weights at no cost: AMD's cores convert halves in parallel with
+/// multiply-adds, Intel's in the same units. Otherwise weights are widened once per band.
 bool WidensInTiles() {
 #if defined(__x86_64__)
   static const bool widens = __builtin_cpu_is("amd");
@@ -57,14 +57,14 @@ bool WidensInTiles() {
 #endif
 }
 
-/// n numbers as floats: as they are, or in `wide`.
+/// n numbers as floats: x itself, or widened into `wide`.
 const float* Widened(Storage storage, size_t n, const void* x, float* wide) {
   if (storage == STORED_FLOAT) return static_cast<const float*>(x);
   ChosenPackedTiles().widen[storage](n, 1, x, wide);
   return wide;
 }
 
-/// What both kinds have in common.
+/// Common part of both kinds.
 class Packed : public PackedConvolution {
  public:
   Packed(const ConvolutionShape& shape, bool plain_input)
@@ -85,7 +85,7 @@ class Packed : public PackedConvolution {
   }
 
  protected:
-  /// What all items of a call share.
+  /// Shared by all items of a call.
   struct Call {
     int num;
     Stored x, weights;
@@ -95,7 +95,7 @@ class Packed : public PackedConvolution {
     ImageStrides strides;  // of y, none of them 0
   };
 
-  /// Outputs with those that fill up blocks.
+  /// Outputs including the padding of blocks.
   virtual size_t padded_outputs() const = 0;
   /// Floats that Run needs.
   virtual size_t ItemsScratch(int num) const = 0;
@@ -119,7 +119,7 @@ class Packed : public PackedConvolution {
                         Blocks(shape_.outputs) * tiles_.block * bands_.output_plane());
   }
 
-  /// Sets where `work` writes: at the outputs from `block` on and the pixels of a band.
+  /// Makes `work` write the outputs from `block` on for the pixels of a band.
   void SetTarget(const PostOps& post, const Destination& y, const ImageStrides& strides,
                  size_t block, const Band& band, PackedTiles::Work* work) const {
     const size_t start = block * bands_.output_plane() * tiles_.block;
@@ -138,8 +138,8 @@ class Packed : public PackedConvolution {
     work->storage = StorageOf(y.type);
   }
 
-  /// Zeros what fills up the last block of each image: a NaN of the input went there too, and
-  /// activation and residual may have left something there.
+  /// Zeros the padding of each image's last block: NaNs of the input spread there too, and
+  /// activation and residual may have made it nonzero.
   void ClearPadding(int num, const Destination& y, size_t image) const {
     const size_t used = shape_.outputs % tiles_.block;
     if (used == 0) return;
@@ -188,14 +188,14 @@ class DensePacked : public Packed {
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
-  /// How the work is cut.
+  /// How the work is split.
   struct Plan {
     Band largest;
     WorkItems items;
     size_t units;         // whose input is widened together
     size_t weight_units;  // whose weights are
     size_t unit_size;     // floats of a unit's buffer
-    size_t scratch;       // floats a thread
+    size_t scratch;       // floats per thread
     size_t partial;       // of these for unfinished sums
   };
 
@@ -204,12 +204,12 @@ class DensePacked : public Packed {
   size_t parts() const { return starts_.size() - 1; }
   int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
 
-  /// True for so few single pixels that reading the weights is what takes time.
+  /// True for so few single pixels that reading the weights dominates.
   bool IsSmall(int num) const {
     return shape_.is_pointwise() && !plain_ && shape_.group == 1 &&
            num * bands_.output_plane() <= kMaxStreamed;
   }
-  /// Such a call, with weights that are widened while they are read.
+  /// Runs such a call; weights are widened while they are read.
   void RunStreamed(const Call& call, float* scratch) const;
 
   const Plan& PlanFor(int num) const {
@@ -217,7 +217,7 @@ class DensePacked : public Packed {
   }
   Plan MakePlan(int num) const;
   /// True for floats whose windows are single pixels: nothing has to be widened or padded. Offsets
-  /// in x have to fit 32 bits.
+  /// in x must fit 32 bits.
   bool ReadsInPlace(const Plan& plan, Storage storage, size_t image) const {
     const size_t reach =
         plan.largest.images * image + plan.units * bands_.input_plane() * size_t(lanes_);
@@ -226,8 +226,7 @@ class DensePacked : public Packed {
   /// Offsets of steps and pixels from the band's first pixel on, in the widened input or in x.
   void FindSteps(const Call& call, const Plan& plan, bool in_place, const Band& band,
                  int32_t* steps, int32_t* windows, size_t* targets) const;
-  /// in_place: x is read where it lies. `found` is what band the pixels in `scratch` were found
-  /// for.
+  /// in_place: x is read directly. `found` is the band whose pixels `scratch` has now.
   void RunItem(const Call& call, const Plan& plan, bool in_place, size_t index, float* scratch,
                Band* found) const;
 
@@ -249,7 +248,7 @@ DensePacked::Plan DensePacked::MakePlan(int num) const {
       Threads());
   const size_t pixels = plan.largest.pixels();
   plan.unit_size = Aligned(bands_.BufferSize(plan.largest) * lanes_);
-  // Buffers that lie whole pages apart would meet in the same lines of the cache.
+  // Buffers whole pages apart would map to the same cache sets.
   if (plan.unit_size % 256 == 0) plan.unit_size += 16;
 
   size_t most = 0;
@@ -267,7 +266,7 @@ DensePacked::Plan DensePacked::MakePlan(int num) const {
   plan.items = {bands_.Count(num, plan.largest), size_t(shape_.group), slices};
   plan.items.Slice(parts());
 
-  // Between pieces the sums of all outputs wait, otherwise those of one part.
+  // Between pieces the sums of all outputs are kept, otherwise those of one part.
   const size_t waiting = pieces > 1 ? CeilDiv(parts(), plan.items.slices) * most
                          : plan.weight_units < plan.units ? most
                                                           : 0;
@@ -288,7 +287,7 @@ void DensePacked::FindSteps(const Call& call, const Plan& plan, bool in_place, c
     steps[i] = steps[i - taps] + static_cast<int32_t>(unit);
   }
   if (!in_place) return bands_.FindPixels(band, plan.largest, lanes_, windows);
-  bands_.FindTargets(band, lanes_, call.strides.x, targets);  // x is laid out as y
+  bands_.FindTargets(band, lanes_, call.strides.x, targets);  // x has the layout of y
   std::copy_n(targets, band.pixels(), windows);
 }
 
@@ -324,7 +323,7 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
   const auto functions = plain_     ? tiles_.plain
                          : in_tiles ? tiles_.stored_blocked[call.weights.storage]
                                     : tiles_.blocked;
-  // Rows of the padding are left out where each unit's weights are a part of their own.
+  // Rows of the padding are skipped where each unit's weights are a separate part.
   int groups_count = 1;
   groups[0] = {0, pixels, 0, bands_.rows().kernel};
   if (plan.weight_units == 1) groups_count = bands_.FindRowGroups(band, groups);

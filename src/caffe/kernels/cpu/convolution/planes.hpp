@@ -8,7 +8,7 @@
 namespace caffe::kernels {
 
 /// Calls f(plane, x of the plane, y of the plane) for all planes, several threads taking a part
-/// each; both as float for float16 (double for double). y is written.
+/// each; both as float for float16 (double for double). y is overwritten.
 template <typename T, typename Function>
 void ForEachPlane(size_t planes, size_t inputs, size_t outputs, const T* x, T* y, Function&& f) {
   using F = AccumulatorType<T>;

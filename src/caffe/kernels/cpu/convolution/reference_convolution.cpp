@@ -24,7 +24,7 @@ class Odometer {
   std::vector<int> position_;
 };
 
-/// The input position that output position o and kernel position k meet at; false in the padding.
+/// The input position for output position o and kernel position k; false in the padding.
 bool InputPosition(const ConvolutionShape& s, const Odometer& o, const Odometer& k,
                    size_t* position) {
   *position = 0;

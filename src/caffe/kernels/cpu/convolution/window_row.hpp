@@ -7,7 +7,7 @@ namespace caffe::kernels {
 
 /// Windows of pooling side by side, all within the image: each has `rows` rows `pitch` elements
 /// apart, of `columns` positions with `lanes` numbers (a multiple of 8), and begins `step` elements
-/// behind the one before.
+/// after the previous one.
 struct WindowRow {
   int outputs, rows, columns;
   size_t pitch, step;

@@ -15,8 +15,8 @@
 namespace caffe::kernels {
 namespace {
 
-// Floats of a line of the cache. Neighbouring points lie an odd number of lines apart: as whole
-// pages lie at the same place of the first cache, 36 of them would drive each other out.
+// Floats of a cache line. Neighbouring points lie an odd number of lines apart: 36 points whole
+// pages apart would map to the same L1 cache sets and evict each other.
 constexpr size_t kMaxSlice = 128;                   // channels
 constexpr size_t kMaxSlicePoints = 36 * kMaxSlice;  // points of all its channels
 constexpr size_t kLine = 16;
@@ -30,7 +30,7 @@ const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShap
 
 size_t Taps(const WinogradShape& s) { return size_t(s.kernel) * s.kernel; }
 
-/// What follows from a shape alone.
+/// What depends on the shape only.
 struct WinogradPlan {
   WinogradPlan(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {})
       : kernels(ChosenWinograd(s.block)), loops(LoopsFor(kernels, s)) {
@@ -62,7 +62,7 @@ struct WinogradPlan {
     const size_t side = s.tile + s.kernel - 1;
     points = side * side;
     pair = 2 * kernels.lanes;
-    // Half of the scratch memory is for the weights of a slice, as far as it can be.
+    // Half of the scratch memory is for the weights of a slice, if they fit.
     const size_t fitting = max_scratch / 2 / (points * pair * sizeof(float));
     const size_t wanted = std::min({fitting, kMaxSlice, kMaxSlicePoints / points});
     const size_t most = std::max(wanted / kernels.lanes, size_t(1)) * kernels.lanes;
@@ -87,7 +87,7 @@ struct WinogradPlan {
   /// Floats of a slice of the transformed weights of an output panel.
   size_t slice_weights() const { return points * weights_stride; }
 
-  // Floats of the transformed input and of the sums of so many tiles.
+  // Floats of the transformed input and of the sums of `strip_tiles` tiles.
   size_t input_stride(size_t strip_tiles) const {
     return PointStride(TilePanels(strip_tiles) * kernels.panel * g.depth);
   }
@@ -104,26 +104,26 @@ struct WinogradPlan {
   size_t weights_stride;                 // between the points of slice_weights()
 };
 
-/// How the work is cut.
+/// How the work is split.
 struct Plan {
   size_t threads;
-  bool shared;         // the threads share a strip and take output panels; else a strip each
-  size_t strips;       // of all tiles, equal
-  size_t strip_tiles;  // of the largest strip
+  bool shared;                  // threads share a strip and take output panels; else a strip each
+  size_t strips;                // of all tiles, equal
+  size_t strip_tiles;           // of the largest strip
   size_t input, weights, sums;  // floats of scratch: transformed input, and of each thread
 
   size_t shared_floats() const { return shared ? input : 0; }
   /// Of one thread.
   size_t own_floats() const { return (shared ? 0 : input) + weights + sums; }
-  /// From one thread's to the next one's.
+  /// From one thread's memory to the next one's.
   size_t own_stride() const { return own_floats() + kBetweenThreads / sizeof(float); }
   size_t floats() const { return shared_floats() + (threads - 1) * own_stride() + own_floats(); }
 };
 
-// Tiles of a strip. Weights are transformed for each strip anew, which takes as long as the
-// products of 5 tiles: with kLargeStrip that is nothing, with kFairStrip an eighth. Strips that a
-// thread has for itself have room for fewer tiles, but sharing them the threads wait for each other
-// twice a strip, which costs more where there is other work on the machine.
+// Tiles of a strip. Weights are transformed again for each strip, which takes as long as the
+// products of 5 tiles: negligible with kLargeStrip, an eighth with kFairStrip. A thread's own strip
+// has room for fewer tiles than a shared one, but with shared strips the threads wait for each
+// other twice per strip, which costs more if the machine has other work.
 constexpr size_t kLargeStrip = 96;
 constexpr size_t kFairStrip = 40;
 
@@ -230,7 +230,7 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
     }
   }
   float bias[32] = {}, slopes[32] = {};
-  // A panel may lie behind the last output, in what fills up its block.
+  // A panel may lie past the last output, in the padding of its block.
   const size_t o = std::min(output_panel * s.pair, s.g.outputs);
   const size_t outputs = std::min(s.pair, s.g.outputs - o);
   const PostOps& post = call.post;
@@ -241,7 +241,7 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
                                           Writing(call, bias, slopes), call.y);
 }
 
-/// Each thread takes strips of its own, the next one when it is ready.
+/// Each thread takes strips of its own, a new one when it has finished the last.
 bool ForwardByStrips(const Call& call, const Scratch& scratch) {
   const WinogradPlan& s = call.s;
   std::atomic<bool> finite{true};
@@ -305,16 +305,16 @@ bool Forward(const Call& call, void* scratch) {
 }  // namespace
 
 // Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors
-// of products each cycle at 87% of the peak; with 36 points a pair of a channel and an output costs
-// 14 to transform the weights, a tile of a channel 25. Both ways gain the same from wider vectors
-// and more threads.
+// of products per cycle at 87% of the peak; with 36 points, transforming weights costs 14 cycles
+// per pair of a channel and an output, transforming inputs 25 per tile and channel. Both algorithms
+// gain equally from wider vectors and more threads.
 bool WinogradPays(const WinogradShape& shape) {
   const WinogradPlan s(shape, kWinogradScratch);
   constexpr double kProduct = 1 / (16 * 0.87), kWeights = 14. / 36, kTransforms = 25. / 36;
   constexpr double kStart = 10000, kMargin = 1.1;
   const double outputs = s.padded_outputs, tiles = s.tiles;
   const double channels = RoundUp(s.g.channels, shape.block);
-  // Direct convolutions have their own ways with pictures of three colours.
+  // Direct convolutions have special kernels for images with three channels.
   const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
   const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
   const double direct = Taps(shape) * kProduct * positions * direct_channels * outputs;
@@ -422,7 +422,7 @@ WinogradShape WinogradShapeOf(const ConvolutionShape& s, int num, int block) {
 bool HasWinograd(const ConvolutionShape& s) {
   const std::vector<int> ones = {1, 1};
   if (s.axes() != 2 || s.stride != ones || s.dilation != ones) return false;
-  const int unit = s.group * 16;  // whole blocks, whatever they are
+  const int unit = s.group * 16;  // whole blocks, of 8 or 16
   if (s.group < 1) return false;
   if (s.group > 1 && (s.channels % unit != 0 || s.outputs % unit != 0)) return false;
   const int kernel = s.kernel[0];

@@ -9,12 +9,12 @@
 
 // The serial parts of winograd.cpp, compiled once per instruction set (winograd_loops.inc).
 //
-// Names: F(m, r) computes m outputs a side with kernels of r. A *point* is one of the (m + r - 1)^2
-// positions of a transformed tile; each point has a matrix product of its own, [tiles x channels] x
-// [channels x outputs]. *Lanes* are the floats of a vector; an *output panel* has 2 vectors of
-// output channels, a *tile panel* up to `panel` tiles: as many as the registers hold sums for. A
-// *slice* is as many channels as are multiplied at a time: the weights of a slice and an output
-// panel, transformed, stay in the second cache, those of one point in the first.
+// Names: F(m, r) computes m outputs per side with kernels of r. A *point* is one of the
+// (m + r - 1)^2 positions of a transformed tile; each point has its own matrix product,
+// [tiles x channels] x [channels x outputs]. *Lanes* are the floats of a vector; an *output panel*
+// has 2 vectors of output channels, a *tile panel* up to `panel` tiles, whose sums fit the
+// registers. A *slice* is the channels that are multiplied at a time: the transformed weights of a
+// slice and an output panel stay in the L2 cache, those of one point in the L1 cache.
 namespace caffe::kernels {
 
 struct WinogradGeometry {
@@ -24,7 +24,7 @@ struct WinogradGeometry {
   size_t pad_h, pad_w;
   size_t tiles_y, tiles_x;  ///< of an image
   size_t depth;             ///< channels rounded up to whole vectors
-  size_t slice;             ///< channels of a slice, whole vectors; the last may have fewer
+  size_t slice;             ///< channels of a slice, in whole vectors; the last may have fewer
 };
 
 /// Tiles first, first + 1, ... of all tiles (num, tiles_y, tiles_x), cut into equal panels.
@@ -33,14 +33,14 @@ struct WinogradStrip {
   size_t begin(size_t panel) const { return tiles * panel / panels; }
 };
 
-/// y = the sum with bias and residual, times `slope` or slopes[lane] if negative, then brought into
+/// y = the sum with bias and residual, times `slope` or slopes[lane] if negative, then clamped to
 /// [least, most], then `smooth` of that.
 struct WinogradPostOps {
-  const float* bias;     ///< of the output panel, one a lane
+  const float* bias;     ///< of the output panel, one per lane
   const void* residual;  ///< as y, or null
   float slope, least, most;
   const float* slopes;       ///< of the output panel, or null
-  const Activation* smooth;  ///< one with an exponential, or null
+  const Activation* smooth;  ///< an activation with an exponential, or null
 };
 
 /// The loops of one F(m, r), for each Storage.
@@ -55,9 +55,9 @@ struct WinogradLoops {
   /// [channel_begin, channel_end), in the order (channel, lane of 2 vectors).
   void (*weights[STORAGES])(const WinogradGeometry& g, const void* packed, size_t output_panel,
                             size_t channel_begin, size_t channel_end, float* u, size_t stride);
-  /// y = what `writing` says of the transformed sums m[point * stride + ...] of the tiles
-  /// [tile_begin, tile_end) of the strip, in the order (tile, lane of 2 vectors). False if a sum is
-  /// not finite.
+  /// y = the outputs, with `writing` applied, of the transformed sums m[point * stride + ...] of
+  /// the tiles [tile_begin, tile_end) of the strip, in the order (tile, lane of 2 vectors). False
+  /// if a sum is not finite.
   bool (*output[STORAGES])(const WinogradGeometry& g, const WinogradStrip& strip, size_t tile_begin,
                            size_t tile_end, const float* m, size_t stride, size_t output_panel,
                            const WinogradPostOps& writing, void* y);
@@ -68,13 +68,13 @@ struct WinogradKernels {
   size_t panel;  ///< tiles of a tile panel, at most
   WinogradLoops f43, f23, f45;
   /// One point's product over `depth` channels of a slice (whole vectors): m (tile, lane of 2
-  /// vectors) = or += v times u for the panels [panel_begin, panel_end) of the strip; v, m belong
+  /// vectors) = or += v times u for the panels [panel_begin, panel_end) of the strip; v and m point
   /// to panel 0. `vectors`: 1 if there are no outputs in the second vector.
   void (*multiply)(const WinogradStrip& strip, size_t panel_begin, size_t panel_end, size_t depth,
                    const float* v, const float* u, size_t vectors, bool accumulate, float* m);
 };
 
-/// Those of the instruction set in use, for blocks of so many channels.
+/// The kernels of the instruction set in use, for blocks of `block` channels.
 const WinogradKernels& ChosenWinograd(int block);
 
 }  // namespace caffe::kernels

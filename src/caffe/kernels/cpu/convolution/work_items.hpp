@@ -10,12 +10,12 @@
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "caffe/kernels/parallel.hpp"
 
-// What all convolutions in tiles share, whatever their numbers are: how the work is cut into items,
-// and how these are spread over threads.
+// Shared by all convolutions in tiles, whatever their types: how the work is split into items, and
+// how these are spread over threads.
 namespace caffe::kernels {
 
-/// Cuts of the pixels (bands of them, or strips of Winograd's tiles); each of them for each group,
-/// in slices of the group's outputs.
+/// Cuts of the pixels (bands, or strips of Winograd tiles), each for each group, in slices of the
+/// group's outputs.
 struct WorkItems {
   struct Item {
     size_t cut, group, slice;
@@ -27,7 +27,8 @@ struct WorkItems {
   Item At(size_t index) const {
     return {index / slices / groups, index / slices % groups, index % slices};
   }
-  /// Takes more slices, up to `most`, until all threads have equally many items or several.
+  /// Increases the slices, up to `most`, until the items divide equally among the threads or each
+  /// thread has several.
   void Slice(size_t most) {
     const size_t threads = Threads();
     while (slices < most && count() < 4 * threads && count() % threads != 0) ++slices;
@@ -36,8 +37,8 @@ struct WorkItems {
   size_t Begin(size_t slice, size_t n) const { return n * slice / slices; }
 };
 
-/// Calls f(begin, end, memory) for parts of the items, each on a thread of its own with `bytes`
-/// bytes of scratch, unless fewer than `least_products` are a thread's.
+/// Calls f(begin, end, memory) for parts of the items, each on its own thread with `bytes` bytes of
+/// scratch; a thread has at least `least_products`, so there may be fewer parts than threads.
 template <typename Function>
 void SpreadItems(const WorkItems& items, size_t products, size_t least_products, void* scratch,
                  size_t bytes, Function&& f) {
@@ -49,11 +50,11 @@ void SpreadItems(const WorkItems& items, size_t products, size_t least_products,
                 });
 }
 
-/// Plans for numbers of images on as many threads as there are: each is made once.
+/// Plans for each number of images and of threads, made once each.
 template <typename Plan>
 class Plans {
  public:
-  /// make(num) where there is none yet. The plan lives as long as this.
+  /// The plan for `num`, by make(num) if there is none yet. It lives as long as this.
   template <typename Make>
   const Plan& For(int num, const Make& make) const {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -190,7 +190,7 @@ void GradientChunk(const Activation& f, size_t n, const F* v, const F* dy, F* dx
   }
 }
 
-/// `f` with the threshold that results of type T can reach, so that y = threshold is seen to be so.
+/// `f` with its threshold rounded to T, so that y == threshold can be recognised.
 template <typename T>
 Activation WithResultsIn(Activation f) {
   if (f.kind == Activation::CLIPPED_RELU) f.a = static_cast<double>(static_cast<T>(f.a));
@@ -289,7 +289,7 @@ void ActivateGradient(const Activation& function, size_t n, const T* v, const D*
 
 namespace {
 
-/// Calls f(c, step, offset, length) for pieces of (outer, channels, inner) that fit a chunk: their
+/// Calls f(c, step, offset, length) for pieces of (outer, channels, inner) that fit a chunk; their
 /// elements belong to channels c, c + step, c + 2 step, ...
 template <typename Function>
 void ForEachChannelChunk(size_t outer, size_t channels, size_t inner, Function&& f) {

@@ -8,8 +8,8 @@
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 
-// How one loop over float (or double) serves float16 too: arrays are taken in chunks that fit the
-// first cache, 16-bit chunks are widened before the loop and narrowed after it.
+// How one loop over float (or double) serves float16 too: arrays are processed in chunks that fit
+// the L1 cache; 16-bit chunks are widened before the loop and narrowed after it.
 namespace caffe::kernels {
 
 constexpr size_t kChunk = 1024;         // elements
@@ -48,7 +48,7 @@ class OutputChunk {
       return buffer_;
     }
   }
-  /// For loops that change what is there.
+  /// For loops that update the array.
   C* Load(T* y, size_t n) {
     if constexpr (!std::is_same<C, T>::value) Convert(n, y, buffer_);
     return Begin(y);

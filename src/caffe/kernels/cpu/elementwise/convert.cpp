@@ -54,7 +54,7 @@ struct Scaling {
 template <typename T>
 constexpr bool kIsInteger = std::is_integral<T>::value;
 
-// Pairs with an integer on one side or both: through double, which holds either exactly.
+// Pairs with an integer on one or both sides: through double, which represents either exactly.
 template <typename From, typename To>
 void ConvertScaled(size_t n, const From* x, Scaling from, To* y, Scaling to) {
   for (size_t i = 0; i < n; ++i) {
@@ -91,7 +91,7 @@ void DispatchAny(ElementType type, Function&& f) {
   }
 }
 
-// 32-bit integers are numbers as they stand.
+// 32-bit integers have no scale.
 template <typename T>
 Scaling ScalingOf(float scale, int zero_point) {
   return sizeof(T) == 1 ? Scaling{scale, zero_point} : Scaling{1., 0};

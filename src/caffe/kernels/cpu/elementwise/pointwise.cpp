@@ -55,7 +55,7 @@ void ApplyPointwise(size_t num, size_t channels, size_t spatial, size_t block, c
             to[s * block + k] = activate(own_a[k] * from[s * block + k] + own_b[k]);
           }
         }
-        // Where the activation of 0 is not 0.
+        // The activation of the padding's 0 may not be 0.
         const size_t used = std::min(block, channels - i % blocks * block);
         if (used == block || activate(0.f) == 0.f) continue;
         for (size_t s = 0; s < spatial; ++s) {
@@ -89,7 +89,7 @@ void BlockedPRelu(size_t num, size_t channels, size_t spatial, size_t block, con
 
 namespace {
 
-/// y = activation(y) for `pixels` times `block` numbers of one block of channels, slopes being its.
+/// y = activation(y) for `pixels` times `block` numbers of one block of channels and its slopes.
 void ActivateBlock(const Activation& activation, const float* slopes, size_t pixels, size_t block,
                    float* y) {
   if (activation.kind != Activation::PRELU) return Activate(activation, pixels * block, y, y);

@@ -79,7 +79,7 @@ void AddL1Gradient(size_t n, T decay, const T* w, T* g) {
   ForEach(n, [=](size_t i) { g[i] += decay * ((w[i] > 0) - (w[i] < 0)); });
 }
 
-// By the bits, where a loop over comparisons of floats would not be vectorised.
+// Tests the bits: a loop over float comparisons would not be vectorised.
 template <typename T>
 bool AllFinite(size_t n, const T* x) {
   using Bits = std::conditional_t<sizeof(T) == 8, uint64_t,

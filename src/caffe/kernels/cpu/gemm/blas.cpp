@@ -46,7 +46,7 @@ std::unique_ptr<T[]> Scratch(size_t count) {
   return std::unique_ptr<T[]>(new T[count]);
 }
 
-/// A rows x columns piece of a stored matrix as C, one row behind another where it is widened.
+/// A rows x columns piece of a stored matrix as C, contiguous where it is widened.
 template <typename C, typename T>
 class Panel {
  public:
@@ -97,17 +97,17 @@ int Band(int extent, int length) {
   return static_cast<int>(std::min<int64_t>(extent, fitting));
 }
 
-/// Rows of A so few that going once through B, which is stored transposed, costs less than packing
-/// it: what InnerProduct does with a small batch.
+/// With up to this many rows of A, reading B (stored transposed) once costs less than packing it:
+/// InnerProduct with a small batch.
 constexpr int kFewRows = 16;
 
-/// Up to as many rows weights of halves are widened anew for each two rows: that takes less time
-/// than memory does.
+/// With up to this many rows, float16 weights are widened again for each two rows: that is faster
+/// than memory.
 constexpr int kFewestRows = 2;
 constexpr size_t kLongChunk = 4 * kChunk;
 
 /// Dot products of `length` elements of four rows of weights with m rows, in pairs, of x: sums[i /
-/// 2][2 r + i % 2] is that of row r and of x's row i.
+/// 2][2 r + i % 2] is that of row r and row i of x.
 template <typename F, typename B>
 class DotTiles {
  public:
@@ -177,14 +177,14 @@ void SetBlasThreads(int threads) {
   }
 }
 
-// Where anything has to be widened or narrowed, the result is computed in pieces of so many rows
-// and columns that scratch does not grow with the matrices.
+// If anything must be widened or narrowed, the result is computed in pieces of bounded size, so
+// that scratch memory does not grow with the matrices.
 template <typename A, typename B, typename C>
 void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorType<C> alpha,
           const A* a, int lda, const B* b, int ldb, AccumulatorType<C> beta, C* c, int ldc) {
   using F = AccumulatorType<C>;
   if (m == 0 || n == 0) return;
-  if (k == 0) {  // CBLAS demands strides that an empty operand does not have
+  if (k == 0) {  // CBLAS requires strides that an empty operand does not have
     for (int i = 0; i < m; ++i) {
       C* row = c + size_t(i) * ldc;
       for (int j = 0; j < n; ++j) row[j] = beta == F(0) ? C(0.f) : C(beta * F(row[j]));
@@ -271,7 +271,7 @@ void Gemv(bool transpose, int m, int n, AccumulatorType<Y> alpha, const A* a, co
 
 namespace {
 
-/// The sum of `term` over the chunks, one partial sum a part, added up in order.
+/// The sum of `term` over the chunks: one partial sum per part, added in order.
 template <typename Term>
 double SumOverChunks(size_t n, Term&& term) {
   std::vector<double> partial(std::max<size_t>(1, ParallelParts(n, kLoopGrain)), 0.);

@@ -17,13 +17,13 @@
 namespace caffe::kernels {
 namespace {
 
-// Rows of x that are multiplied at a time: with more the weights are read again. Of more than
-// kMaxStreamed the weights are widened in parts that stay in the first cache, with all rows of x
-// in the second; kGroup panels share what is there.
+// Rows of x that are multiplied at a time: with more, the weights are read again. With more than
+// kMaxStreamed rows, the weights are widened in parts that stay in the L1 cache, with all rows of x
+// in the L2 cache, which kGroup panels share.
 constexpr int kRows = 64;
 constexpr size_t kWeights = 6 << 10;
 constexpr size_t kGroup = 4;
-constexpr size_t kTileRowBytes = 512;  // of inputs that are multiplied in AMX's tiles at a time
+constexpr size_t kTileRowBytes = 512;  // of inputs multiplied in AMX's tiles at a time
 constexpr size_t kGrain = 1 << 16;     // products below which work stays on one thread
 constexpr int kMaxTerms = 66000;       // times 255 times 127 is below 2^31
 constexpr size_t kMinStep = 4;         // inputs
@@ -80,12 +80,12 @@ struct FloatArithmetic {
 };
 
 /// Integers: what Int8Tiles compute with. X: int16_t, multiplied in pairs, or, with VNNI, uint8_t,
-/// four at a time and 128 more than what is signed.
+/// multiplied four at a time, where signed inputs are increased by 128.
 template <typename X>
 struct Int8Arithmetic {
   static constexpr bool kIntegers = true;
   static constexpr bool kBytes = sizeof(X) == 1;
-  /// Inputs whose weights lie side by side.
+  /// Inputs whose weights are adjacent.
   static constexpr size_t kTogether = kBytes ? 4 : 2;
   using Input = X;
   using Weight = std::conditional_t<kBytes, int8_t, int16_t>;
@@ -97,7 +97,7 @@ struct Int8Arithmetic {
   bool is_signed;
   const int8_t* weights;
   Int8Tiles::Writing writing;  // of all outputs, with bias and scale padded
-  const int32_t* starts;       // of sums of signed bytes, padded; or null
+  const int32_t* starts;       // for sums of signed bytes, padded; or null
 
   const void* residual = writing.residual.data;
   void* y = writing.y;
@@ -197,7 +197,7 @@ class Product {
   }
 
  private:
-  /// What a thread has for itself.
+  /// Scratch memory of one thread.
   struct Own {
     Own(const Product& self, int rows, Pieces* pieces)
         : steps(pieces->Take<int32_t>(self.p_.depth() / kMinStep)),
@@ -223,12 +223,12 @@ class Product {
   }
   /// Outputs of a whole panel.
   size_t widest() const { return size_t(tiles_.vectors) * tiles_.block; }
-  /// Elements from one row of the widened x to the next; rows whole pages apart would meet in the
-  /// same lines of the cache.
+  /// Elements from one row of the widened x to the next; rows whole pages apart would map to the
+  /// same cache sets.
   size_t pitch() const {
     return p_.depth() + (p_.depth() * sizeof(Input) % 4096 == 0 ? 64 / sizeof(Input) : 0);
   }
-  /// Steps, of a block of inputs each, of a part of the weights.
+  /// Steps, of one block of inputs each, in a part of the weights.
   size_t ChunkSteps() const {
     const size_t steps = p_.depth() / tiles_.block;
     const size_t most = std::max<size_t>(1, kWeights / (widest() * tiles_.block));
@@ -242,7 +242,7 @@ class Product {
     return ChunkSteps() * tiles_.block * widest() * TileRows<A>::kElement * TileRows<A>::kParts;
   }
 
-  /// x with its rows filled up with zeros to whole blocks.
+  /// x with its rows padded with zeros to whole blocks.
   const Input* WidenedInput(const A& a, int first, int rows, void* scratch, size_t* pitch) const {
     const size_t inputs = p_.inputs(), depth = p_.depth();
     *pitch = inputs;
@@ -369,7 +369,7 @@ class Product {
       work->weights = a.Widen(weights, depth * width, own.weights);
       if (tile_rows.usable() && add_in_tiles(work->weights)) work->steps_count = 0;
     }
-    // After the last part of sums from tiles no step is left, but the sums are written.
+    // After the last part in tiles no step is left, but the sums must be written.
     if (work->steps_count > 0 || work->last) {
       work->steps_count *= static_cast<int>(tiles_.block / a.step());
       RunTiles(a.blocked(vectors), tiles_.pixels[vectors - 1], rows, *work);
@@ -389,7 +389,7 @@ class Product {
   const AmxTiles* amx_;  // or null
 };
 
-/// Scale and bias filled up to whole blocks, in scratch memory before that of the product.
+/// Scale and bias padded to whole blocks, in scratch memory before the product's.
 struct Factors {
   Factors(size_t outputs, Pieces* pieces)
       : scale(pieces->Take<float>(outputs)), bias(pieces->Take<float>(outputs)) {}

@@ -15,7 +15,7 @@ constexpr int kMaxVectors = 4;
 constexpr int kMaxPixels = 12;
 constexpr int kMaxStreamed = 3;
 
-/// What is compiled once per instruction set (packed_tiles.inc).
+/// Kernels compiled once per instruction set (packed_tiles.inc).
 struct PackedTiles {
   /// Sums over steps s and channels k, of pixels p and of V vectors v of `block` lanes each:
   /// sum[p][v] = start[p][v] + the sum of weights[s][k][v] x[windows[p] + steps[s] + k].
@@ -25,9 +25,9 @@ struct PackedTiles {
     int steps_count;
     const int32_t* windows;  ///< where each pixel's window begins in x
     const float* weights;    ///< (steps, channels of a step, V, block)
-    const void* stored;      ///< the same as they are stored, for `stored_blocked` and `streamed`
-    const float* bias;       ///< (V, block): where sums start, or, unless it is the first part
-    float* partial;          ///< (pixels, V, block): of the channels, from the part before
+    const void* stored;      ///< the same as stored, for `stored_blocked` and `streamed`
+    const float* bias;       ///< (V, block): where sums start in the first part
+    float* partial;          ///< (pixels, V, block): sums of the previous parts
     bool first, last;        ///< the last part writes to y, others to partial
     const Activation* activation;
     const float* slopes;             ///< (V, block), of PRELU
@@ -38,34 +38,34 @@ struct PackedTiles {
     const size_t* residual_targets;  ///< and in the residual
     size_t plane;                    ///< elements of y from one block of outputs to the next
   };
-  /// Computes so many tiles of P pixels, beginning with pixel `first`; a tile's sums are kept in
+  /// Computes `tiles` tiles of P pixels, from pixel `first` on; a tile's sums are kept in
   /// registers.
   using Function = void(const Work&, int first, int tiles);
 
   int block;                ///< lanes of a vector: channels of a block
-  int vectors;              ///< how many fit the registers
-  int pixels[kMaxVectors];  ///< how many fit beside V vectors, at [V - 1]
+  int vectors;              ///< how many the registers hold
+  int pixels[kMaxVectors];  ///< how many fit with V vectors, at [V - 1]
   // For tiles of P pixels and V vectors, at [V - 1][P - 1].
   Function* blocked[kMaxVectors][kMaxPixels];  ///< steps of `block` channels
   Function* plain[kMaxVectors][kMaxPixels];    ///< steps of one channel
-  /// A row of pixels of one vector, each lane of which has its own input: windows in x are `pace`
+  /// A row of pixels of one vector, in which each lane has its own input: windows in x are `pace`
   /// blocks apart, from `window` on, and weights are (steps, block). The first pixel lies at
   /// `target` in y and in the residual.
   void (*depthwise_row)(const Work&, int window, size_t target, int pixels, int pace);
-  // From here on functions for each Storage.
+  // From here on, one function per Storage.
   /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
-  /// columns, strides 1 and 2. Weights are those of the row.
+  /// columns, strides 1 and 2. Weights come from the row.
   void (*depthwise_direct[STORAGES][2][2])(const Work&, const DepthwiseRow& row, size_t target);
   /// As `blocked`, with weights that each tile widens while it reads them; null for floats.
   Function* stored_blocked[STORAGES][kMaxVectors][kMaxPixels];
-  /// As `blocked`, for windows without gaps (steps are not read) and all channels at a time, with
+  /// As `blocked`, for contiguous windows (steps are not read) and all channels at a time, with
   /// weights that are widened while they are read. Null where that gains nothing.
   Function* streamed[STORAGES][kMaxVectors][kMaxStreamed];
   /// y = the blocks at x, x + step blocks, x + 2 step blocks, ...
   void (*widen_blocks[STORAGES])(size_t blocks, size_t step, const void* x, float* y);
   /// The same for single numbers.
   void (*widen[STORAGES])(size_t n, size_t step, const void* x, float* y);
-  /// y = the maximum of each window. A NaN is no maximum.
+  /// y = the maximum of each window, ignoring NaNs.
   void (*max_windows[STORAGES])(const WindowRow& windows, const void* x, void* y);
   /// y = the sum of `count` rows of a window divided by `size`: (columns, lanes) numbers each,
   /// `pitch` elements apart; `lanes` a multiple of 8.
@@ -73,7 +73,7 @@ struct PackedTiles {
                                    const void* x, void* y);
 };
 
-/// Those of the instruction set in use.
+/// The kernels of the instruction set in use.
 const PackedTiles& ChosenPackedTiles();
 
 }  // namespace caffe::kernels

@@ -9,8 +9,8 @@
 namespace caffe::kernels {
 namespace {
 
-/// Bytes go into rows as they are; weights are packed as tiles read them: (group, panel, row / 4,
-/// output, 4).
+/// Rows hold the input's bytes unchanged; weights are packed as tiles read them: (group, panel,
+/// row / 4, output, 4).
 class AmxInt8 : public PackedInt8 {
  public:
   AmxInt8(const ConvolutionShape& shape, bool plain_input, const AmxTiles& amx)
@@ -62,7 +62,7 @@ class AmxInt8 : public PackedInt8 {
   }
 
   void RunItem(const Call& call, const AmxPlan& plan, size_t index, void* scratch) const;
-  /// Brings a part of the channels into rows.
+  /// Gathers a part of the channels into rows.
   void FillRows(const Call& call, const AmxPlan& plan, const Band& band, size_t group, size_t part,
                 const Buffers& own) const;
   /// Writes the sums of a panel.

@@ -13,17 +13,17 @@ namespace {
 
 constexpr int kLowBits = 15;
 constexpr int kBytes = 256;
-// More bits behind the point than that gain nothing, and what a sum begins with fits 32 bits.
+// More fractional bits gain nothing, and with these a sum's start value fits 32 bits.
 constexpr int kMaxBits = 36;
 
 /// i as a byte of a kind.
 int32_t ByteOf(int i, bool is_unsigned) { return is_unsigned ? i : static_cast<int8_t>(i); }
 
-// What is added to both numbers in turn: too little to move a sum by 2^-15 of a step, enough to be
-// on the right side of two that AddIntegers rounds to different sides.
+// Tried as additions to both numbers: too small to move a sum by 2^-15 of a step, but enough to
+// separate sums that AddIntegers rounds differently.
 constexpr int kNudges[] = {0, 32, -32, 64, -64};
 
-/// How many bits behind the point both numbers can have, in 31 bits.
+/// How many fractional bits both numbers can have in 31 bits.
 int BitsOf(double a, double b) {
   const double largest = std::max(std::fabs(a), std::fabs(b));
   int bits = kMaxBits;
@@ -31,7 +31,7 @@ int BitsOf(double a, double b) {
   return bits;
 }
 
-/// The numbers C for which floor((f + C) / 2^bits) becomes, clamped, the byte that it is to be.
+/// The numbers C for which floor((f + C) / 2^bits), clamped, is the required byte.
 struct Offsets {
   int64_t least = std::numeric_limits<int64_t>::min();
   int64_t most = std::numeric_limits<int64_t>::max();

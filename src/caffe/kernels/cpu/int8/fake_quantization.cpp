@@ -12,7 +12,7 @@ namespace caffe::kernels {
 namespace {
 
 IntegerGrid WithScale(double scale, IntegerGrid grid) {
-  // Of subnormal steps the reciprocal would be infinite.
+  // The reciprocal of a subnormal step would be infinite.
   grid.scale = scale < std::numeric_limits<float>::min() ? 0.f : static_cast<float>(scale);
   return grid;
 }

@@ -13,21 +13,21 @@
 namespace caffe::kernels {
 namespace {
 
-// What a thread works on at a time, so that it stays in a core's first and second cache: pixels of
-// a band, widened inputs of it, widened weights of a group of outputs, unfinished sums.
+// What a thread works on at a time, so that it stays in a core's L1 and L2 caches: pixels of a
+// band, its widened inputs, widened weights of a group of outputs, unfinished sums.
 constexpr int kPixels = 128;
 constexpr size_t kInputWords = 32 << 10;
 constexpr size_t kWeightWords = 10 << 10;
 constexpr size_t kPartialSums = 16 << 10;
-constexpr size_t kDepthwiseGrain = 1 << 15;  // likewise: what others have computed is slow to read
+constexpr size_t kDepthwiseGrain = 1 << 15;  // likewise: results of other cores are slow to read
 constexpr size_t kDepthwiseFloats = 6 << 10;
 constexpr size_t kMaxTerms = 66000;     // times 255 times 127 is below 2^31
 constexpr size_t kMaxFloatTerms = 514;  // times 255 times 128 is below 2^24: floats hold the sum
 
 /// A channel (of a plain input) or block of channels is a unit. A step is a position of the kernel
-/// and all pairs of channels of a block; of a plain input two neighbouring positions of a row of
-/// the kernel, which are the pair, or one and nothing. Weights are packed as (group, blocks of
-/// outputs that are summed together, unit, step, pair, output, 2).
+/// and all pairs of channels of a block; for a plain input, two neighbouring positions of a kernel
+/// row, which form the pair, or a single one. Weights are packed as (group, blocks of outputs that
+/// are summed together, unit, step, pair, output, 2).
 class DenseInt8 : public PackedInt8 {
  public:
   DenseInt8(const ConvolutionShape& shape, bool plain_input)
@@ -67,7 +67,7 @@ class DenseInt8 : public PackedInt8 {
     int tap;
     bool has_second;  ///< the next position of the kernel is the other half of the pair
   };
-  /// How the work is cut.
+  /// How the work is split.
   struct Plan {
     Band largest;
     WorkItems items;
@@ -124,9 +124,9 @@ DenseInt8::Plan DenseInt8::MakePlan(int num) const {
   plan.largest =
       bands_.ForThreads(images, bands_.Largest(images, kPixels, kInputWords / lanes_), Threads());
   const size_t pixels = plan.largest.pixels();
-  // A pair may reach one element past the last one.
+  // A pair may extend one element past the last one.
   plan.unit_size = RoundUp(bands_.BufferSize(plan.largest) * lanes_ + 1, 32);
-  // Buffers that lie whole pages apart would meet in the same lines of the cache.
+  // Buffers whole pages apart would map to the same cache sets.
   if (plan.unit_size % 512 == 0) plan.unit_size += 32;
 
   const size_t unit_weights = unit_rows() * 2 * parts_.most_vectors() * tiles_.block;

@@ -10,10 +10,10 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr int64_t kMaxPhases = 256;  // below it a kernel of a few outputs each is worth its call
+constexpr int64_t kMaxPhases = 256;  // up to here, a kernel call for a few outputs each pays
 constexpr size_t kGrain = 1 << 14;   // bytes worth a thread
 
-/// One axis of a phase: the positions of the kernel that it meets, in the order of the input's.
+/// One axis of a phase: its positions of the kernel, in the input's order.
 struct PhaseAxis {
   std::vector<int> taps;
   int output = 0, pad = 0, dilation = 1;
@@ -24,7 +24,7 @@ PhaseAxis AxisOf(const ConvolutionShape& s, int axis, int phase) {
   PhaseAxis result;
   const int64_t stride = s.stride[axis], dilation = s.dilation[axis];
   result.output = (s.output[axis] - phase + s.stride[axis] - 1) / s.stride[axis];
-  std::vector<int64_t> shifts;  // of the input from the output's place in the phase
+  std::vector<int64_t> shifts;  // of the input relative to the output's place in the phase
   for (int k = s.kernel[axis] - 1; k >= 0; --k) {
     const int64_t place = int64_t{phase} + s.pad[axis] - k * dilation;
     if (place % stride != 0) continue;
@@ -34,7 +34,7 @@ PhaseAxis AxisOf(const ConvolutionShape& s, int axis, int phase) {
   if (shifts.empty() || shifts[0] > 0) return result;
   result.pad = static_cast<int>(-shifts[0]);
   if (shifts.size() > 1) result.dilation = static_cast<int>(shifts[1] - shifts[0]);
-  // Kernels for one position without padding take input and output for one and the same extent.
+  // Kernels for one position without padding assume equal input and output extents.
   result.is_convolution = shifts.size() > 1 || result.pad > 0 || result.output == s.input[axis];
   return result;
 }

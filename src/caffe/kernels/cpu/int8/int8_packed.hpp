@@ -16,7 +16,7 @@ namespace caffe::kernels {
 
 constexpr size_t kInt8Grain = 1 << 18;  // products below which work stays on one thread
 
-/// Blocks of outputs in nearly equal parts, whose sums fit the registers together.
+/// Blocks of outputs in nearly equal parts; the sums of a part fit the registers.
 class OutputParts {
  public:
   OutputParts(size_t blocks, size_t most) : blocks_(blocks), count_(CeilDiv(blocks, most)) {}
@@ -29,7 +29,7 @@ class OutputParts {
   size_t blocks_, count_;
 };
 
-/// What the ways to compute it have in common.
+/// Common part of all implementations.
 class PackedInt8 : public Int8Convolution {
  public:
   PackedInt8(const ConvolutionShape& shape, bool plain_input)
@@ -85,7 +85,7 @@ class PackedInt8 : public Int8Convolution {
 
   size_t Blocks(int channels) const { return CeilDiv(channels, tiles_.block); }
 
-  /// What all items of a call share, with bias and scale padded and no stride 0.
+  /// Shared by all items of a call; bias and scale are padded, no stride is 0.
   struct Call {
     int num;
     Input x;
@@ -94,7 +94,7 @@ class PackedInt8 : public Int8Convolution {
     ImageStrides strides;
   };
 
-  /// Outputs with those that fill up blocks.
+  /// Outputs including the padding of blocks.
   virtual size_t padded_outputs() const = 0;
   /// Elements of an image.
   size_t input_image() const {
@@ -121,7 +121,7 @@ class PackedInt8 : public Int8Convolution {
     });
   }
 
-  /// `writing` for the outputs from `block` on and the pixels of a band.
+  /// The call's `writing`, moved to the outputs from `block` on and the pixels of a band.
   Int8Tiles::Writing From(const Call& call, size_t block, const Band& band) const {
     Int8Tiles::Writing writing = call.writing;
     const size_t start = block * bands_.output_plane() * tiles_.block;
@@ -142,8 +142,8 @@ class PackedInt8 : public Int8Convolution {
     return writing;
   }
 
-  /// Zeros what fills up the last block of each image: activation and residual may have left
-  /// something there.
+  /// Zeros the padding of each image's last block: activation and residual may have made it
+  /// nonzero.
   void ClearPadding(int num, const Int8Tiles::Writing& writing, size_t image) const {
     const size_t used = shape_.outputs % tiles_.block, size = SizeOf(writing.type);
     if (used == 0) return;
@@ -173,7 +173,7 @@ class PackedInt8 : public Int8Convolution {
   const Bands bands_;
 
  private:
-  /// Scale and bias filled up to whole blocks, in scratch memory before that of the items.
+  /// Scale and bias padded to whole blocks, in scratch memory before that of the items.
   struct Factors {
     Factors(size_t outputs, Pieces* pieces)
         : scale(pieces->Take<float>(outputs)), bias(pieces->Take<float>(outputs)) {}
@@ -193,7 +193,7 @@ class PackedInt8 : public Int8Convolution {
     if (!leaves_zeros) ClearPadding(num, writing, strides.y);
   }
 
-  /// True if a sum of zero without bias is written as zero, as in what fills up the last block.
+  /// True if a sum of zero without bias is written as zero, as in the padding of the last block.
   static bool LeavesZeros(const PostOps& post, ElementType type) {
     const Activation& f = post.activation;
     const bool keeps_zero = f.kind == Activation::NONE || f.kind == Activation::RELU ||
@@ -212,8 +212,7 @@ class PackedInt8 : public Int8Convolution {
   }
 };
 
-/// With four products of bytes and their sum in one instruction, for shapes that
-/// Int8Convolution::Make computes densely and tiles with has_bytes().
+/// With VNNI, for shapes that Int8Convolution::Make computes densely and tiles with has_bytes().
 std::shared_ptr<const Int8Convolution> MakeVnniInt8(const ConvolutionShape& shape,
                                                     bool plain_input);
 

@@ -11,7 +11,7 @@
 
 namespace caffe::kernels {
 
-/// Throws Error for other types than those that 8-bit kernels read, and write.
+/// Throws Error for types that 8-bit kernels do not read, or do not write.
 inline void RequireBytes(ElementType type) {
   Require(type == ElementType::INT8 || type == ElementType::UINT8, "an 8-bit kernel does not take ",
           Name(type));
@@ -20,15 +20,14 @@ inline void RequireBytesOrFloats(ElementType type) {
   if (type != ElementType::FLOAT) RequireBytes(type);
 }
 
-/// A Rescaling in the order that tiles of registers read it.
+/// A Rescaling in the order in which kernels with register tiles read it.
 ///
-/// What fills up the last block of outputs has a sum of 0 and becomes 0 if the range of bytes has
-/// it: a quarter of the bias of -4 times the zero point takes the zero point off.
+/// The padding of the last block of outputs has a sum of 0 and becomes 0 if that is in range: its
+/// bias of -4 times the zero point, times a multiplier of 1/4, cancels the zero point.
 class RescalingRows {
  public:
-  /// `terms` products of bytes are a sum. Throws Error if a zero point or an end of the range of
-  /// what is written is no byte of its kind, or the residual's form is not that of the range of
-  /// `by`.
+  /// A sum has `terms` products of bytes. Throws Error if a zero point or an end of the output
+  /// range is not a byte of its kind, or the residual's form is not for the range of `by`.
   RescalingRows(const Rescaling& by, const Int8Tiles& tiles, ElementType kind, int outputs,
                 size_t padded, size_t terms, const Residual* residual = nullptr)
       : block_(tiles.block), rows_(new int32_t[padded * Int8Tiles::RESCALING_ROWS]) {
@@ -46,7 +45,7 @@ class RescalingRows {
     result_.rows = rows_.get();
   }
 
-  /// As long as this lives.
+  /// Valid as long as this lives.
   const Int8Tiles::Rescaled& get() const { return result_; }
 
  private:

@@ -11,29 +11,29 @@ namespace caffe::kernels {
 namespace {
 
 // The transformed input of a strip of tiles and the transformed weights that it is multiplied by
-// stay in a core's second cache, a slice of the channels at a time; the more tiles, the less often
-// weights are transformed.
+// stay in a core's L2 cache, one slice of the channels at a time; with more tiles, weights are
+// transformed less often.
 constexpr size_t kMaxTiles = 64;
 constexpr size_t kStripBytes = size_t(1) << 20;
 constexpr size_t kSlice = 128;  // channels
-// Four times a sum of so many products of bytes fits 32 bits.
+// Four times a sum of this many byte products fits 32 bits.
 constexpr size_t kMaxProducts = 16560;
 
-/// Winograd's algorithm F(2 x 2, 3 x 3) or F(4 x 4, 3 x 3) in whole numbers, with transformed
-/// weights that are multiples of what they are elsewhere. The result is that of the definition, to
-/// the bit, for 4 or 2.25 products an output in place of 9.
+/// Winograd's algorithm F(2 x 2, 3 x 3) or F(4 x 4, 3 x 3) in integers, with transformed weights
+/// scaled up to be whole. The result is that of the definition, bit for bit, with 4 or 2.25
+/// products per output instead of 9.
 ///
-/// 2 x 2: transformed inputs are at most 1020 and weights 1143. 4 x 4: they are at most 17340 and
-/// 6223, so that 16 bits hold them as well. Sums of their products need not fit 32 bits: all that
-/// is done to them is adding and multiplying, modulo 2^32, and what comes out is right if it fits,
-/// which is 4 or 64 times the result (SumsFitWinograd).
+/// 2 x 2: transformed inputs are at most 1020, weights 1143. 4 x 4: at most 17340 and 6223, which
+/// also fit 16 bits. Sums of their products need not fit 32 bits: they are only added and
+/// multiplied, modulo 2^32, so the final value, 4 or 64 times the result, is exact if it fits
+/// (SumsFitWinograd).
 ///
-/// A 5 x 5 kernel is four of 3 x 3, filled up with zeros, on images 0 or 3 rows and columns further
-/// on: four times as many channels, whose sums are one.
+/// A 5 x 5 kernel is split into four 3 x 3 kernels, padded with zeros, on images shifted by 0 or 3
+/// rows and columns: four times as many channels of the same sum.
 ///
 /// Weights are packed as (group, blocks of outputs that are summed together, 3 x 3 part of the
-/// kernel, block of channels, position of the part, pair of channels, output, 2), and transformed
-/// while they are used.
+/// kernel, block of channels, position of the part, pair of channels, output, 2), and are
+/// transformed when used.
 class WinogradInt8 : public PackedInt8 {
  public:
   WinogradInt8(const ConvolutionShape& shape, size_t side)
@@ -68,8 +68,8 @@ class WinogradInt8 : public PackedInt8 {
   }
 
  private:
-  /// How the work is cut: strips of tiles and, of each and each group, slices of the parts of its
-  /// outputs.
+  /// How the work is split: into strips of tiles and, for each strip and group, slices of the parts
+  /// of its outputs.
   struct Plan {
     WorkItems items;
     size_t tiles, strip_tiles;
@@ -104,7 +104,7 @@ class WinogradInt8 : public PackedInt8 {
     Buffers(*this, plan, &pieces);
     return pieces.bytes() + kBetweenThreads;
   }
-  // Points that lay whole pages apart would meet in the same lines of the cache.
+  // Points whole pages apart would map to the same cache sets.
   static size_t Apart(size_t elements, size_t element_size) {
     const size_t line = 64 / element_size;
     const size_t lines = CeilDiv(elements, line);
@@ -123,7 +123,7 @@ class WinogradInt8 : public PackedInt8 {
   /// Packed weights of a block of channels at one position, for `v` blocks of outputs.
   size_t Run(size_t v) const { return tiles_.block * v * tiles_.block; }
 
-  /// Where in the kernel the part begins that the block belongs to.
+  /// Where in the kernel the block's part begins.
   size_t FirstRow(size_t block) const { return block / channel_blocks_ / cuts_ * 3; }
   size_t FirstColumn(size_t block) const { return block / channel_blocks_ % cuts_ * 3; }
 
@@ -144,10 +144,10 @@ class WinogradInt8 : public PackedInt8 {
              const Buffers& own) const;
 
   const Int8Tiles::Winograd& way_;
-  const size_t side_, extent_, points_;  // of a tile's outputs, of its inputs; inputs of a tile
+  const size_t side_, extent_, points_;  // outputs and inputs of a tile per side; inputs of a tile
   const size_t cuts_;                    // parts of the kernel along a side
   const size_t channel_blocks_;          // of a group
-  const size_t blocks_, output_blocks_;  // those of all parts of the kernel, and of outputs
+  const size_t blocks_, output_blocks_;  // of all parts of the kernel; of outputs
   const size_t tile_rows_, tile_columns_;
   const OutputParts parts_;
   Plans<Plan> plans_;
@@ -224,7 +224,7 @@ void WinogradInt8::TransformInput(const Call& call, const Plan& plan, size_t gro
       const Tile tile = At(first + t);
       const int8_t* plane =
           static_cast<const int8_t*>(call.x.data) + tile.image * call.strides.x + channels * block;
-      // Where the tile begins in the image; negative positions are large ones.
+      // Where the tile begins in the image; negative positions wrap around to large ones.
       const size_t y = side_ * tile.row + FirstRow(b) - shape_.pad[0];
       const size_t x = side_ * tile.column + FirstColumn(b) - shape_.pad[1];
       if (y >= height || height - y < extent_ || x >= width || width - x < extent_) {
@@ -328,7 +328,7 @@ bool Int8Convolution::SumsFitWinograd(const ConvolutionShape& shape, int side,
   for (int o = 0; o < shape.outputs; ++o, weights += column) {
     int64_t positive = 0, negative = 0;
     for (size_t i = 0; i < column; ++i) (weights[i] > 0 ? positive : negative) += weights[i];
-    // Of unsigned bytes one sum has a part, of signed ones both.
+    // Extremes: unsigned inputs use weights of one sign, signed inputs both.
     if (255 * std::max(positive, -negative) > most || 128 * (positive - negative) > most) {
       return false;
     }

@@ -31,7 +31,7 @@ SumEnd EndOf(const IntegerResult& result) {
 
 namespace {
 
-/// What each byte, as uint8_t, adds to a sum.
+/// What each byte value, as uint8_t, adds to a sum.
 std::array<int32_t, 256> Terms(const IntegerOperand& x, Multiplier by, Rounding rounding) {
   std::array<int32_t, 256> terms;
   for (int i = 0; i < 256; ++i) {
@@ -135,8 +135,7 @@ void MaximumOfIntegers(size_t n, const std::vector<const uint8_t*>& x,
 
 namespace {
 
-/// Calls term(row, places of x from which on, products of x and a there, how many) for pieces of
-/// some places of `run`.
+/// Calls f(index of the first element of x, how many, products of x and a) for pieces of rows.
 template <typename Function>
 void ForEachProduct(const BroadcastShape& shape, const IntegerOperand& x, const IntegerOperand& a,
                     Function&& f) {

@@ -6,8 +6,8 @@
 
 namespace caffe::kernels {
 
-/// RescaleSigned((x - zero_point) * 2^20, by) of bytes x, with 32 bits: where by.shift is at most
-/// 0. With d = x - zero_point and the multiplier as high 2^11 + low it is
+/// RescaleSigned((x - zero_point) * 2^20, by) of bytes x in 32 bits, for by.shift <= 0. With
+/// d = x - zero_point and the multiplier = high 2^11 + low it is
 ///     t = d high + ((d low + added) >> 11)
 ///     (t + half - (t < 0 and `doubles`)) >> shift
 /// times `sign`.
@@ -16,7 +16,7 @@ struct SumTerm {
 };
 
 /// clamp(zero_point + Rescale(x, by), least, most) of 32-bit integers x below 2^30: with
-///     t = ((x << left) multiplier + added + 2^62) >> right, less 2^(62 - right) modulo 2^32
+///     t = (((x << left) multiplier + added + 2^62) >> right) - 2^(62 - right) modulo 2^32
 ///     (t + half - (t < 0 and `doubles`)) >> shift.
 struct SumEnd {
   int32_t left, multiplier, right;
@@ -36,13 +36,13 @@ struct WholeDivisor {
 struct MeanWindow {
   int rows, columns;
   size_t pitch;
-  int32_t start;   ///< what sums begin with
-  int32_t middle;  ///< is added to a mean
+  int32_t start;   ///< start value of sums
+  int32_t middle;  ///< added to a mean
   int32_t least, most;
   WholeDivisor divisor;
 };
 
-/// Rows of bytes, `pitch` apart, less the zero point and times their weight, that are added up.
+/// A weighted sum of rows of bytes, `pitch` apart, minus the zero point.
 struct WeightedRows {
   int terms;
   size_t pitch;
@@ -50,9 +50,8 @@ struct WeightedRows {
   int32_t zero_point;
 };
 
-/// A row of a resized plane: output i is the sum of the numbers from first[i] on, with the weights
-/// from start[i] up to start[i + 1], plus `half`, shifted to the right; with the zero point,
-/// clamped.
+/// A row of a resized plane: output i is the sum of the numbers from first[i] on times the weights
+/// start[i] up to start[i + 1], plus `half`, shifted to the right, plus the zero point, clamped.
 struct ResizedRow {
   int outputs;
   const int* first;
@@ -62,23 +61,23 @@ struct ResizedRow {
   int32_t zero_point, least, most;
 };
 
-/// Serial loops compiled once per instruction set (integer_loops.inc); of bytes as int8_t, at [0],
-/// and as uint8_t, at [1].
+/// Serial loops compiled once per instruction set (integer_loops.inc), for int8_t at [0] and
+/// uint8_t at [1].
 struct IntegerLoops {
   /// sums = terms, or sums + terms.
   void (*add_term[2])(size_t n, const SumTerm& term, bool first, const void* x, int32_t* sums);
-  /// sums = x less its zero point, or times that.
+  /// products = x minus its zero point, or products times that.
   void (*multiply[2])(size_t n, int32_t zero_point, bool first, const void* x, int32_t* products);
   void (*finish[2])(size_t n, const SumEnd& end, const int32_t* sums, void* y);
   /// At [lanes / 16].
   void (*mean[2][2])(const MeanWindow& window, const void* x, void* y);
-  /// sums += squares of x less its zero point.
+  /// sums += squares of x minus its zero point.
   void (*add_squares[2])(size_t n, int32_t zero_point, const void* x, int32_t* sums);
   /// quotients = ((x - zero_point) Interpolated(table, sums) + 2^7) >> 8, for sums below 2^24.
   void (*divide[2])(size_t n, int32_t zero_point, const int32_t* table, const void* x,
                     const int32_t* sums, int32_t* quotients);
   void (*weigh_rows[2])(size_t n, const WeightedRows& rows, const void* x, int32_t* sums);
-  /// Of 1, 8 and 16 lanes: at [lanes / 8].
+  /// For 1, 8 and 16 lanes, at [lanes / 8].
   void (*resize_row[2][3])(const ResizedRow& row, const int32_t* sums, void* y);
 };
 

@@ -1,4 +1,4 @@
-// LRN with integers alone in Caffe's order.
+// LRN with integers alone, in Caffe's order.
 #include <algorithm>
 #include <type_traits>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace caffe::kernels {
 namespace {
 
-/// Sums of squares of one blob, by vectors.
+/// Vectorised sums of squares of one blob.
 class SquareSums {
  public:
   SquareSums(const LrnShape& shape, const IntegerOperand& x)
@@ -20,7 +20,7 @@ class SquareSums {
         add_(ChosenKernels().integers.add_squares[x.is_unsigned]),
         before_((shape.size - 1) / 2) {}
 
-  /// Of the channels around channel c of an image, at n positions from `first` on.
+  /// Over the channels around channel c of an image, at n positions from `first` on.
   void AcrossChannels(size_t image, int c, size_t first, size_t n, int32_t* sums) const {
     const size_t plane = size_t(shape_.height) * shape_.width;
     const int begin = std::max(0, c - before_);
@@ -31,13 +31,13 @@ class SquareSums {
     }
   }
 
-  /// Of the windows of a channel; `of_columns` has room for a plane, too.
+  /// Over the windows of a channel; `of_columns` has room for a plane.
   void WithinChannel(size_t channel, int32_t* of_columns, int32_t* sums) const {
     const int height = shape_.height, width = shape_.width;
     const size_t plane = size_t(height) * width;
     std::fill_n(of_columns, plane, 0);
     std::fill_n(sums, plane, 0);
-    for (int k = -before_; k < shape_.size - before_; ++k) {  // rows that are k further down
+    for (int k = -before_; k < shape_.size - before_; ++k) {  // rows shifted down by k
       const int first = std::max(0, -k), last = std::min(height, height - k);
       if (first >= last) continue;
       Add(size_t(last - first) * width, channel * plane + size_t(first + k) * width,

@@ -20,10 +20,10 @@ constexpr int kTableBits = 30;
 constexpr size_t kGrain = 1 << 12;
 constexpr size_t kDifferences = 511;  // between two bytes
 
-/// What divisions with channels in blocks have in common.
+/// Common part of divisions with channels in blocks.
 class DivisionInBlocks {
  public:
-  /// `by`: of each channel.
+  /// `by`: one per channel.
   template <typename Y>
   DivisionInBlocks(size_t channels, size_t spatial, const int32_t* table, const IntegerOperand& x,
                    const std::vector<Multiplier>& by, const IntegerResult& result, Y* y)
@@ -46,7 +46,7 @@ class DivisionInBlocks {
   }
 
   size_t padded() const { return padded_; }
-  /// From this pixel of an image on.
+  /// The division, from this pixel of an image on.
   Int8Tiles::Division From(size_t image, size_t pixel) const {
     Int8Tiles::Division division = first_;
     const size_t at = image * padded() * spatial_ + pixel * block_;
@@ -54,7 +54,7 @@ class DivisionInBlocks {
     division.y = static_cast<char*>(first_.y) + at;
     return division;
   }
-  /// Zeros what fills up the last block of so many pixels of a division, which is written.
+  /// Zeros the padding of the last block of `pixels` pixels of a division's output.
   void Clear(const Int8Tiles::Division& division, size_t pixels) const {
     if (padded() == channels_) return;
     char* last = static_cast<char*>(division.y) + (division.blocks - 1) * division.plane;
@@ -62,8 +62,8 @@ class DivisionInBlocks {
   }
 
  private:
-  /// Of (q table(a) + 2^7) >> 8, as a is q^2 and more; where multipliers are negative too large for
-  /// the short way, which takes none of these.
+  /// The largest (q table(a) + 2^7) >> 8, given that a is at least q^2. With negative multipliers,
+  /// a value too large for short sums, which do not support them.
   static int32_t Largest(const int32_t* table, const std::vector<Multiplier>& by) {
     int32_t largest = 0;
     for (int32_t q = 1; q < 256; ++q) {
@@ -95,7 +95,7 @@ class DivisionInBlocks {
   }
 
   const size_t block_, channels_, spatial_, padded_;
-  std::vector<int32_t> zeros_;  ///< and masks of what are channels
+  std::vector<int32_t> zeros_;  ///< and masks of actual channels
   const RescalingRows rows_;
   Int8Tiles::Division first_;
 };
@@ -138,7 +138,8 @@ void ForEachSoftmaxRow(const SoftmaxExtents& extents, size_t begin, size_t end, 
   }
 }
 
-/// Of two numbers all depends on their difference: detectors have thousands of such pairs.
+/// The softmax of two numbers depends only on their difference: detectors have thousands of such
+/// pairs.
 template <typename Share, typename X, typename Y>
 void SoftmaxOfPairs(const SoftmaxExtents& extents, const int32_t* table, const Share& share,
                     const X* x, Y* y) {

@@ -10,7 +10,7 @@
 namespace caffe::kernels {
 namespace {
 
-/// The middle of the range of T, away from which halves are rounded.
+/// The middle of the range of T; halves are rounded away from it.
 template <typename T>
 constexpr int32_t kMiddle = std::is_signed<T>::value ? 0 : 128;
 
@@ -28,7 +28,8 @@ WholeDivisor DivisorOf(int32_t size) {
   return {static_cast<uint32_t>(multiplier), 31 + bits, size};
 }
 
-/// Calls f(window's first position of x, rows, columns, size as Caffe counts it, first output).
+/// Calls f(the window's first position in x, rows, columns, its size by Caffe's rule, first
+/// output).
 template <typename Function>
 void ForEachWindow(const PoolingShape& s, int block, Function&& f) {
   const size_t work = size_t(s.pooled_width) * s.kernel_h * s.kernel_w * block;
@@ -51,7 +52,7 @@ void ForEachWindow(const PoolingShape& s, int block, Function&& f) {
   });
 }
 
-/// The same for blocks of 8 or 16 by vectors.
+/// The same for blocks of 8 or 16, vectorised.
 template <typename T>
 void AverageOfBlocks(const PoolingShape& shape, int block, int32_t zero_point, ByteRange range,
                      const T* x, T* y) {
@@ -76,7 +77,7 @@ void AverageOfBlocks(const PoolingShape& shape, int block, int32_t zero_point, B
 
 template <typename T>
 void MaxPoolIntegers(const PoolingShape& shape, int block, ByteRange range, const T* x, T* y) {
-  // The kernel of blocks does not know the least of int8_t.
+  // The blocked kernel does not handle -128 in int8_t.
   const bool is_whole = range.least <= kLeast<T> && range.most >= kMost<T>;
   if ((block == 8 || block == 16) && std::is_unsigned<T>::value && is_whole) {
     return BlockedMaxPoolingForward(shape, block, x, y);

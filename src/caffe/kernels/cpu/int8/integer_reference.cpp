@@ -11,7 +11,7 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr size_t kExact = 1 << 14;  // products of 16 + 1 bits whose sum fits 32 bits
+constexpr size_t kExact = 1 << 14;  // 17-bit products whose sum fits 32 bits
 constexpr size_t kPositions = 32;   // patches that are gathered at a time
 constexpr size_t kGrain = 1 << 14;  // products worth a thread
 
@@ -27,14 +27,14 @@ int64_t SumOfProducts(size_t count, const X* x, const W* w, int32_t weight_zero_
   return sum;
 }
 
-/// Rescaled of a sum of `count` products that is checked to fit.
+/// Rescaled of a sum of `count` products; checks that it fits.
 int32_t Output(const Rescaling& by, size_t output, int64_t sum, size_t count) {
   const int64_t total = sum + by.bias[output];
   RequireTotalFits(total < 0 ? -(total + 1) : total, count);
   return Rescaled(by, static_cast<int>(output), static_cast<int32_t>(static_cast<uint32_t>(sum)));
 }
 
-/// Byte i of what is written, whose output is y.
+/// Byte i of the output with the residual, if any, added to y.
 int32_t WithResidual(const Residual* residual, size_t i, int32_t y) {
   if (!residual) return y;
   const IntegerOperand r = {residual->data, residual->is_unsigned, 0};

@@ -12,7 +12,7 @@
 namespace caffe::kernels {
 namespace {
 
-/// The largest sum of an output's weights, without their signs.
+/// The largest sum of absolute weights of an output.
 int64_t LargestSum(const ResizeAxis& axis, const std::vector<int32_t>& weights) {
   int64_t largest = 0;
   for (int i = 0; i < axis.output(); ++i) {
@@ -23,7 +23,8 @@ int64_t LargestSum(const ResizeAxis& axis, const std::vector<int32_t>& weights) 
   return largest;
 }
 
-/// Calls f(first row of x, output row, first element of y, room for a row of x) for all rows of y.
+/// Calls f(first row of x, output row, first element of y, scratch for a row of x) for all rows of
+/// y.
 template <typename Sum, typename Function>
 void ForEachRow(size_t planes, size_t block, const ResizeAxis& h, const ResizeAxis& w,
                 Function&& f) {
@@ -38,7 +39,7 @@ void ForEachRow(size_t planes, size_t block, const ResizeAxis& h, const ResizeAx
   });
 }
 
-/// By vectors, where sums fit 32 bits.
+/// Vectorised, if sums fit 32 bits.
 template <typename T>
 void ResizeShort(size_t planes, int block, const ResizeAxis& h, const ResizeAxis& w,
                  const std::vector<int32_t>& rows, const ResizedRow& row, const T* x, T* y) {

@@ -13,21 +13,21 @@ namespace caffe::kernels {
 namespace {
 
 // What a thread works on at a time: pixels of a band, and bytes of its input, which stay in a
-// core's second cache together with the weights of some blocks of outputs.
+// core's L2 cache together with the weights of some blocks of outputs.
 constexpr int kPixels = 512;
 constexpr size_t kInputBytes = 128 << 10;
 
-/// Inputs are unsigned bytes, signed ones with 128 more, their padding too. What that adds to a
-/// sum, 128 times the sum of its weights, is taken off where it begins.
+/// Inputs are unsigned bytes; signed ones and their padding are increased by 128. What that adds to
+/// a sum, 128 times the sum of its weights, is subtracted from its start value.
 ///
 /// All of it is arithmetic modulo 2^32 (the instruction does not saturate; four products and their
-/// sum fit 18 bits), so a sum is right if it fits 32 bits at its end, as 66,000 products of bytes
-/// do, whatever it passed through.
+/// sum fit 18 bits), so a sum is exact if its final value fits 32 bits, as 66,000 products of bytes
+/// do, whatever its intermediate values.
 ///
 /// A channel (of a plain input) or block of channels is a unit. A step is four channels of a block
-/// at a position of the kernel; of a plain input up to four neighbouring positions of a row of the
-/// kernel. Weights are packed as (group, blocks of outputs that are summed together, step, output,
-/// 4), and behind them what signed inputs' sums begin with, 32 bits for each output.
+/// at a position of the kernel; for a plain input, up to four neighbouring positions of a kernel
+/// row. Weights are packed as (group, blocks of outputs that are summed together, step, output, 4),
+/// followed by the start values of sums of signed inputs, 32 bits per output.
 class VnniInt8 : public PackedInt8 {
  public:
   VnniInt8(const ConvolutionShape& shape, bool plain_input)
@@ -60,9 +60,9 @@ class VnniInt8 : public PackedInt8 {
  private:
   struct Step {
     int unit, tap, lane;  ///< where its first operand lies
-    int count;            ///< of operands that are not zero: lanes, or positions of the kernel
+    int count;            ///< of nonzero operands: lanes, or positions of the kernel
   };
-  /// How the work is cut.
+  /// How the work is split.
   struct Plan {
     Band largest;
     WorkItems items;
@@ -81,7 +81,7 @@ class VnniInt8 : public PackedInt8 {
     int32_t *steps, *taps, *windows;
     size_t *targets, *residual_targets;
   };
-  // Bytes that a step may reach past the last one, with weights of zero.
+  // Bytes that a step may read past the last one, with zero weights.
   static constexpr size_t kPast = 3;
 
   size_t BytesOf(const Plan& plan) const {
@@ -103,7 +103,7 @@ class VnniInt8 : public PackedInt8 {
   void FindSteps(const Plan& plan, size_t unit_size, const Buffers& own) const;
   void FindPixels(const Call& call, const Plan& plan, const Band& band, bool in_place,
                   const Buffers& own) const;
-  /// Brings a group's channels into the buffer.
+  /// Copies a group's channels into the buffer.
   void FillInput(const Call& call, const Plan& plan, const Band& band, size_t group,
                  uint8_t* input) const;
   void Copy(const Input& x, size_t offset, size_t count, int step, uint8_t* to) const;
@@ -141,7 +141,7 @@ VnniInt8::Plan VnniInt8::MakePlan(int num) const {
   const int pixels = static_cast<int>(std::min<size_t>(kPixels, positions));
   plan.largest = bands_.ForThreads(images, bands_.Largest(images, pixels, positions), Threads());
   plan.unit_size = bands_.BufferSize(plan.largest) * lanes_;
-  // Buffers that lie whole pages apart would meet in the same lines of the cache.
+  // Buffers whole pages apart would map to the same cache sets.
   if (plan.unit_size % 1024 == 0) plan.unit_size += 64;
 
   plan.items = {bands_.Count(num, plan.largest), size_t(shape_.group), 1};
@@ -186,7 +186,7 @@ void VnniInt8::Copy(const Input& x, size_t offset, size_t count, int step, uint8
     std::memcpy(to, from, bytes);
     return;
   }
-  const auto copy_pixels = [&](auto lanes) {  // of a constant size: a few moves each
+  const auto copy_pixels = [&](auto lanes) {  // constant size: a few moves each
     constexpr int kLanes = decltype(lanes)::value;
     for (size_t i = 0; i < count; ++i)
       std::memcpy(to + i * kLanes, from + i * step * kLanes, kLanes);
@@ -213,7 +213,7 @@ void VnniInt8::FillInput(const Call& call, const Plan& plan, const Band& band, s
   }
 }
 
-// What neighbouring items have in common is found once.
+// What neighbouring items share is computed once.
 void VnniInt8::RunItems(const Call& call, const Plan& plan, size_t begin, size_t end,
                         void* scratch) const {
   Pieces pieces(scratch);

@@ -24,7 +24,7 @@ struct Axis {
   std::ptrdiff_t extent, x, y;
 };
 
-/// The axes with extents above 1; those that can be walked as one are joined. At least one.
+/// The axes with extents above 1, merged where they can be traversed as one. At least one.
 std::vector<Axis> Joined(const std::vector<int>& shape, const Strides& x, const Strides& y) {
   std::vector<Axis> axes;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -42,7 +42,7 @@ std::vector<Axis> Joined(const std::vector<int>& shape, const Strides& x, const 
 }
 
 constexpr std::ptrdiff_t kBlock = 16;     // rows that are copied together
-constexpr std::ptrdiff_t kShortRow = 64;  // elements; rows for which finding their place counts
+constexpr std::ptrdiff_t kShortRow = 64;  // elements; in shorter ones finding rows counts
 
 template <typename T>
 void CopyRow(const Axis& inner, const T* x, T* y) {
@@ -98,8 +98,8 @@ struct Odometer {
 
 }  // namespace
 
-// The last axis is the inner loop. If it is far apart in x and another axis is not, blocks of rows
-// along that axis are copied together, so that what a cache line brings is used.
+// The last axis is the inner loop. If its elements are far apart in x and those of another axis are
+// not, blocks of rows along that axis are copied together, so that whole cache lines are used.
 template <typename T>
 void CopyStrided(const std::vector<int>& shape, const T* x, const Strides& x_strides, T* y,
                  const Strides& y_strides) {

@@ -10,9 +10,9 @@
 namespace caffe::kernels {
 namespace {
 
-// A tile: wider vectors would gain little, as half of the work are loads and stores.
+// A tile: wider vectors would gain little, since half of the work is loads and stores.
 constexpr size_t kRows = 8, kColumns = 16;
-// All rows have so many columns turned over before the next ones: whole cache lines.
+// This many columns of all rows are transposed before the next ones: whole cache lines.
 constexpr size_t kPanel = 64;
 
 #if defined(__SSE2__)
@@ -45,8 +45,8 @@ __m128i LoadFirst(size_t count, const uint8_t* x) {
   return _mm_set_epi64x(static_cast<int64_t>(halves[1]), static_cast<int64_t>(halves[0]));
 }
 
-/// Interleaving rows with those half of the rows further on makes the highest bit of a row's number
-/// the lowest one of the columns': after three times vectors hold two columns each.
+/// Interleaving each row with the one half the rows further on turns the highest bit of the row
+/// index into the lowest bit of the column index: after three times, vectors hold two columns each.
 __attribute__((always_inline)) inline void TransposeRows(__m128i (&rows)[kRows]) {
 #pragma GCC unroll 3
   for (int bit = 0; bit < 3; ++bit) {
@@ -104,8 +104,8 @@ void TransposeTile(size_t rows, size_t columns, const uint8_t* x, size_t x_row, 
 
 #endif
 
-/// Calls f(first, how many) for parts of n numbers of `size` each; the last one overlaps the one
-/// before rather than being smaller.
+/// Calls f(first, how many) for parts of n numbers of `size` each; the last one overlaps the
+/// previous one rather than being smaller.
 template <typename Function>
 void ForEachPart(size_t n, size_t size, Function&& f) {
   if (n < size) {

@@ -21,7 +21,7 @@ void ForEachPiece(size_t outer, size_t channels, size_t inner, size_t begin, siz
   }
 }
 
-/// Channels are the fastest axis: rows are added up side by side.
+/// Channels are the fastest axis: whole rows are added.
 template <typename T>
 void MomentsOfColumns(size_t outer, size_t channels, size_t begin, size_t end, const T* x,
                       double* mean, double* variance) {

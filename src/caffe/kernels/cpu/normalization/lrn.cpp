@@ -7,13 +7,13 @@
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 
-// Work is cut into tiles that share nothing: some positions of all channels of an image, or one
-// channel's plane. What is kept of a tile stays in the cache.
+// Work is split into independent tiles: some positions of all channels of an image, or one
+// channel's plane. A tile's intermediate values stay in the cache.
 namespace caffe::kernels {
 namespace {
 
 constexpr size_t kTileElements = 1 << 15;
-constexpr size_t kBlockedTileElements = 1 << 12;  // passed over many times: for the first cache
+constexpr size_t kBlockedTileElements = 1 << 12;  // processed in many passes: fits the L1 cache
 
 /// `rows` rows of `length` elements, `stride` apart in the array, from `offset` on.
 struct Tile {
@@ -31,7 +31,7 @@ int TileLength(const LrnShape& s) {
   return static_cast<int>(std::min(length, Plane(s)));
 }
 
-/// Calls f(tile) for all tiles; each thread has made its own f by make().
+/// Calls f(tile) for all tiles; each thread makes its own f by make().
 template <typename Make>
 void ForEachTile(const LrnShape& s, Make&& make) {
   const size_t plane = Plane(s), length = TileLength(s);
@@ -103,7 +103,7 @@ void Neighbourhood(const LrnShape& s, const Tile& tile, const F* x, F* scratch, 
   }
 }
 
-/// What the sum of squares is multiplied by.
+/// The factor of the sum of squares.
 double Factor(const LrnShape& s) {
   return s.alpha / (s.within_channel ? double(s.size) * s.size : double(s.size));
 }
@@ -124,7 +124,7 @@ void ComputePowers(const LrnShape& s, const Tile& tile, const T* x, Buffers<F>* 
   Neighbourhood(s, tile, b->products.data(), b->scratch.data(), b->sums.data());
   const F factor = static_cast<F>(Factor(s)), k = static_cast<F>(s.k);
   const F beta = static_cast<F>(s.beta);
-  if (beta == F(0.75)) {  // what everybody uses
+  if (beta == F(0.75)) {  // the usual value
     Loops<F>().affine_power(n, factor, k, b->sums.data(), b->powers.data());
   } else {
     for (size_t i = 0; i < n; ++i) b->powers[i] = std::pow(k + factor * b->sums[i], -beta);
@@ -147,8 +147,8 @@ void LrnForward(const LrnShape& s, const T* x, T* y) {
 
 namespace {
 
-/// Between floats and how elements are stored: halves, floats, or integers that stand for `scale`
-/// times as much.
+/// Conversion between floats and stored elements: halves, floats, or integers that stand for
+/// `scale` times their value.
 struct Stored {
   float scale = 1, factor = 1;
 
@@ -174,8 +174,8 @@ struct Stored {
   }
 };
 
-/// Some positions of all channels of an image, in blocks: the channels of a position are brought
-/// together in a row with zeros on both sides, so that windows are sums of neighbours.
+/// Some positions of all channels of an image, in blocks: the channels of a position are gathered
+/// into a row with zeros on both sides, so that windows are sums of neighbours.
 template <typename X, typename Y, int kBlock>
 class BlockedTile {
  public:
@@ -188,7 +188,7 @@ class BlockedTile {
         squares_(most * pitch_ + s.size - 1),
         powers_(most * pitch_) {}
 
-  /// Of `length` positions, the first of which lies at `x` and at `y`.
+  /// Handles `length` positions, the first of which lies at `x` and at `y`.
   void Forward(size_t length, const X* x, Y* y) {
     const size_t plane = Plane(s_) * kBlock, run = length * kBlock, half = s_.size / 2;
     for (int b = 0; b < blocks_; ++b) {
@@ -221,7 +221,7 @@ class BlockedTile {
       for (int k = 0; k < kBlock; ++k) values[k] *= powers[k];
     }
   }
-  // Of what fills up the last block: 0^-beta is infinite.
+  // Padding of the last block: 0^-beta is infinite.
   void ClearPadding(size_t length) {
     for (size_t i = 0; i < length; ++i) {
       std::fill(powers_.begin() + i * pitch_ + s_.channels,

@@ -68,7 +68,7 @@ std::vector<F> InverseNorms(const NormShape& shape, const T* x) {
 }
 
 /// Calls f(c, group, step, offset, length) for chunks of the rows (n, c): their elements belong to
-/// groups group, group + step, ...
+/// the groups group, group + step, ...
 template <typename Function>
 void ForEachRowChunk(const NormShape& shape, Function&& f) {
   ParallelFor(shape.num * shape.channels, Grain(shape.spatial), [&](size_t begin, size_t end) {

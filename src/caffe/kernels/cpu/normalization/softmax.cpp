@@ -10,11 +10,11 @@
 namespace caffe::kernels {
 namespace {
 
-/// The columns, each the channels of one softmax, of an array of shape (outer, channels, inner).
+/// The columns of an array of shape (outer, channels, inner), each the channels of one softmax.
 struct Columns {
   size_t outer, channels, inner;
   size_t size() const { return outer * inner; }
-  /// Of the first channel's element; the others follow `inner` apart.
+  /// Index of the first channel's element; the others follow `inner` apart.
   size_t first(size_t column) const { return column / inner * channels * inner + column % inner; }
 };
 
@@ -33,7 +33,7 @@ void ForEachColumn(const Columns& columns, Function&& f) {
   });
 }
 
-// Transposes of what lies `kChannels` apart, unrolled for the few channels of detectors.
+// Transposes elements `kChannels` apart, unrolled for the few channels of detectors.
 template <size_t kChannels, typename F>
 void ToChannels(size_t channels, size_t width, const F* rows, F* tile) {
   const size_t step = kChannels ? kChannels : channels;
@@ -61,7 +61,7 @@ class ColumnTile {
         largest_(most_),
         sums_(most_) {}
 
-  /// Takes `column` and those that follow, up to `end`; returns how many.
+  /// Loads columns from `column` on, up to `end`; returns how many.
   template <typename T>
   size_t Load(const T* x, size_t column, size_t end) {
     width_ = std::min(most_, end - column);
@@ -129,7 +129,7 @@ class ColumnTile {
   std::vector<F> values_, rows_, largest_, sums_;
 };
 
-/// Softmax of rows that lie together, along each of them.
+/// Softmax of contiguous rows, along each of them.
 template <typename X, typename Y>
 void SoftmaxOfRows(const Columns& rows, const X* x, Y* y) {
   using F = LoopType<X, Y>;
@@ -149,7 +149,7 @@ void SoftmaxOfRows(const Columns& rows, const X* x, Y* y) {
   });
 }
 
-// Longer rows are worth a loop each.
+// Longer rows get a loop each.
 constexpr size_t kShortRow = 128;
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Pooling where the channels of a position lie together: each loop over a window works on a whole
-// block.
+// Pooling with channels in blocks: each loop over a window works on a whole block.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -13,8 +12,8 @@
 namespace caffe::kernels {
 namespace {
 
-/// A window: its positions within the image, where it begins in the padding, and its size as Caffe
-/// counts it for averages.
+/// A window: its positions within the image, where it begins in the padding, and its size for
+/// averages by Caffe's rule.
 struct Window {
   int top, bottom, left, right;  // [top, bottom) x [left, right)
   int first_row, first_column;
@@ -36,7 +35,7 @@ Window WindowAt(const PoolingShape& s, int row, int column) {
 }
 
 /// Calls f(row, input offset of its plane, offset of its first output) for every row of outputs,
-/// which are spread over threads.
+/// spread over threads.
 template <typename Function>
 void ForEachRow(const PoolingShape& s, size_t block, Function&& f) {
   const size_t work = size_t(s.pooled_width) * s.kernel_h * s.kernel_w * block;
@@ -60,7 +59,7 @@ void ForEachOutputRow(const PoolingShape& s, Function&& f) {
   });
 }
 
-/// Calls f(window, input offset, output offset) plane by plane: windows that meet belong to one
+/// Calls f(window, input offset, output offset) plane by plane: overlapping windows belong to one
 /// thread.
 template <int block, typename Function>
 void ForEachOutputOfPlanes(const PoolingShape& s, float* dx, Function&& f) {
@@ -81,7 +80,7 @@ template <int block, typename I>
 void MaxForward(const PoolingShape& s, const float* x, float* y, I* mask) {
   ForEachOutputRow<block>(s, [&](const Window& w, size_t input, size_t output) {
     float best[block];
-    int32_t where[block];  // as wide as the values: compared and chosen by vectors
+    int32_t where[block];  // as wide as the values, for vector selection
     std::fill(best, best + block, -std::numeric_limits<float>::infinity());
     std::fill(where, where + block, -1);
     for (int h = w.top; h < w.bottom; ++h) {
@@ -140,11 +139,11 @@ void PoolWindows(const PoolingShape& s, int block, const T* x, T* y, Function&& 
              : pool_all(std::integral_constant<int, 16>());
 }
 
-/// With a function of PackedTiles or Int8Tiles. Windows that lie within the image's width are
-/// computed together.
+/// With a function of PackedTiles or Int8Tiles. Windows within the image's width are computed
+/// together.
 template <typename T, typename Function>
 void MaxByRows(const PoolingShape& s, size_t block, Function* pool, const T* x, T* y) {
-  const int width = s.width - s.kernel_w + s.pad_w;  // of where windows without padding begin
+  const int width = s.width - s.kernel_w + s.pad_w;  // of the begins of windows without padding
   const int begin = std::min(s.pooled_width, (s.pad_w + s.stride_w - 1) / s.stride_w);
   const int end = width < 0 ? begin : std::clamp(width / s.stride_w + 1, begin, s.pooled_width);
   ForEachRow(s, block, [&](int row, size_t input, size_t output) {

@@ -56,9 +56,9 @@ I PositionIn(const PoolingShape& s, const Window& window, int h, int w) {
   return static_cast<I>((h - window.h) * s.kernel_w + (w - window.w));
 }
 
-/// For windows that are combined by `combine(n, row, sums, sums)` along the rows and
-/// `element(sum, value)` along the columns, from `start`: rows first, whole rows of the image at
-/// once. `finish(sum, window)` is the output.
+/// For windows reduced by `combine(n, row, sums, sums)` over rows and `element(sum, value)` over
+/// columns, from `start` on: rows first, whole rows of the image at once. `finish(sum, window)` is
+/// the output.
 template <typename F, typename Combine, typename Element, typename Finish>
 void PoolRowsThenColumns(const PoolingShape& s, F start, const F* x, F* y, F* row, Combine combine,
                          Element&& element, Finish&& finish) {

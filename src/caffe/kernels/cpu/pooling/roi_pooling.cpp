@@ -8,8 +8,8 @@
 namespace caffe::kernels {
 namespace {
 
-// All loops go over the planes of the map first: each is widened once, and gradients of regions
-// that overlap are added by one thread in the order of the regions.
+// All loops go over the planes of the map first: each is widened once, and gradients of overlapping
+// regions are added by one thread in the order of the regions.
 
 template <typename T>
 using Wide = std::unique_ptr<AccumulatorType<T>[]>;
@@ -39,7 +39,7 @@ void ForEachPlane(const RoiShape& s, const T* x, Function&& f) {
   });
 }
 
-/// The same for planes that f adds to, zeros at first.
+/// The same for planes that f accumulates into, initially zero.
 template <typename D, typename Function>
 void ForEachGradientPlane(const RoiShape& s, D* dx, Function&& f) {
   using F = AccumulatorType<D>;
@@ -60,7 +60,7 @@ void ForEachGradientPlane(const RoiShape& s, D* dx, Function&& f) {
   });
 }
 
-/// Calls f(roi, h, w, output) for each bin that is made of this plane, `output` being its number.
+/// Calls f(roi, h, w, output) for each bin computed from this plane; `output` is its index.
 template <typename Function>
 void ForEachBin(const RoiShape& s, const std::vector<RoiBins>& rois, bool position_sensitive,
                 size_t item, size_t channel, Function&& f) {

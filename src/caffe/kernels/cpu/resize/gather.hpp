@@ -11,7 +11,7 @@ void Gather(int n, const T* x, int stride, C* y) {
   if (stride == 1) {
     Convert(n, x, y);
   } else if constexpr (std::is_same<T, C>::value) {
-    if (stride == 2) {  // a constant, for the vectoriser
+    if (stride == 2) {  // a constant, for vectorisation
       for (int i = 0; i < n; ++i) y[i] = x[2 * i];
     } else {
       for (int i = 0; i < n; ++i) y[i] = x[size_t(i) * stride];

@@ -6,8 +6,8 @@
 
 namespace caffe::kernels {
 
-/// `strides` with the sizes of an input and an output image where they are 0. Throws Error for
-/// strides below these.
+/// `strides` with 0 replaced by the size of an input or output image. Throws Error for smaller
+/// strides.
 inline ImageStrides WithoutZeros(ImageStrides strides, size_t input, size_t output) {
   const auto fill = [](size_t* stride, size_t image, const char* name) {
     if (*stride == 0) *stride = image;

@@ -38,7 +38,7 @@ ResizeAxis RepeatedAxis(int input, int scale) {
 
 namespace {
 
-/// The filter's value at a distance, and the radius behind which it is 0.
+/// The filter's value at a distance, and the radius beyond which it is 0.
 float FilterAt(ResampleFilter filter, float distance) {
   const float d = std::fabs(distance);
   if (filter == ResampleFilter::LINEAR) return std::max(0.f, 1 - d);

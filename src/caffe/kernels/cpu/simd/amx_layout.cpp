@@ -3,9 +3,8 @@
 namespace caffe::kernels {
 namespace {
 
-// What a thread works on at a time, so that it stays in a core's second cache: bytes of a part of a
-// row, of all rows, and of sums. Many pixels, for weights are brought in order once for all of
-// them.
+// What a thread works on at a time, so that it stays in a core's L2 cache: bytes of a part of a
+// row, of all rows, and of sums. Many pixels, since weights are reordered once for all of them.
 constexpr size_t kPartBytes = 1 << 10;
 constexpr size_t kRowsBytes = 512 << 10;
 constexpr size_t kSums = 256 << 10;
@@ -32,11 +31,11 @@ AmxLayout::AmxLayout(const ConvolutionShape& shape, const Bands& bands, int lane
       unit_depth_(size_t(bands.taps()) * lanes),
       group_blocks_(CeilDiv(shape.outputs / shape.group, block)),
       panel_blocks_(kTileOutputs / block) {
-  // Units that fill whole steps.
+  // Units that make up whole steps.
   const size_t whole = lanes == 1 ? units_ : std::max<size_t>(1, step_ / lanes);
   const size_t fitting = kPartBytes / element / (whole * unit_depth_);
   part_units_ = std::min(units_, whole * std::max<size_t>(1, fitting));
-  // Rows that lie powers of two apart would meet in the same lines of the cache.
+  // Rows powers of two apart would map to the same cache sets.
   pitch_ = most_depth() * element;
   if (pitch_ / kTileBytes % 2 == 0) pitch_ += kTileBytes;
 }

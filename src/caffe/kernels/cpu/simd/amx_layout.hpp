@@ -12,14 +12,14 @@
 #include "caffe/kernels/cpu/convolution/work_items.hpp"
 #include "tile_runs.hpp"
 
-// How a convolution becomes a product of matrices for AMX's tiles: a row for each pixel, with what
-// its window covers; a column for each output.
+// How a convolution becomes a product of matrices for AMX's tiles: a row for each pixel, with the
+// contents of its window; a column for each output.
 namespace caffe::kernels {
 
 /// A convolution's channels and outputs, cut into parts for tiles. A unit is a block of channels,
 /// or one channel of a plain input. A row is (unit, position of the kernel, lane), in parts of
-/// whole units, each filled up to whole steps of 64 bytes. Outputs are in panels of 16, of which
-/// the last one of a group may have 8 where blocks are of 8.
+/// whole units, each padded to whole steps of 64 bytes. Outputs are in panels of 16; with blocks of
+/// 8, the last one of a group may have 8.
 class AmxLayout {
  public:
   /// `element`: bytes of a number in a row, 1 or 2.
@@ -34,15 +34,15 @@ class AmxLayout {
   size_t parts() const { return CeilDiv(units_, part_units_); }
   size_t first_unit(size_t part) const { return part * part_units_; }
   size_t units(size_t part) const { return std::min(part_units_, units_ - first_unit(part)); }
-  /// Numbers of a part in a row: used, and with those that fill it up.
+  /// Numbers of a part in a row: without and with padding.
   size_t used(size_t part) const { return units(part) * unit_depth_; }
   size_t depth(size_t part) const { return RoundUp(used(part), step_); }
   size_t most_depth() const { return depth(0); }
   int steps(size_t part) const { return static_cast<int>(depth(part) / step_); }
-  /// Of all parts, and of those before one.
+  /// Depth of all parts, and of those before one.
   size_t whole_depth() const { return depth_before(parts() - 1) + depth(parts() - 1); }
   size_t depth_before(size_t part) const { return part * most_depth(); }
-  /// Where in a row, all parts in one, a unit begins.
+  /// Where a unit begins in a row that holds all parts.
   size_t RowOf(size_t unit) const {
     return depth_before(unit / part_units_) + unit % part_units_ * unit_depth_;
   }
@@ -53,20 +53,20 @@ class AmxLayout {
     return static_cast<int>(std::min(panel_blocks_, group_blocks_ - first_block(panel)));
   }
   int width(size_t panel) const { return blocks(panel) * block_; }
-  /// The end of the panels from `panel` on that are as wide, at most `most`.
+  /// The end of the run of panels from `panel` on with its width, at most `most` panels.
   size_t EqualPanels(size_t panel, size_t end, size_t most) const;
 
   /// Bytes from row to row.
   size_t pitch() const { return pitch_; }
-  /// Copies what the windows of `pixels` cover of a unit, in `buffer`, into their rows; units are
-  /// counted within their part. Sizes are bytes, but windows count elements.
+  /// Copies the windows of `pixels` pixels in one unit, which is in `buffer`, into their rows;
+  /// `unit` is counted within its part. Sizes are in bytes, but windows in elements.
   void Gather(const void* buffer, const int32_t* windows, int pixels, size_t unit,
               void* rows) const;
-  /// Zeros what fills up rows behind a part, and what a unit takes of them.
+  /// Zeros the padding of rows after a part, and a unit's place in them.
   void ClearRest(size_t part, int pixels, void* rows) const;
   void ClearUnit(size_t unit, int pixels, void* rows) const;
-  /// For Gather: where runs of neighbouring positions of the kernel begin in a buffer for bands of
-  /// up to some size.
+  /// For Gather: where runs of neighbouring positions of the kernel begin in a buffer for bands up
+  /// to `largest`.
   void FindRuns(const Band& largest);
 
  private:
@@ -92,7 +92,7 @@ struct PixelTiles {
   size_t padded() const { return size_t(tiles) * rows; }
 };
 
-/// How the work is cut: bands of pixels, slices of a group's outputs.
+/// How the work is split: bands of pixels, slices of a group's outputs.
 struct AmxPlan {
   AmxPlan(const AmxLayout& layout, const Bands& bands, int num, int groups, int planes);
 

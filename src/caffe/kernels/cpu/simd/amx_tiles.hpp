@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Matrix products in AMX's tile registers: 8 of them, of up to 16 rows of 64 bytes.
+// Matrix products in AMX's 8 tile registers of up to 16 rows of 64 bytes.
 namespace caffe::kernels {
 
 constexpr int kTileRows = 16;
@@ -21,20 +21,20 @@ struct alignas(64) TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64, "what the instruction reads");
 
-/// A part of x and a part of the weights, whose product is taken.
+/// A part of x and a part of the weights to multiply.
 struct TilePair {
   int x, weights;
 };
 
-/// What is compiled for tiles (amx_tiles.inc): for the processor's, and for emulated ones.
+/// Kernels compiled for tiles (amx_tiles.inc), the processor's and emulated ones.
 struct AmxTiles {
   /// sums[row][panel][o] += the sum over pairs and k of x[row][k] weights[panel][k][o].
   ///
   /// A step is 64 bytes of a row of x: 64 integers of 8 bits or 32 bfloat16; and 16 rows of
-  /// weights, each with the 4 integers or 2 bfloat16 that follow one another in x, for each output.
+  /// weights, each with 4 integers or 2 bfloat16, consecutive in x, for each output.
   struct Work {
     int rows;       ///< of a tile of x, up to 16
-    int row_tiles;  ///< so many of them: x has rows * row_tiles rows
+    int row_tiles;  ///< number of such tiles: x has rows * row_tiles rows
     int width;      ///< outputs of a panel, up to 16
     int panels;
     int steps;
@@ -50,13 +50,13 @@ struct AmxTiles {
   using Function = void(const Work&);
   Function* multiply_signed;    ///< int8_t by int8_t; sums int32_t
   Function* multiply_unsigned;  ///< uint8_t by int8_t; sums int32_t
-  /// bfloat16 by bfloat16; sums float. Subnormal numbers count as zero, and become zero.
+  /// bfloat16 by bfloat16; sums float. Subnormal inputs and results are flushed to zero.
   Function* multiply_bfloat16;
 
-  /// The parts of n floats, at y, y + plane, ...: each is what is left, rounded to bfloat16. One
-  /// part is a bfloat16 exactly, two add up to a float16, three to any float whose magnitude is 0
-  /// or from 2^-103 to below 2^128 - 2^119, and none of them is subnormal unless x is. False if
-  /// some x is infinite, NaN or, with three parts, another float: then y is of no use.
+  /// The parts of n floats, at y, y + plane, ...: each is the remainder rounded to bfloat16. One
+  /// part represents a bfloat16 exactly, two a float16, three any float whose magnitude is 0 or
+  /// from 2^-103 to below 2^128 - 2^119; no part is subnormal unless x is. False if some x is
+  /// infinite, NaN or, with three parts, another float: y is then undefined.
   bool (*split)(size_t n, int parts, const float* x, uint16_t* y, size_t plane);
   /// The same for weights (used, pitch), of which the first `width` of each row, 8 or 16, become
   /// (depth / 2, width, 2); depth is even, rows from `used` on are zero.
@@ -67,7 +67,7 @@ struct AmxTiles {
   void (*pairs_to_quads)(size_t depth, int width, size_t pitch, const int8_t* x, int8_t* y);
 };
 
-/// Those of the instruction set in use; null where it has none.
+/// The kernels of the instruction set in use; null if it has no tiles.
 const AmxTiles* ChosenAmxTiles();
 
 }  // namespace caffe::kernels

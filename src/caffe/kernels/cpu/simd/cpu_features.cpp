@@ -58,7 +58,7 @@ bool Has(const CpuidBits& wanted) {
   return (r[wanted.in] & wanted.bits) == wanted.bits;
 }
 
-/// XCR0; 0 where programs may not read it.
+/// XCR0; 0 if programs may not read it.
 unsigned SavedStates() {
   if (!Has({1, 0, ECX, 1u << 27})) return 0;  // OSXSAVE
   unsigned low, high;
@@ -66,7 +66,7 @@ unsigned SavedStates() {
   return low;
 }
 
-/// Linux gives a process the tiles' 8 KB of state only if it asks, for all its threads at once.
+/// Linux grants a process the tiles' 8 KB of state only on request, for all its threads at once.
 bool MayUseTiles() {
 #if defined(__linux__)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XTILEDATA

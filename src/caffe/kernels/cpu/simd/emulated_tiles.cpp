@@ -28,8 +28,8 @@ inline float Flushed(float value) {
   return (bits & kMagnitude) < kMinNormal ? FloatOf(bits & ~kMagnitude) : value;
 }
 
-/// x y + sum. What would be below the least normal number with as many digits as a normal one has
-/// is flushed, though it may round to that number as a subnormal one.
+/// x y + sum. A result is flushed if it is below the smallest normal number when rounded to the
+/// precision of a normal number, even if, rounded as a subnormal, it would become that number.
 inline float FusedMultiplyAdd(float x, float y, float sum) {
   const float result = std::fmaf(x, y, sum);
   if ((BitsOf(result) & kMagnitude) == kMinNormal) {

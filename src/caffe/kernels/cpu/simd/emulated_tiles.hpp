@@ -8,8 +8,8 @@
 
 namespace caffe::kernels {
 
-/// AMX's registers and instructions in software, to the bit, as Intel's manual defines them. What
-/// the processor answers with an exception is an Error here.
+/// AMX's registers and instructions in software, bit for bit as Intel's manual defines them. Where
+/// the processor raises an exception, these throw Error.
 class EmulatedTiles {
  public:
   void Configure(const TileConfig& config);  ///< LDTILECFG; zeros the tiles
@@ -21,9 +21,10 @@ class EmulatedTiles {
   /// TDPBSSD, TDPBUSD: sum[m][n] += the products of the 4 bytes x[m][k] and w[k][n], all k.
   void DotSigned(int sum, int x, int w) { DotBytes<int8_t>(sum, x, w); }
   void DotUnsigned(int sum, int x, int w) { DotBytes<uint8_t>(sum, x, w); }
-  /// TDPBF16PS: of pairs of bfloat16. First and second ones are added up apart over all k, from
-  /// zero, by fused operations; then both sums are added, and that to sum[m][n]. Rounds to nearest
-  /// even; subnormal numbers count as zero and become zero, whatever the processor's modes.
+  /// TDPBF16PS: products of pairs of bfloat16. Those of the first and of the second elements are
+  /// summed separately over all k, from zero, by fused operations; then both sums are added, and
+  /// the result to sum[m][n]. Rounds to nearest even and flushes subnormal inputs and results to
+  /// zero, whatever the processor's modes.
   void DotBFloat16(int sum, int x, int w);
 
  private:

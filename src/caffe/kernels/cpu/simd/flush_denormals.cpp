@@ -20,7 +20,7 @@ FlushDenormals::FlushDenormals() {
     _mm_setcsr(saved_[0].word | kBoth);
     return;
   }
-  // A team may come out smaller than asked for: only what was saved is restored.
+  // A team may be smaller than requested: only saved modes are restored.
   saved_.assign(omp_get_max_threads(), Saved{false, 0});
 #pragma omp parallel num_threads(static_cast <int>(saved_.size()))
   {

@@ -10,13 +10,14 @@
 namespace caffe::kernels {
 namespace {
 
-/// The rows in use. `vector` has no tiles.
+/// The rows in use; `vector` is one without tiles.
 struct Choice {
   const InstructionSetRow* set;
   const InstructionSetRow* vector;
 };
 
-// One pointer, read by every kernel: both rows change together. Null before the first use.
+// A single pointer, read by every kernel, so that both rows change together. Null before the first
+// use.
 std::atomic<const Choice*> chosen{nullptr};
 
 std::string Joined(const std::vector<std::string>& names) {
@@ -34,7 +35,7 @@ std::string ValidNames() {
   return Joined(names) + (by_name.empty() ? "" : ", and for tests " + Joined(by_name));
 }
 
-/// `setting`: what asks for it, for messages.
+/// `setting`: what requested it, for messages.
 void RequireSupported(InstructionSet set, const std::string& setting) {
   if (set.supported()) return;
   Fail(setting, set.name(), ": this machine lacks ",
@@ -146,7 +147,7 @@ int BlockChannels() { return ChosenPackedTiles().block; }
 bool HasByteProducts() { return ChosenInt8Tiles().has_bytes(); }
 
 std::vector<std::pair<std::string, std::string>> ChosenKernelFamilies() {
-  // The first row with these kernels: its name is what they are compiled for.
+  // The first row with these kernels names the set that they are compiled for.
   const auto owner = [](auto column, const auto* kernels) -> std::string {
     for (const InstructionSetRow& row : RegisteredRows()) {
       if (row.*column == kernels) return row.name;

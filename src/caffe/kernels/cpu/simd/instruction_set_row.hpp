@@ -10,12 +10,13 @@
 
 namespace caffe::kernels {
 
-/// A row of the registry: an instruction set and its kernels. Rows may have those of another row.
+/// A row of the registry: an instruction set and its kernels. Rows may share kernels.
 struct InstructionSetRow {
   const char* name;
   CpuFeatures needed;
   bool by_name_only;
-  // Null, all four, in a row with tiles: the kernels of the last supported set without.
+  // All four are null in a row with tiles, which uses those of the last supported set without
+  // tiles.
   const VectorKernels* vector;
   const PackedTiles* packed;
   const Int8Tiles* int8;

@@ -1,5 +1,5 @@
-// The registry of instruction sets: a row each. cmake/Kernels.cmake compiles their kernels, and
-// writes compiled_kernels.hpp, which declares them: for the set `name` what is in namespace `name`.
+// The registry of instruction sets: a row each. cmake/Kernels.cmake compiles their kernels and
+// writes compiled_kernels.hpp, which declares those of the set `name` in namespace `name`.
 #include "caffe/kernels/instruction_set.hpp"
 #include "compiled_kernels.hpp"
 #include "instruction_set_row.hpp"
@@ -20,7 +20,7 @@ const InstructionSetRow kRows[] = {
 #if defined(__x86_64__)
     {"avx2", kAvx2, false, &avx2::kVectorKernels, &avx2::kPackedTiles, &avx2::kInt8Tiles,
      &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
-    // VNNI is used by the kernels of 8-bit integers alone.
+    // Only the kernels of 8-bit integers use VNNI.
     {"avx2_vnni", kAvx2 | Features::AVX_VNNI, false, &avx2::kVectorKernels, &avx2::kPackedTiles,
      &avx2_vnni::kInt8Tiles, &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
     {"avx512", kAvx512, false, &avx512::kVectorKernels, &avx512::kPackedTiles, &avx512::kInt8Tiles,
@@ -31,7 +31,7 @@ const InstructionSetRow kRows[] = {
     {"amx", kAvx512 | Features::AMX_INT8 | Features::AMX_BF16, false, nullptr, nullptr, nullptr,
      nullptr, nullptr, &amx::kAmxTiles},
 #endif
-    // AMX's instructions in software, one by one: runs everywhere, slowly.
+    // AMX's instructions emulated one by one: runs everywhere, slowly.
     {"emulated_amx", Features::NONE, true, nullptr, nullptr, nullptr, nullptr, nullptr,
      &emulated_amx::kAmxTiles},
 };

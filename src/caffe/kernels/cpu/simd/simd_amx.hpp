@@ -9,8 +9,8 @@
 namespace caffe::kernels {
 namespace {
 
-// The intrinsics take a register's number as it is written in assembly: a constant expression will
-// not do. They do not tell the compiler what memory they read either.
+// The intrinsics need a register number as a literal for the assembler, not any constant
+// expression. Nor do they tell the compiler what memory they read.
 #define CAFFE_FOR_TILE(instruction, tile, ...)              \
   do {                                                      \
     if constexpr (tile == 0) instruction(0, ##__VA_ARGS__); \

@@ -72,8 +72,8 @@ struct Simd : GenericSimd<8> {
     __asm__("vbroadcastss %1, %0" : "=x"(lanes) : "m"(*x));
     return lanes;
   }
-  /// Left to itself GCC lets the sums change registers from step to step, which takes more
-  /// registers than there are.
+  /// Otherwise GCC moves the sums between registers from step to step, which needs more registers
+  /// than there are.
   CAFFE_SIMD void AddProduct(const Lanes& x, const Lanes& y, Lanes* sum) {
     __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(x), "x"(y));
   }
@@ -96,7 +96,7 @@ struct Simd : GenericSimd<8> {
   }
   template <typename From, typename T>
   CAFFE_SIMD void StoreBytes(const From& lanes, T* y) {
-    // The lowest byte of each 32 bits, then those of both halves.
+    // The lowest byte of each 32 bits, then both halves together.
     const __m256i low = _mm256_shuffle_epi8((__m256i)lanes, _mm256_set1_epi32(0x0c080400));
     const __m128i bytes =
         _mm_unpacklo_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
@@ -113,8 +113,8 @@ struct Simd : GenericSimd<8> {
     }
   }
 
-  /// GCC adds up products before it adds them to the sums, as integers allow, and runs out of
-  /// registers: InRegister keeps each sum where it is.
+  /// GCC reassociates these integer sums, adding products first, and runs out of registers:
+  /// InRegister keeps each sum in place.
   CAFFE_SIMD Integers AddWords(const Integers& sums, const __m256i& x, const __m256i& y) {
     return InRegister(Plus(sums, (Integers)_mm256_madd_epi16(x, y)));
   }
@@ -129,7 +129,7 @@ struct Simd : GenericSimd<8> {
   CAFFE_SIMD Integers AddPairs(const Integers& sums, const Weight* weights, const int16_t* x) {
     return AddWords(sums, LoadWords(weights), AllPairs(x));
   }
-  /// GCC loads the weights for each pixel again, and then has no registers for all sums.
+  /// Otherwise GCC reloads the weights for each pixel and runs out of registers for the sums.
   CAFFE_SIMD void AddPairsTwice(const Words& w0, const Words& w1, const int16_t* x, Integers* sum0,
                                 Integers* sum1) {
     __m256i pair, product;
@@ -198,9 +198,9 @@ struct Simd : GenericSimd<8> {
     return _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(low, high), 0xd8);
   }
 
-  // ---- What sets that are not plain have beyond simd_generic.hpp: packed bytes.
+  // ---- Packed bytes, which non-plain sets define in addition to simd_generic.hpp.
 
-  /// 32 bits of two vectors as 16 bits of each, saturated, in the order that PackFour takes.
+  /// Two vectors of 32 bits as one of 16 bits, saturated, in the order that PackFour takes.
   CAFFE_SIMD Words PackTwo(const Integers& a, const Integers& b) {
     return (Words)_mm256_packs_epi32((__m256i)a, (__m256i)b);
   }
@@ -211,12 +211,12 @@ struct Simd : GenericSimd<8> {
   CAFFE_SIMD Words WordsPlus(const Words& x, const Words& y) {
     return (Words)_mm256_adds_epi16((__m256i)x, (__m256i)y);
   }
-  /// The bytes of four vectors one after another.
+  /// Packs four vectors into consecutive bytes.
   template <typename T>
   CAFFE_SIMD FourBlocks PackFour(const Words& ab, const Words& cd) {
     const __m256i bytes = T(-1) < T(0) ? _mm256_packs_epi16((__m256i)ab, (__m256i)cd)
                                        : _mm256_packus_epi16((__m256i)ab, (__m256i)cd);
-    // Both halves have four lanes of each vector.
+    // Each half has four lanes of each vector.
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   }
   template <typename T>
@@ -237,8 +237,8 @@ struct Simd : GenericSimd<8> {
     if (count > 2) _mm_storel_pi(to(2), high);
     if (count > 3) _mm_storeh_pi(to(3), high);
   }
-  /// The nearest integers up to `high`, halves to even; what is far below 0, and NaN, is any number
-  /// below -2^15.
+  /// The nearest integers up to `high`, halves to even; values far below 0 and NaN become any
+  /// number below -2^15.
   CAFFE_SIMD Integers RoundedBelow(const Lanes& value, const Lanes& high) {
     return (Integers)_mm256_cvtps_epi32(_mm256_min_ps((__m256)high, (__m256)value));
   }

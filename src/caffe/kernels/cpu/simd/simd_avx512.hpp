@@ -6,7 +6,7 @@
 namespace caffe::kernels::avx512 {
 namespace {
 
-/// Functions of vectors of any type take those of eight lanes, too.
+/// Functions for vectors of any type also accept those of eight lanes.
 struct Simd : GenericSimd<16> {
   static constexpr int kRegisterBytes = 64;
   static constexpr size_t kWinogradPanel = 12;
@@ -109,7 +109,7 @@ struct Simd : GenericSimd<16> {
       Eight::StoreBytes(lanes, y);
     }
   }
-  /// Of 16 lanes, or 8.
+  /// For 16 or 8 lanes.
   template <typename To, typename T>
   CAFFE_SIMD To LoadShorts(const T* x) {
     return Eight::LoadShorts<To>(x);

@@ -4,21 +4,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Vector primitives: what loops that are compiled once per instruction set (vector_kernels.inc,
-// packed_tiles.inc, winograd_loops.inc, int8_tiles.inc) are written on. Each set has a header with
-// a struct `Simd` in the namespace of its name; cmake/Kernels.cmake includes it in front of the
-// loops. Here the primitives are in plain C++, for blocks of any number of lanes: a new set derives
-// from GenericSimd and has what it has instructions for.
+// Vector primitives for the loops that are compiled once per instruction set (vector_kernels.inc,
+// packed_tiles.inc, winograd_loops.inc, int8_tiles.inc). Each set has a header with a struct `Simd`
+// in the namespace of its name; cmake/Kernels.cmake includes it before the loops. Here the
+// primitives are in plain C++, for blocks of any number of lanes: a new set derives from
+// GenericSimd and overrides those that it has instructions for.
 //
-// Everything is in unnamed namespaces, as in vector_kernels.inc, and part of its caller, whatever
-// that costs: vectors have no calling convention without AVX.
+// Everything is in unnamed namespaces, as in vector_kernels.inc, and always inlined: vectors have
+// no calling convention without AVX.
 #define CAFFE_SIMD static __attribute__((always_inline)) inline
 
 namespace caffe::kernels {
 namespace {
 
-/// Vectors as wide as so many lanes of 32 bits. (In a template GCC 12 does not take what has a size
-/// that depends on a parameter for a vector.)
+/// Vectors as wide as `lanes` lanes of 32 bits. (In a template GCC 12 does not accept a vector type
+/// whose size depends on a parameter.)
 template <int lanes>
 struct VectorsOf;
 template <>
@@ -42,7 +42,7 @@ struct VectorsOf<16> {
   typedef int8_t SignedBytes __attribute__((vector_size(64)));
 };
 
-/// How many vectors have sums that fit the registers: of kFloatPixels, kIntegerPixels.
+/// The number of vectors whose sums fit the registers, from kFloatPixels or kIntegerPixels.
 constexpr int MaxVectors(const int (&pixels)[4]) {
   int vectors = 0;
   while (vectors < 4 && pixels[vectors] > 0) ++vectors;
@@ -51,7 +51,7 @@ constexpr int MaxVectors(const int (&pixels)[4]) {
 
 template <int block>
 struct GenericSimd {
-  // ---- Constants that a set has of its own.
+  // ---- Constants that each set defines.
 
   static constexpr int kBlock = block;         ///< lanes of a vector: channels of a block
   static constexpr int kRegisterBytes = 16;    ///< a vector may be several registers
@@ -60,14 +60,14 @@ struct GenericSimd {
   /// value, at [V - 1]; 0: none.
   static constexpr int kFloatPixels[4] = {6, 3, 0, 0};
   static constexpr int kIntegerPixels[4] = {6, 6, 0, 0};
-  /// True: kernels keep to loops of which compilers make vectors by themselves. False: they widen
-  /// weights in registers, rescale short sums, and pack bytes; the primitives for the last are in
+  /// True: kernels use only loops that compilers vectorise by themselves. False: they widen weights
+  /// in registers, rescale short sums, and pack bytes; the primitives for the last are in
   /// simd_avx2.hpp, from PackTwo on.
   static constexpr bool kIsPlain = true;
   /// AddFourProducts is one instruction.
   static constexpr bool kHasByteProducts = false;
   static constexpr int kByteDepthwiseRows = 1;  ///< whose sums fit the registers: 1 or 2
-  /// AddPairsTwice is better than AddPairs.
+  /// AddPairsTwice is faster than AddPairs.
   static constexpr bool kHasPairsTwice = false;
 
   typedef typename VectorsOf<block>::Lanes Lanes;
@@ -77,10 +77,10 @@ struct GenericSimd {
   typedef typename VectorsOf<block>::Words Words;
   typedef typename VectorsOf<block>::Bytes FourBlocks;
 
-  // ---- FLOAT16 and BFLOAT16, one after another.
+  // ---- FLOAT16 and BFLOAT16, lane by lane.
 
-  /// Branch-free for the usual case, so that compilers vectorise it. The exponent is moved by
-  /// integer arithmetic; subnormal halves, infinities and NaNs are mended by selection.
+  /// Branch-free, so that compilers vectorise it. The exponent is adjusted by integer arithmetic;
+  /// subnormal halves, infinities and NaNs are fixed up by selection.
   CAFFE_SIMD float HalfToFloat(uint16_t half_bits) {
     const uint32_t half = half_bits;
     const uint32_t sign = (half & 0x8000) << 16;
@@ -120,7 +120,7 @@ struct GenericSimd {
     }
     return static_cast<uint16_t>(sign | half);
   }
-  /// Converts the first of n numbers, by whole vectors; returns how many.
+  /// Converts the leading ones of n numbers, in whole vectors; returns how many.
   CAFFE_SIMD size_t HalvesToFloats(size_t, const uint16_t*, float*) { return 0; }
   CAFFE_SIMD size_t FloatsToHalves(size_t, const float*, uint16_t*) { return 0; }
 
@@ -148,7 +148,7 @@ struct GenericSimd {
     __builtin_memcpy(&lanes, bits, sizeof(lanes));
     return lanes;
   }
-  /// The lower 16 bits of lanes of 32, which the others of which are 0.
+  /// Stores the lower 16 bits of 32-bit lanes, whose upper bits are 0.
   template <typename From>
   CAFFE_SIMD void StoreLower(const From& lanes, uint16_t* y) {
     for (size_t i = 0; i < sizeof(From) / 4; ++i) y[i] = static_cast<uint16_t>(lanes[i]);
@@ -156,7 +156,7 @@ struct GenericSimd {
 
   // ---- Floats.
 
-  /// The same lanes, which the compiler has to keep in a register.
+  /// The same lanes, forced into a register.
   template <typename Vector>
   CAFFE_SIMD Vector InRegister(Vector lanes) {
     return lanes;
@@ -164,22 +164,22 @@ struct GenericSimd {
   CAFFE_SIMD Lanes Broadcast(const float* x) { return Lanes{} + *x; }
   /// sum += x y.
   CAFFE_SIMD void AddProduct(const Lanes& x, const Lanes& y, Lanes* sum) { *sum += x * y; }
-  /// sum + x y of whole numbers below 2^24, to which a fused operation does the same.
+  /// sum + x y of whole numbers below 2^24, for which a fused operation gives the same result.
   CAFFE_SIMD Lanes WholeProductSum(const Lanes& x, const Lanes& y, const Lanes& sum) {
     return sum + x * y;
   }
   /// The nearest integers in [low, high], halves to even; no NaN.
   template <typename To, typename From>
   CAFFE_SIMD To Rounded(From value, const From& low, const From& high) {
-    // A float of this size has no digits behind the point.
+    // A float of this size has no fractional bits.
     const From shift = From{} + 12582912.f;
     value = value < low ? low : value;
     value = value > high ? high : value;
     return __builtin_convertvector((value + shift) - shift, To);
   }
 
-  // ---- Bytes from and to as many lanes of integers; compilers convert vectors of such different
-  // sizes lane by lane.
+  // ---- Bytes from and to lanes of integers; compilers convert vectors of such different sizes
+  // lane by lane.
 
   template <typename To, typename T>
   CAFFE_SIMD To LoadBytes(const T* x) {
@@ -199,13 +199,13 @@ struct GenericSimd {
     return lanes;
   }
 
-  // ---- Sums of products of integers. They may pass 32 bits and come back (Winograd's do): so do
-  // unsigned numbers only.
+  // ---- Sums of products of integers. They may overflow 32 bits and come back (Winograd's do),
+  // which only unsigned arithmetic allows.
 
   CAFFE_SIMD Integers Plus(const Integers& x, const Integers& y) {
     return (Integers)((Unsigned)x + (Unsigned)y);
   }
-  /// sums + the products of pairs: those at `weights`, one a lane, with the one at x.
+  /// sums + the products of pairs: those at `weights`, one per lane, with the one at x.
   template <typename Weight>
   CAFFE_SIMD Integers AddPairs(const Integers& sums, const Weight* weights, const int16_t* x) {
     Integers products;
@@ -222,7 +222,7 @@ struct GenericSimd {
       (*sum1)[lane] += w1[2 * lane] * x[0] + w1[2 * lane + 1] * x[1];
     }
   }
-  /// start + x factors[0] + y factors[1] of numbers of 16 bits.
+  /// start + x factors[0] + y factors[1] of 16-bit numbers.
   CAFFE_SIMD Integers TwoProducts(int32_t start, const Integers& x, const Integers& y,
                                   const int16_t (&factors)[2]) {
     return x * factors[0] + y * factors[1] + start;
@@ -237,11 +237,11 @@ struct GenericSimd {
     }
     return sums;
   }
-  /// What stands for a row of bytes outside: four equal ones.
+  /// Stands for a row of bytes outside the image: four equal bytes.
   typedef uint32_t Outside;
   CAFFE_SIMD Outside AllOutside(uint32_t four) { return four; }
-  /// Four bytes of each channel in its lane: those at `offset` in four rows, of a null row those of
-  /// `outside`.
+  /// Four bytes of each channel in its lane: those at `offset` in four rows, for a null row those
+  /// of `outside`.
   CAFFE_SIMD Unsigned GatherRows(const char* const (&rows)[4], ptrdiff_t offset,
                                  const Outside& outside) {
     Unsigned lanes;
@@ -256,9 +256,9 @@ struct GenericSimd {
     return lanes;
   }
 
-  // ---- Integers of 32 bits and their products of 64.
+  // ---- 32-bit integers and their 64-bit products.
 
-  /// Odd lanes where even ones are.
+  /// Odd lanes moved to the even ones.
   CAFFE_SIMD Integers OddLanes(const Integers& x) { return (Integers)((Wide)x >> 32); }
   /// The products of even lanes.
   CAFFE_SIMD Wide EvenProducts(const Integers& x, const Integers& y) {

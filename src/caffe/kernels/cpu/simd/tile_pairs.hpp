@@ -7,7 +7,7 @@
 
 namespace caffe::kernels {
 
-/// Of how many bfloat16 parts numbers are the sum.
+/// How many bfloat16 parts numbers are split into.
 inline int TileParts(Storage storage) {
   return storage == STORED_FLOAT ? 3 : storage == STORED_HALF ? 2 : 1;
 }
@@ -21,14 +21,14 @@ class TilePairs {
   int size() const { return size_; }
 
  private:
-  TilePair pairs_[6];  // three parts of each, of which at most two come behind the first ones
+  TilePair pairs_[6];  // of three parts each, those with index sum at most 2
   int size_ = 0;
 };
 
-/// Which products of parts are summed, the smallest first: those of which at most two parts come
-/// behind the first ones. That is all of them for two float16; of floats what is left out is at
-/// most 2^-22 of the whole. Where `math` is FLOAT16 that of both second parts of two float16, at
-/// most 2^-16 of the whole, is left out.
+/// Which products of parts are summed, the smallest first: those whose part indices add up to at
+/// most 2. That is all of them for two float16; for floats the omitted ones are at most 2^-22 of
+/// the whole. If `math` is FLOAT16, the product of both second parts of two float16, at most 2^-16
+/// of the whole, is omitted.
 inline TilePairs TilePairsOf(Storage x, Storage weights, ElementType math) {
   const bool halves = x == STORED_HALF && weights == STORED_HALF;
   const int last = halves && math == ElementType::FLOAT16 ? 1 : 2;

@@ -8,17 +8,16 @@
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
 
-// What kernels that run tiles of registers over bands of outputs share.
+// Shared by kernels that run register tiles over bands of outputs.
 namespace caffe::kernels {
 
 inline size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
 
-/// Bytes from the scratch memory of one thread to the next one's: what a core fetches ahead of its
-/// own use must not be what another core is writing.
+/// Bytes between the scratch memories of two threads: a core must not prefetch what another core is
+/// writing.
 constexpr size_t kBetweenThreads = 64 << 10;
 
-/// Hands out scratch memory in pieces that begin on lines of the cache; counts only, without
-/// memory.
+/// Hands out scratch memory in pieces aligned to cache lines; without memory it only counts.
 class Pieces {
  public:
   explicit Pieces(void* memory = nullptr) : memory_(static_cast<char*>(memory)) {}
@@ -35,8 +34,8 @@ class Pieces {
   size_t bytes_ = 0;
 };
 
-/// `count` values, or zeros where there are none, filled up with zeros in `memory`, which has room
-/// for `padded` of them; or the values themselves where they need nothing.
+/// `count` values (zeros if null), padded with zeros in `memory`, which has room for `padded` of
+/// them; or the values themselves if they need no padding.
 inline const float* Padded(const float* values, size_t count, size_t padded, float* memory) {
   if (values && count == padded) return values;
   std::fill_n(memory, padded, 0.f);
@@ -44,16 +43,16 @@ inline const float* Padded(const float* values, size_t count, size_t padded, flo
   return memory;
 }
 
-/// Zeros what is no channel in `pixels` blocks one after another: the lanes from `used` on, of
-/// `size` bytes each.
+/// Zeros the padding of `pixels` consecutive blocks: the lanes from `used` on, of `size` bytes
+/// each.
 inline void ClearLanes(void* blocks, size_t pixels, size_t block, size_t used, size_t size) {
   char* first = static_cast<char*>(blocks) + used * size;
   for (size_t i = 0; i < pixels; ++i)
     std::memset(first + i * block * size, 0, (block - used) * size);
 }
 
-/// Calls f(to, from) for each weight of a kernel of `taps` positions a channel: from (channel, tap)
-/// to (block of channels, tap, channel).
+/// Calls f(to, from) for each weight of a kernel of `taps` positions per channel: from (channel,
+/// tap) to (block of channels, tap, channel).
 template <typename Function>
 void ForEachDepthwiseWeight(size_t channels, size_t taps, size_t block, Function&& f) {
   for (size_t c = 0; c < channels; ++c) {

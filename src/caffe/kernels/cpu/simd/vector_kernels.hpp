@@ -31,8 +31,7 @@ struct ArithmeticLoops {
   double (*absolute_sum)(size_t n, const T* x);
   double (*square_sum)(size_t n, const T* x);
   double (*dot)(size_t n, const T* x, const T* z);
-  /// sums[2 r + j] += the dot product of w[r] and x[j], r < 4, j < 2; for n of up to some
-  /// thousands.
+  /// sums[2 r + j] += the dot product of w[r] and x[j], r < 4, j < 2; for n up to a few thousand.
   void (*dot_tile)(size_t n, const T* const* w, const T* const* x, double* sums);
   void (*exponential)(size_t n, T a, T b, const T* x, T* y);  ///< y = b exp(a x)
   void (*sigmoid)(size_t n, T a, const T* x, T* y);           ///< y = 1 / (1 + exp(-a x))
@@ -68,7 +67,7 @@ struct VectorKernels {
   IntegerLoops integers;
 };
 
-/// Those of the instruction set in use.
+/// The kernels of the instruction set in use.
 const VectorKernels& ChosenKernels();
 
 template <typename T>
