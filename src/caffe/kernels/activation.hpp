@@ -48,8 +48,7 @@ struct Activation {
 double ValueOf(const Activation& f, double x);
 
 // T, D: float, double or float16; double only together with double. An output may be one of the
-// inputs
-// of the same type. Arithmetic is in float for 16-bit types.
+// inputs of the same type. Arithmetic is in float for 16-bit types.
 
 /// y = f(x).
 template <typename T>

@@ -65,8 +65,7 @@ struct Residual {
   const void* data = nullptr;
   bool is_unsigned = true;
   ByteSum sum;
-  const ByteSumForm* form =
-      nullptr;  ///< as FoundByteSum finds it; the reference functions need none
+  const ByteSumForm* form = nullptr;  ///< from FoundByteSum; reference functions need none
 };
 
 }  // namespace caffe::kernels

@@ -40,7 +40,7 @@ void ReferenceAveragePooling(const PoolingShape& shape, const T* x, T* y);
 template <typename D>
 void ReferenceAveragePoolingBackward(const PoolingShape& shape, const D* dy, D* dx);
 
-/// Of (outer, channels, inner): y = exp(x) / sum over channels of exp(x).
+/// For (outer, channels, inner): y = exp(x) / sum over channels of exp(x).
 template <typename T>
 void ReferenceSoftmax(size_t outer, size_t channels, size_t inner, const T* x, T* y);
 /// dx = y (dy - sum over channels of dy y).

@@ -19,10 +19,9 @@
 // sum over c of (the largest |x| of the tile in channel c) * (the sum of |w| over the kernel),
 // before rounding to Y:
 //     |error| <= k * 2^-24 * F   (WinogradErrorBound).
-// The tests verify this for random data with a margin of two. One channel is the worst case; for
-// 64 and more, k is that for many channels, and 4 for direct sums. No data whatever exceeds the
-// last column's bound. Note that the bound is per tile: near a large input, small outputs lose
-// digits.
+// The tests verify this for random data with a margin of two. One channel is the worst case; for 64
+// and more, k is that for many channels, and 4 for direct sums. No data whatever exceeds the last
+// column's bound. Note that the bound is per tile: near a large input, small outputs lose digits.
 //
 //     m  r    k   k, many channels   k, any data
 //     2  3   16          3           16 (channels + 25)

@@ -49,10 +49,9 @@ struct ConvolutionProblem {
 /// Arguments of one computation: device memory aligned to kOperandAlignment, and host numbers.
 struct ConvolutionArguments {
   const void* x = nullptr;
-  const void* weights = nullptr;  ///< as PackWeights has ordered them
-  const float* scales =
-      nullptr;                  ///< one per output: the input's scale times the weights'; integers
-  const float* bias = nullptr;  ///< one per output
+  const void* weights = nullptr;   ///< as PackWeights has ordered them
+  const float* scales = nullptr;   ///< one per output, for integers: the input's times the weights'
+  const float* bias = nullptr;     ///< one per output
   const float* slopes = nullptr;   ///< one per output, for PRELU
   const void* residual = nullptr;  ///< shaped as y; may be y if types and strides are the same
   float residual_scale = 1;        ///< of integers

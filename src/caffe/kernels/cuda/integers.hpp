@@ -50,8 +50,8 @@ void MaximumOfIntegers(Stream& stream, const std::vector<Integers>& x, const uin
                        const kernels::IntegerResult& result, void* scratch, const Integers& y);
 size_t CombinationScratchBytes(size_t inputs, size_t elements);
 
-/// ScaleIntegers and ScaleAndAddIntegers with the rows repeated `outer` times, each time with the
-/// same factors; shape.width is 1.
+/// ScaleIntegers and ScaleAndAddIntegers for `outer` groups of shape.rows rows, all with the same
+/// factors; shape.width is 1.
 void ScaleIntegers(Stream& stream, int outer, const kernels::BroadcastShape& shape,
                    const kernels::IntegerOperand& x, const kernels::IntegerOperand& a,
                    const kernels::IntegerResult& result, uint8_t* y);

@@ -176,7 +176,7 @@ void VideoDataLayer<Dtype>::LoadFrames(Batch<Dtype>* batch) {
   int item = 0;
   for (uint64_t i = 0; i < this->share().Total(items); ++i) {
     const cv::Mat frame = NextFrame();
-    const PictureDraws draws = this->data_transformer_->Draw();
+    const ImageDraws draws = this->data_transformer_->Draw();
     if (!this->share().Has(i, items)) continue;
     if (item == 0) {
       shape = this->data_transformer_->InferBlobShape(frame);
@@ -314,8 +314,8 @@ struct VideoDataLayer<Dtype>::Cut {
 };
 
 template <typename Dtype>
-typename VideoDataLayer<Dtype>::Cut VideoDataLayer<Dtype>::CutOf(int frame_height, int frame_width,
-                                                                 const SnippetDraws& draws) const {
+typename VideoDataLayer<Dtype>::Cut VideoDataLayer<Dtype>::CropOf(int frame_height, int frame_width,
+                                                                  const SnippetDraws& draws) const {
   const TransformationParameter& transform = this->layer_param_.transform_param();
   const int crop = static_cast<int>(transform.crop_size());
   if (crop == 0) return {0, 0, frame_width, frame_height};
@@ -355,7 +355,7 @@ cv::Mat VideoDataLayer<Dtype>::ReadSnippets(const Line& line, const SnippetDraws
         ReadListedImage(file, p.new_height(), p.new_width(), !flow && !p.grayscale());
     if (planes.empty()) {
       whole = frame.size();
-      const Cut c = CutOf(frame.rows, frame.cols, draws);
+      const Cut c = CropOf(frame.rows, frame.cols, draws);
       cut = {c.x, c.y, c.width, c.height};
     }
     Require(frame.size() == whole, file, ": the frame is ", frame.rows, " x ", frame.cols,
@@ -402,7 +402,7 @@ void VideoDataLayer<Dtype>::LoadSnippets(Batch<Dtype>* batch) {
     const Line& line = items[i].first;
     try {
       const cv::Mat image = i == 0 ? first : ReadSnippets(line, items[i].second);
-      this->data_transformer_->TransformTo(image, PictureDraws(), shape, pixels + i * item_count);
+      this->data_transformer_->TransformTo(image, ImageDraws(), shape, pixels + i * item_count);
     } catch (Error& error) {
       error.AddContext(param().root_folder() + line.first);
       throw;

@@ -115,7 +115,7 @@ struct Plan {
   size_t shared_floats() const { return shared ? input : 0; }
   /// Of one thread.
   size_t own_floats() const { return (shared ? 0 : input) + weights + sums; }
-  /// From one thread's to the next one's.
+  /// From one thread's memory to the next one's.
   size_t own_stride() const { return own_floats() + kBetweenThreads / sizeof(float); }
   size_t floats() const { return shared_floats() + (threads - 1) * own_stride() + own_floats(); }
 };

@@ -12,7 +12,7 @@ namespace caffe::kernels {
 /// How numbers are stored whose arithmetic is in float; an index into tables of functions.
 enum Storage { STORED_FLOAT, STORED_HALF, STORED_BFLOAT16, STORAGES };
 
-/// That of T: float, float16 or bfloat16.
+/// The Storage of T: float, float16 or bfloat16.
 template <typename T>
 constexpr Storage StorageOf() {
   static_assert(std::is_same<T, float>::value || std::is_same<T, float16>::value ||
@@ -23,7 +23,7 @@ constexpr Storage StorageOf() {
                                            : STORED_BFLOAT16;
 }
 
-/// That of FLOAT, FLOAT16 and BFLOAT16. Throws Error for other types.
+/// The Storage of FLOAT, FLOAT16 or BFLOAT16. Throws Error for other types.
 Storage StorageOf(ElementType type);
 
 inline size_t SizeOf(Storage storage) { return storage == STORED_FLOAT ? 4 : 2; }

@@ -205,7 +205,7 @@ struct Int8Tiles {
     ElementType type;
     void* y;
   };
-  // Of signed bytes, at [0], and unsigned ones, at [1].
+  // For signed bytes at [0], for unsigned ones at [1].
   /// sums = the sum of q^2 of each pixel, modulo 2^32.
   void (*square_sums[2])(const Division&, int pixels, uint32_t* sums);
   /// y = (q factor + 2^7) >> 8, rescaled, with a factor for each pixel.

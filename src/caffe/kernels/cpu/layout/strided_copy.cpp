@@ -41,9 +41,8 @@ std::vector<Axis> Joined(const std::vector<int>& shape, const Strides& x, const 
   return axes;
 }
 
-constexpr std::ptrdiff_t kBlock = 16;  // rows that are copied together
-constexpr std::ptrdiff_t kShortRow =
-    64;  // elements; for shorter rows the index computation matters
+constexpr std::ptrdiff_t kBlock = 16;     // rows that are copied together
+constexpr std::ptrdiff_t kShortRow = 64;  // elements; in shorter ones finding rows counts
 
 template <typename T>
 void CopyRow(const Axis& inner, const T* x, T* y) {

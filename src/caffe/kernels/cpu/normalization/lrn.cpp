@@ -103,7 +103,7 @@ void Neighbourhood(const LrnShape& s, const Tile& tile, const F* x, F* scratch, 
   }
 }
 
-/// What the sum of squares is multiplied by.
+/// The factor of the sum of squares.
 double Factor(const LrnShape& s) {
   return s.alpha / (s.within_channel ? double(s.size) * s.size : double(s.size));
 }

@@ -109,7 +109,7 @@ struct Simd : GenericSimd<16> {
       Eight::StoreBytes(lanes, y);
     }
   }
-  /// Of 16 lanes, or 8.
+  /// For 16 or 8 lanes.
   template <typename To, typename T>
   CAFFE_SIMD To LoadShorts(const T* x) {
     return Eight::LoadShorts<To>(x);
