@@ -10,7 +10,7 @@ case ${1-} in
 esac
 
 packages=(
-  g++ cmake ninja-build ccache
+  g++ cmake ninja-build
   libprotobuf-dev protobuf-compiler libboost-dev libgoogle-glog-dev libgflags-dev
   libopenblas-openmp-dev liblmdb-dev libleveldb-dev libsnappy-dev libhdf5-dev
   libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev

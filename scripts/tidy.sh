@@ -39,6 +39,8 @@ program=$(command -v clang-tidy || command -v clang-tidy-14) ||
   die "clang-tidy is not here: apt-get install clang-tidy"
 [ -f "$build/compile_commands.json" ] ||
   die "there is no $build/compile_commands.json: scripts/build.sh makes it, --build-dir names another folder"
+! grep -q '/Unity/unity_' "$build/compile_commands.json" ||
+  die "$build compiles files together: configure another folder with -DCAFFE_UNITY=OFF -DCAFFE_PCH=OFF"
 
 if [ $# -gt 0 ] && [ -f "$1" ]; then
   files=("$@")
