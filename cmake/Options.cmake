@@ -61,6 +61,11 @@ function(caffe_unity target)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # GCC takes types in unnamed namespaces of an included file for those of a header.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE
+      "#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"")
+  endif()
   foreach(source IN LISTS ARGN)
     get_filename_component(folder ${source} DIRECTORY)
     string(MAKE_C_IDENTIFIER "count_${folder}" count)
