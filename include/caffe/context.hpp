@@ -10,8 +10,8 @@
 
 namespace caffe {
 
-/// Scratch memory that a thread's kernels share. Blocks are kept for the next user, so a net's
-/// layers need together what its hungriest layer needs, not the sum.
+/// Scratch memory that a thread's kernels share. Blocks are kept for the next user, so a net needs
+/// the largest workspace of its layers, not the sum.
 class Workspace {
  public:
   /// Uninitialised memory for the lifetime of this object.

@@ -1,7 +1,7 @@
 #ifndef CAFFE_VISION_LAYERS_HPP_
 #define CAFFE_VISION_LAYERS_HPP_
 
-// Layers of pictures. Caffe before 2016 had them in this one header.
+// Layers for images. Caffe before 2016 had them in this one header.
 
 #include "caffe/common_layers.hpp"
 #include "caffe/data_layers.hpp"

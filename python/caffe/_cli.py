@@ -105,7 +105,7 @@ def set_image_steps(net: Any, arguments: Any) -> None:
         mean = ILSVRC_MEAN if shape[1] == 3 else ""
     if swap is None:
         swap = [2, 1, 0] if shape[1] == 3 else []
-    net.transformer = Transformer.for_pictures(
+    net.transformer = Transformer.for_images(
         name, shape, mean=mean_of(mean), raw_scale=arguments.raw_scale,
         input_scale=arguments.input_scale, channel_swap=swap or None)
 

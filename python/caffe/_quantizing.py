@@ -73,7 +73,7 @@ def _batches(definition: Any, given: Any) -> Iterator[Any]:
         raise ExportError("--images fills one input of 4 axes; this net has others: make a table "
                           "with caffe calibrate")
     (name, shape), = inputs.items()
-    transformer = io.Transformer.for_pictures(
+    transformer = io.Transformer.for_images(
         name, shape, mean=mean_of(given.mean), input_scale=given.scale, raw_scale=255.0,
         channel_swap=(2, 1, 0) if shape[1] == 3 else None)
     for first in range(0, len(files), _AT_A_TIME):

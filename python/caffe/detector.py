@@ -35,7 +35,7 @@ class Detector(Net):
         mean = _deprecated.old_arguments("Detector", mean, gpu, mean_file)
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
         name = self.inputs[0]
-        self.transformer = io.Transformer.for_pictures(name, self.blobs[name].data.shape, mean,
+        self.transformer = io.Transformer.for_images(name, self.blobs[name].data.shape, mean,
                                                        input_scale, raw_scale, channel_swap)
         self.configure_crop(context_pad)
 

@@ -148,7 +148,7 @@ class Transformer:
         self.input_scale: dict[str, float] = {}
 
     @classmethod
-    def for_pictures(cls, in_: str, shape: Sequence[int], mean: Optional[np.ndarray] = None,
+    def for_images(cls, in_: str, shape: Sequence[int], mean: Optional[np.ndarray] = None,
                      input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
                      channel_swap: Optional[Sequence[int]] = None) -> Transformer:
         """One for an input of the shape N x C x H x W, with channels put first and the steps

@@ -101,7 +101,7 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   NoteUnknownPreprocessing(*engine, net);
   const std::unique_ptr<InputBatches> batches =
       images.empty() ? Inputs(*feed, preprocessing, FLAGS_iterations, ", or name images")
-                     : InputBatches::FromPictures(images, preprocessing);
+                     : InputBatches::FromImages(images, preprocessing);
   std::unique_ptr<ResultDrawer> drawer;
   if (!FLAGS_draw.empty()) drawer = std::make_unique<ResultDrawer>(FLAGS_draw, names, options);
   const inference::InputSource source(*feed, *engine);

@@ -143,7 +143,7 @@ std::unique_ptr<InputBatches> Images(const ImagePreprocessing& preprocessing) {
   const std::vector<std::string> files = ImageFilesIn(FLAGS_images);
   std::cerr << files.size() << (files.size() == 1 ? " image in " : " images in ") << FLAGS_images
             << std::endl;
-  return InputBatches::FromPictures(files, preprocessing);
+  return InputBatches::FromImages(files, preprocessing);
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ inference::LoadOptions Options(const Flags& flags) {
 std::vector<inference::ExecutionContext> Contexts(const Flags& flags, const ShapeFlags& shapes,
                                                   const EnginePointer& engine) {
   const int streams =
-      flags.Int(flags.IsGiven("streams") ? "streams" : "infStreams", 1, kMostThreads);
+      flags.Int(flags.IsGiven("streams") ? "streams" : "infStreams", 1, kMaxThreads);
   const bool of_plan = flags.IsGiven("loadEngine") && flags.IsGiven("useProfile");
   const int profile = flags.Int("useProfile", 0), profiles = engine->num_graphs();
   Require(!of_plan || profile < profiles, "--useProfile=", profile, ": the plan has ", profiles,
@@ -263,7 +263,7 @@ void Exec(const Flags& flags) {
   PrintOptions(flags);
   CheckFlags(flags);
   set_ignore_unknown_fields(flags.IsOn("ignore_unknown_fields"));
-  if (flags.IsGiven("cpuThreads")) Caffe::set_threads(flags.Int("cpuThreads", 1, kMostThreads));
+  if (flags.IsGiven("cpuThreads")) Caffe::set_threads(flags.Int("cpuThreads", 1, kMaxThreads));
   LoadPlugins(flags);
   const bool gpu = TakeDevice(flags);
   const EnginePointer engine = GetEngine(flags, gpu);

@@ -13,7 +13,7 @@ namespace caffe {
 void ApplyThreadsFlag() {
   Require(FLAGS_threads >= 0, Error::Field{"-threads"}, " must not be negative, got ",
           FLAGS_threads);
-  Require(FLAGS_threads <= kMostThreads, Error::Field{"-threads"}, " must be ", kMostThreads,
+  Require(FLAGS_threads <= kMaxThreads, Error::Field{"-threads"}, " must be ", kMaxThreads,
           " or less, got ", FLAGS_threads);
   if (FLAGS_threads > 0) Caffe::set_threads(FLAGS_threads);
 }

@@ -4,7 +4,7 @@
 namespace caffe {
 
 /// More threads than this share no loop: a flag that says more is a slip.
-constexpr int kMostThreads = 4096;
+constexpr int kMaxThreads = 4096;
 
 /// Lets -threads hold from here on. Programs that call this have the flag.
 void ApplyThreadsFlag();

@@ -38,7 +38,7 @@ class AnnotatedDataLayer : public DataLayer<Dtype> {
   void DrawAugmentation(Record* record) const;
   void Augment(Record* record) const;
   void Project(const NormalizedBBox& patch, AnnotatedDatum* annotated) const;
-  void MoveBoxes(const PictureCut& cut, Record* record) const;
+  void MoveBoxes(const ImageCrop& crop, Record* record) const;
   void WriteLabels(const vector<Record>& records, Blob<Dtype>* label) const;
   /// Calls f() and adds to an Error which record it is about.
   template <typename Function>

@@ -55,7 +55,7 @@ class DataLayer : public BasePrefetchingDataLayer<Dtype> {
   /// A record between reading and decoding.
   struct Record {
     std::string key, value;
-    PictureDraws draws;
+    ImageDraws draws;
     Datum datum;
   };
   /// The keys in the random order of this pass through the database.

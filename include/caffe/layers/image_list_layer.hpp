@@ -38,7 +38,7 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
   /// numbers; goes behind all of them.
   struct Item {
     Line line;
-    PictureDraws draws;
+    ImageDraws draws;
   };
   vector<Item> TakeItems(int count);
   /// Which items of a batch are this solver's.

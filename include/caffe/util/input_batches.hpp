@@ -50,7 +50,7 @@ class InputBatches {
   static std::unique_ptr<InputBatches> FromList(const std::string& list,
                                                 const inference::ImagePreprocessing& preprocessing);
   /// These images. Throws Error for one that does not exist.
-  static std::unique_ptr<InputBatches> FromPictures(
+  static std::unique_ptr<InputBatches> FromImages(
       const std::vector<std::string>& paths, const inference::ImagePreprocessing& preprocessing);
   /// The records of a database (Datum or AnnotatedDatum), at most `limit` batches. `backend` is
   /// lmdb or leveldb. Throws Error if it is missing or has no records.

@@ -29,7 +29,7 @@ void* MemoryPool::Allocate(size_t size) {
   if (recording_) {
     taken.request = seen_.size();
     seen_.push_back({rounded, clock_++, kNever, 0});
-    recording_ = seen_.size() < kMostRequests;
+    recording_ = seen_.size() < kMaxRequests;
   }
   return data;
 }

@@ -34,7 +34,7 @@ class MemoryPool : public Allocator {
 
  private:
   static constexpr size_t kNever = SIZE_MAX;
-  static constexpr size_t kMostRequests = 1 << 14;  // of a round: more are not planned
+  static constexpr size_t kMaxRequests = 1 << 14;  // of a round: more are not planned
 
   // Chunks from the heap are cut into ranges; free neighbours in a chunk are one range.
   struct Range {

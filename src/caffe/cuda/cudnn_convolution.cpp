@@ -186,10 +186,10 @@ struct Plan {
 /// The most that a workspace may take: algorithms that trade memory for speed leave half of what
 /// is free.
 size_t WorkspaceLimit() {
-  constexpr size_t kMost = size_t(2) << 30;
+  constexpr size_t kMax = size_t(2) << 30;
   size_t free = 0, total = 0;
   Check(cudaMemGetInfo(&free, &total), "asking for the GPU's free memory");
-  return std::min(free / 2, kMost);
+  return std::min(free / 2, kMax);
 }
 
 /// One product on its operands.

@@ -23,7 +23,7 @@ using Tensor = CudnnGraph::Tensor;
 static_assert(kOperandAlignment % CudnnGraph::kAlignment == 0, "what cuDNN is promised");
 
 // Making one may take a second.
-constexpr size_t kMostWholePlans = 3, kMostPlansAlone = 2;
+constexpr size_t kMaxWholePlans = 3, kMaxPlansAlone = 2;
 
 cudnnDataType_t TypeOf(ElementType type) {
   switch (type) {
@@ -417,7 +417,7 @@ Plans MakePlans(const CudnnTarget& target, const ConvolutionProblem& problem, bo
     Plans made{Describe(target, problem, whole), {}};
     made.plans = made.description.graph.Plans(
         target, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); },
-        most_workspace, whole ? kMostWholePlans : kMostPlansAlone);
+        most_workspace, whole ? kMaxWholePlans : kMaxPlansAlone);
     return made;
   } catch (const Error&) {  // cuDNN cannot describe it
     return {};

@@ -11,7 +11,7 @@
 namespace caffe::cuda {
 namespace {
 
-constexpr int64_t kMostConfigurations = 64;
+constexpr int64_t kMaxConfigurations = 64;
 
 /// What a tensor is called to cuDNN.
 int64_t UniqueId(CudnnGraph::Tensor tensor) { return tensor + 1; }
@@ -82,7 +82,7 @@ std::vector<CudnnDescriptor> Proposals(const CudnnTarget& target, const CudnnDes
     if (target.properties) heuristic.Set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *target.properties);
     heuristic.Finalize("asking cuDNN's heuristic");
     return heuristic.Get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
-                         kMostConfigurations);
+                         kMaxConfigurations);
   } catch (const Error&) {
     return {};
   }

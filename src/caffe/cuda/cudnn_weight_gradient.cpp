@@ -19,8 +19,8 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-constexpr size_t kMostPlans = 5;
-constexpr size_t kMostWorkspace = size_t(1) << 30;
+constexpr size_t kMaxPlans = 5;
+constexpr size_t kMaxWorkspace = size_t(1) << 30;
 
 /// gradient = the gradient, (outputs, kernel..., channels), both filled up.
 struct Description {
@@ -94,7 +94,7 @@ std::vector<CudnnPlan> PlansFor(Description* description) {
   const TargetOfThread gpu;
   try {
     description->graph.Finalize(gpu.target());
-    return description->graph.Plans(gpu.target(), Rejects, kMostWorkspace, kMostPlans);
+    return description->graph.Plans(gpu.target(), Rejects, kMaxWorkspace, kMaxPlans);
   } catch (const Error&) {
     return {};
   }

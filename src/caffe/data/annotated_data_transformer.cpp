@@ -99,17 +99,17 @@ void DataTransformer<Dtype>::CropImage(const AnnotatedDatum& anno_datum, const N
 template <typename Dtype>
 void DataTransformer<Dtype>::Transform(const Datum& datum, Blob<Dtype>* blob,
                                        NormalizedBBox* crop_bbox, bool* do_mirror) {
-  const PictureCut cut = TransformWhole(datum, blob);
-  *crop_bbox = BoxOf(cut);
-  *do_mirror = cut.mirror;
+  const ImageCrop crop = TransformWhole(datum, blob);
+  *crop_bbox = BoxOf(crop);
+  *do_mirror = crop.mirror;
 }
 
 template <typename Dtype>
 void DataTransformer<Dtype>::Transform(const cv::Mat& image, Blob<Dtype>* blob,
                                        NormalizedBBox* crop_bbox, bool* do_mirror) {
-  const PictureCut cut = TransformWhole(image, blob);
-  *crop_bbox = BoxOf(cut);
-  *do_mirror = cut.mirror;
+  const ImageCrop crop = TransformWhole(image, blob);
+  *crop_bbox = BoxOf(crop);
+  *do_mirror = crop.mirror;
 }
 
 template <typename Dtype>

@@ -39,11 +39,11 @@ AnnotationGroups Moved(const AnnotationGroups& annotations, const Transformation
   return kept;
 }
 
-NormalizedBBox BoxOf(const PictureCut& cut) {
+NormalizedBBox BoxOf(const ImageCrop& crop) {
   NormalizedBBox bbox;
-  SetBox(Scaled({float(cut.w_offset), float(cut.h_offset), float(cut.w_offset + cut.width),
-                 float(cut.h_offset + cut.height)},
-                1.f / cut.picture_height, 1.f / cut.picture_width),
+  SetBox(Scaled({float(crop.w_offset), float(crop.h_offset), float(crop.w_offset + crop.width),
+                 float(crop.h_offset + crop.height)},
+                1.f / crop.image_height, 1.f / crop.image_width),
          &bbox);
   return bbox;
 }

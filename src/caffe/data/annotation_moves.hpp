@@ -18,7 +18,7 @@ AnnotationGroups Moved(const AnnotationGroups& annotations, const Transformation
                        bool mirrored);
 
 /// What a cut leaves, as fractions of the image.
-NormalizedBBox BoxOf(const PictureCut& cut);
+NormalizedBBox BoxOf(const ImageCrop& crop);
 
 }  // namespace caffe
 

@@ -158,41 +158,40 @@ void DataTransformer<Dtype>::SetRandomState(const string& state) {
 
 template <typename Dtype>
 template <typename Mirror, typename Height, typename Width>
-PictureCut DataTransformer<Dtype>::CutOf(int height, int width, Mirror&& mirror,
+ImageCrop DataTransformer<Dtype>::CropOf(int height, int width, Mirror&& mirror,
                                          Height&& height_draw, Width&& width_draw) const {
-  PictureCut cut;
-  cut.mirror = param_.mirror() && mirror(2);
-  cut.height = crop_height_ ? crop_height_ : height;
-  cut.width = crop_width_ ? crop_width_ : width;
-  cut.picture_height = height;
-  cut.picture_width = width;
+  ImageCrop crop;
+  crop.mirror = param_.mirror() && mirror(2);
+  crop.height = crop_height_ ? crop_height_ : height;
+  crop.width = crop_width_ ? crop_width_ : width;
+  crop.image_height = height;
+  crop.image_width = width;
   if (crops_at_random()) {
-    cut.h_offset = height_draw(height - crop_height_ + 1);
-    cut.w_offset = width_draw(width - crop_width_ + 1);
+    crop.h_offset = height_draw(height - crop_height_ + 1);
+    crop.w_offset = width_draw(width - crop_width_ + 1);
   } else {
-    cut.h_offset = (height - cut.height) / 2;
-    cut.w_offset = (width - cut.width) / 2;
+    crop.h_offset = (height - crop.height) / 2;
+    crop.w_offset = (width - crop.width) / 2;
   }
-  return cut;
+  return crop;
 }
 
 template <typename Dtype>
-PictureCut DataTransformer<Dtype>::DrawCut(int height, int width) {
+ImageCrop DataTransformer<Dtype>::DrawCrop(int height, int width) {
   const auto draw = [this](int n) { return Rand(n); };
-  return CutOf(height, width, draw, draw, draw);
+  return CropOf(height, width, draw, draw, draw);
 }
 
 template <typename Dtype>
-PictureCut DataTransformer<Dtype>::DrawnCut(int height, int width,
-                                            const PictureDraws& draws) const {
+ImageCrop DataTransformer<Dtype>::DrawnCrop(int height, int width, const ImageDraws& draws) const {
   const auto among = [](uint32_t draw) {
     return [draw](int n) { return static_cast<int>(draw % static_cast<uint32_t>(n)); };
   };
-  return CutOf(height, width, among(draws.mirror), among(draws.height), among(draws.width));
+  return CropOf(height, width, among(draws.mirror), among(draws.height), among(draws.width));
 }
 
 template <typename Dtype>
-void DataTransformer<Dtype>::DrawResize(PictureDraws* draws) {
+void DataTransformer<Dtype>::DrawResize(ImageDraws* draws) {
 #ifdef USE_OPENCV
   const uint32_t mode = draws_interpolation() ? RawDraw() : 0;
   draws->interpolation = DrawnInterpolation(param_.resize_param(), mode);
@@ -205,8 +204,8 @@ void DataTransformer<Dtype>::DrawResize(PictureDraws* draws) {
 }
 
 template <typename Dtype>
-PictureDraws DataTransformer<Dtype>::Draw() {
-  PictureDraws draws;
+ImageDraws DataTransformer<Dtype>::Draw() {
+  ImageDraws draws;
   DrawResize(&draws);
   if (param_.mirror()) draws.mirror = RawDraw();
   if (crops_at_random()) {
@@ -282,23 +281,22 @@ void TransformRow(const uint8_t* in, size_t step, int count, const Dtype* mean_r
 
 template <typename Dtype>
 template <typename Value>
-void DataTransformer<Dtype>::Write(const Picture<Value>& picture, const PictureCut& cut,
-                                   Dtype* item, bool normalize) const {
+void DataTransformer<Dtype>::Write(const ImageView<Value>& view, const ImageCrop& crop, Dtype* item,
+                                   bool normalize) const {
   const Dtype scale = normalize ? param_.scale() : Dtype(1);
   const Dtype* mean_data = normalize && param_.has_mean_file() ? data_mean_.cpu_data() : nullptr;
-  for (int c = 0; c < picture.channels; ++c) {
+  for (int c = 0; c < view.channels; ++c) {
     const Dtype mean = normalize ? MeanOf(c) : Dtype(0);
     const int source_c = normalize && param_.bgr2rgb() ? 2 - c : c;
-    for (int h = 0; h < cut.height; ++h, item += cut.width) {
-      const size_t source_h = cut.h_offset + h;
-      const Value* in = picture.data + source_c * picture.channel_step +
-                        source_h * picture.row_step + cut.w_offset * picture.step;
+    for (int h = 0; h < crop.height; ++h, item += crop.width) {
+      const size_t source_h = crop.h_offset + h;
+      const Value* in = view.data + source_c * view.channel_step + source_h * view.row_step +
+                        crop.w_offset * view.step;
       const Dtype* mean_row =
-          mean_data
-              ? mean_data + (c * size_t(picture.height) + source_h) * picture.width + cut.w_offset
-              : nullptr;
-      TransformRow(in, picture.step, cut.width, mean_row, mean, scale, item);
-      if (cut.mirror) std::reverse(item, item + cut.width);
+          mean_data ? mean_data + (c * size_t(view.height) + source_h) * view.width + crop.w_offset
+                    : nullptr;
+      TransformRow(in, view.step, crop.width, mean_row, mean, scale, item);
+      if (crop.mirror) std::reverse(item, item + crop.width);
     }
   }
 }
@@ -307,7 +305,7 @@ void DataTransformer<Dtype>::Write(const Picture<Value>& picture, const PictureC
 
 namespace {
 
-Picture<uint8_t> PictureOf(const cv::Mat& image) {
+ImageView<uint8_t> ViewOf(const cv::Mat& image) {
   Require(image.depth() == CV_8U, "images have 8 bits per channel");
   const size_t channels = image.channels();
   return {image.ptr<uint8_t>(0),
@@ -319,15 +317,15 @@ Picture<uint8_t> PictureOf(const cv::Mat& image) {
           channels};
 }
 
-cv::Mat MatOf(const Picture<uint8_t>& picture) {
-  Require(picture.channels <= CV_CN_MAX, "images have up to ", CV_CN_MAX,
-          " channels, this one has ", picture.channels);
-  cv::Mat image(picture.height, picture.width, CV_8UC(picture.channels));
-  for (int h = 0; h < picture.height; ++h) {
+cv::Mat MatOf(const ImageView<uint8_t>& view) {
+  Require(view.channels <= CV_CN_MAX, "images have up to ", CV_CN_MAX, " channels, this one has ",
+          view.channels);
+  cv::Mat image(view.height, view.width, CV_8UC(view.channels));
+  for (int h = 0; h < view.height; ++h) {
     uint8_t* row = image.ptr<uint8_t>(h);
-    for (int w = 0; w < picture.width; ++w) {
-      for (int c = 0; c < picture.channels; ++c) {
-        *row++ = picture.data[c * picture.channel_step + h * picture.row_step + w];
+    for (int w = 0; w < view.width; ++w) {
+      for (int c = 0; c < view.channels; ++c) {
+        *row++ = view.data[c * view.channel_step + h * view.row_step + w];
       }
     }
   }
@@ -360,11 +358,11 @@ cv::Mat DataTransformer<Dtype>::ImageOf(const Datum& datum) const {
           "the record has ", datum.data().size(), " bytes for an image of ", channels, " x ",
           height, " x ", width);
   const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
-  return MatOf(Picture<uint8_t>::Planar(data, channels, height, width));
+  return MatOf(ImageView<uint8_t>::Planar(data, channels, height, width));
 }
 
 template <typename Dtype>
-cv::Mat DataTransformer<Dtype>::Resized(const cv::Mat& image, const PictureDraws& draws) const {
+cv::Mat DataTransformer<Dtype>::Resized(const cv::Mat& image, const ImageDraws& draws) const {
   const cv::Mat resized = param_.has_resize_param()
                               ? caffe::Resized(image, param_.resize_param(), draws.interpolation)
                               : image;
@@ -374,7 +372,7 @@ cv::Mat DataTransformer<Dtype>::Resized(const cv::Mat& image, const PictureDraws
 // The shorter side first, then the longer one as a multiple of it, then each side's stretch.
 template <typename Dtype>
 cv::Mat DataTransformer<Dtype>::RandomlyResized(const cv::Mat& image,
-                                                const PictureDraws& draws) const {
+                                                const ImageDraws& draws) const {
   double height = image.rows, width = image.cols;
   if (param_.img_rand_resize_upper() > 0) {
     const uint32_t lower = std::max(1u, param_.img_rand_resize_lower());
@@ -413,11 +411,11 @@ cv::Mat DataTransformer<Dtype>::RandomlyResized(const cv::Mat& image,
 
 template <typename Dtype>
 template <typename Function>
-void DataTransformer<Dtype>::WithPicture(const Datum& datum, const PictureDraws& draws,
-                                         Function&& f) const {
+void DataTransformer<Dtype>::WithImage(const Datum& datum, const ImageDraws& draws,
+                                       Function&& f) const {
 #ifdef USE_OPENCV
   if (datum.encoded()) {
-    return f(PictureOf(Resized(Decode(datum), draws)));
+    return f(ViewOf(Resized(Decode(datum), draws)));
   }
 #endif
   Require(!datum.encoded(), "the record is a compressed image and this libcaffe was built without ",
@@ -437,37 +435,37 @@ void DataTransformer<Dtype>::WithPicture(const Datum& datum, const PictureDraws&
   if (!bytes) {
     Require(!ChangesSize(param_), Error::Field{"transform_param"},
             ": resizing is for images of bytes; the ", "record has float_data");
-    return f(Picture<float>::Planar(datum.float_data().data(), channels, height, width));
+    return f(ImageView<float>::Planar(datum.float_data().data(), channels, height, width));
   }
   const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
-  const auto picture = Picture<uint8_t>::Planar(data, channels, height, width);
+  const auto view = ImageView<uint8_t>::Planar(data, channels, height, width);
 #ifdef USE_OPENCV
-  if (ChangesSize(param_)) return f(PictureOf(Resized(MatOf(picture), draws)));
+  if (ChangesSize(param_)) return f(ViewOf(Resized(MatOf(view), draws)));
 #endif
   (void)draws;
-  f(picture);
+  f(view);
 }
 
 template <typename Dtype>
-void DataTransformer<Dtype>::TransformTo(const Datum& datum, const PictureDraws& draws,
+void DataTransformer<Dtype>::TransformTo(const Datum& datum, const ImageDraws& draws,
                                          const vector<int>& item_shape, Dtype* item) const {
-  WithPicture(datum, draws, [&](const auto& picture) {
-    CheckSizes(picture.channels, picture.height, picture.width, item_shape);
-    Write(picture, DrawnCut(picture.height, picture.width, draws), item);
+  WithImage(datum, draws, [&](const auto& view) {
+    CheckSizes(view.channels, view.height, view.width, item_shape);
+    Write(view, DrawnCrop(view.height, view.width, draws), item);
   });
 }
 
 template <typename Dtype>
-PictureCut DataTransformer<Dtype>::TransformWhole(const Datum& datum, Blob<Dtype>* blob) {
-  PictureDraws draws;
+ImageCrop DataTransformer<Dtype>::TransformWhole(const Datum& datum, Blob<Dtype>* blob) {
+  ImageDraws draws;
   DrawResize(&draws);
-  PictureCut cut;
-  WithPicture(datum, draws, [&](const auto& picture) {
-    CheckSizes(picture.channels, picture.height, picture.width, blob->shape());
-    cut = DrawCut(picture.height, picture.width);
-    Write(picture, cut, blob->mutable_cpu_data());
+  ImageCrop crop;
+  WithImage(datum, draws, [&](const auto& view) {
+    CheckSizes(view.channels, view.height, view.width, blob->shape());
+    crop = DrawCrop(view.height, view.width);
+    Write(view, crop, blob->mutable_cpu_data());
   });
-  return cut;
+  return crop;
 }
 
 template <typename Dtype>
@@ -509,16 +507,16 @@ void DataTransformer<Dtype>::Transform(Blob<Dtype>* input, Blob<Dtype>* blob) {
   CheckSizes(channels, height, width, blob->shape());
   Require(input->num() <= blob->num(), input->num(), " images do not fit a blob of shape ",
           blob->shape_string());
-  const PictureCut cut = DrawCut(height, width);
+  const ImageCrop crop = DrawCrop(height, width);
   const Dtype* data = input->cpu_data();
   for (int n = 0; n < input->num(); ++n) {
-    Write(Picture<Dtype>::Planar(data + input->offset(n), channels, height, width), cut,
+    Write(ImageView<Dtype>::Planar(data + input->offset(n), channels, height, width), crop,
           blob->mutable_cpu_data() + blob->offset(n));
   }
 }
 
 template <typename Dtype>
-vector<int> DataTransformer<Dtype>::InferPictureShape(int channels, int height, int width) const {
+vector<int> DataTransformer<Dtype>::InferImageShape(int channels, int height, int width) const {
 #ifdef USE_OPENCV
   if (param_.has_resize_param() && height > 0 && width > 0) {
     InferNewSize(param_.resize_param(), width, height, &width, &height);
@@ -532,7 +530,7 @@ vector<int> DataTransformer<Dtype>::InferBlobShape(const Datum& datum) {
 #ifdef USE_OPENCV
   if (datum.encoded()) return InferBlobShape(Decode(datum));
 #endif
-  return InferPictureShape(datum.channels(), datum.height(), datum.width());
+  return InferImageShape(datum.channels(), datum.height(), datum.width());
 }
 
 template <typename Dtype>
@@ -546,15 +544,15 @@ vector<int> DataTransformer<Dtype>::InferBlobShape(const vector<Datum>& datums) 
 #ifdef USE_OPENCV
 
 template <typename Dtype>
-PictureCut DataTransformer<Dtype>::TransformWhole(const cv::Mat& original, Blob<Dtype>* blob) {
-  PictureDraws draws;
+ImageCrop DataTransformer<Dtype>::TransformWhole(const cv::Mat& original, Blob<Dtype>* blob) {
+  ImageDraws draws;
   DrawResize(&draws);
   const cv::Mat image = Resized(original, draws);
-  const Picture<uint8_t> picture = PictureOf(image);
-  CheckSizes(picture.channels, picture.height, picture.width, blob->shape());
-  const PictureCut cut = DrawCut(picture.height, picture.width);
-  Write(picture, cut, blob->mutable_cpu_data());
-  return cut;
+  const ImageView<uint8_t> view = ViewOf(image);
+  CheckSizes(view.channels, view.height, view.width, blob->shape());
+  const ImageCrop crop = DrawCrop(view.height, view.width);
+  Write(view, crop, blob->mutable_cpu_data());
+  return crop;
 }
 
 template <typename Dtype>
@@ -563,24 +561,24 @@ void DataTransformer<Dtype>::Transform(const cv::Mat& image, Blob<Dtype>* blob) 
 }
 
 template <typename Dtype>
-PictureCut DataTransformer<Dtype>::TransformTo(const cv::Mat& original, const PictureDraws& draws,
-                                               const vector<int>& item_shape, Dtype* item) const {
+ImageCrop DataTransformer<Dtype>::TransformTo(const cv::Mat& original, const ImageDraws& draws,
+                                              const vector<int>& item_shape, Dtype* item) const {
   const cv::Mat image = Resized(original, draws);
-  const Picture<uint8_t> picture = PictureOf(image);
-  CheckSizes(picture.channels, picture.height, picture.width, item_shape);
-  const PictureCut cut = DrawnCut(picture.height, picture.width, draws);
-  Write(picture, cut, item);
-  return cut;
+  const ImageView<uint8_t> view = ViewOf(image);
+  CheckSizes(view.channels, view.height, view.width, item_shape);
+  const ImageCrop crop = DrawnCrop(view.height, view.width, draws);
+  Write(view, crop, item);
+  return crop;
 }
 
 template <typename Dtype>
-void DataTransformer<Dtype>::TransformLabelsTo(const cv::Mat& labels, const PictureDraws& draws,
+void DataTransformer<Dtype>::TransformLabelsTo(const cv::Mat& labels, const ImageDraws& draws,
                                                const vector<int>& item_shape, Dtype* item) const {
   Require(!ChangesSize(param_), Error::Field{"transform_param"},
           ": resizing is for images, not for images of labels");
-  const Picture<uint8_t> picture = PictureOf(labels);
-  CheckFit(picture.channels, picture.height, picture.width, item_shape);
-  Write(picture, DrawnCut(picture.height, picture.width, draws), item, false);
+  const ImageView<uint8_t> view = ViewOf(labels);
+  CheckFit(view.channels, view.height, view.width, item_shape);
+  Write(view, DrawnCrop(view.height, view.width, draws), item, false);
 }
 
 template <typename Dtype>
@@ -590,7 +588,7 @@ void DataTransformer<Dtype>::Transform(const vector<cv::Mat>& images, Blob<Dtype
 
 template <typename Dtype>
 vector<int> DataTransformer<Dtype>::InferBlobShape(const cv::Mat& image) {
-  return InferPictureShape(image.channels(), image.rows, image.cols);
+  return InferImageShape(image.channels(), image.rows, image.cols);
 }
 
 template <typename Dtype>

@@ -396,8 +396,8 @@ std::unique_ptr<InputBatches> InputBatches::FromList(const std::string& list,
 #endif
 }
 
-std::unique_ptr<InputBatches> InputBatches::FromPictures(const std::vector<std::string>& paths,
-                                                         const ImagePreprocessing& preprocessing) {
+std::unique_ptr<InputBatches> InputBatches::FromImages(const std::vector<std::string>& paths,
+                                                       const ImagePreprocessing& preprocessing) {
 #ifdef USE_OPENCV
   return std::make_unique<ListedImages>(ExistingImages(paths), preprocessing);
 #else

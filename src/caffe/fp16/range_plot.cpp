@@ -14,7 +14,7 @@ constexpr int kTitle = 36, kAxis = 36;  // heights: of the title, of an axis wit
 constexpr int kMargin = 10;
 constexpr double kOctave = 11;  // pixels
 constexpr double kCharacter = 6.6;
-constexpr size_t kMostLetters = 56;  // of a row's name
+constexpr size_t kMaxLetters = 56;  // of a row's name
 
 const char kNormal[] = "#e4f3e6";
 const char kSubnormal[] = "#fff3cf";
@@ -49,7 +49,7 @@ class Plot {
     for (const LayerRange& layer : inspector_.layers()) {
       for (const BlobRange& top : layer.tops) {
         ++rows_;
-        longest = std::max(longest, std::min(kMostLetters, Label(layer, top).size()));
+        longest = std::max(longest, std::min(kMaxLetters, Label(layer, top).size()));
         Include(top.magnitudes.largest());
         Include(top.magnitudes.smallest_nonzero());
       }
@@ -113,7 +113,7 @@ class Plot {
     out_ << SvgText(left_ - 6, middle + 4,
                     Join("text-anchor=\"end\" font-family=\"monospace\" font-size=\"11\"",
                          overflows ? Join(" fill=\"", kOverflows, "\"") : ""),
-                    Label(layer, top), kMostLetters);
+                    Label(layer, top), kMaxLetters);
     if (magnitudes.largest() > 0) {
       Line(XOf(magnitudes.smallest_nonzero()), XOf(magnitudes.largest()), middle, 2, color);
       const double from = XOf(magnitudes.Quantile(0.01));

@@ -34,7 +34,7 @@ struct SplitLayer {
 constexpr size_t kLargestParameters = 64 << 20;
 
 /// Layers and blobs of a file. A damaged file could otherwise hold more headers than memory.
-constexpr size_t kMostParts = 1 << 18;
+constexpr size_t kMaxParts = 1 << 18;
 
 /// `blobs` and `name` are field numbers; `name` is noted as soon as it is met, for messages.
 SplitLayer Split(Bytes layer, int blobs, int name_number, const uint8_t* base, std::string* name) {
@@ -43,8 +43,8 @@ SplitLayer Split(Bytes layer, int blobs, int name_number, const uint8_t* base, s
   wire::Field field;
   while (fields.Next(&field)) {
     if (IsMessage(field, blobs)) {
-      Require(split.blobs.size() < kMostParts, "byte ", field.whole.begin - base,
-              ": the layer has more than ", kMostParts, " blobs; the file is damaged");
+      Require(split.blobs.size() < kMaxParts, "byte ", field.whole.begin - base,
+              ": the layer has more than ", kMaxParts, " blobs; the file is damaged");
       split.blobs.push_back(field.content);
       continue;
     }
@@ -196,8 +196,8 @@ void CaffemodelReader::ReadNet() {
     wire::Field field;
     while (fields.Next(&field)) {
       reader.StartLayer();
-      Require(layers_.size() + blobs < kMostParts, "byte ", field.whole.begin - base,
-              ": more than ", kMostParts, " layers and blobs; the file is damaged");
+      Require(layers_.size() + blobs < kMaxParts, "byte ", field.whole.begin - base, ": more than ",
+              kMaxParts, " layers and blobs; the file is damaged");
       if (IsMessage(field, NetParameter::kLayerFieldNumber)) {
         layers_.push_back(reader.Current(field.content));
       } else if (IsMessage(field, NetParameter::kLayersFieldNumber)) {

@@ -247,9 +247,9 @@ std::string EncodedIdentity(const LayerIdentity& layer) {
 
 ModelBlob ReadDataset(hid_t group, const std::string& dataset, const std::string& where,
                       const std::string& file) {
-  constexpr int kMostAxes = 32;
+  constexpr int kMaxAxes = 32;
   Blob<float> read;
-  hdf5_load_nd_dataset(group, dataset.c_str(), 0, kMostAxes, &read, /*reshape=*/true);
+  hdf5_load_nd_dataset(group, dataset.c_str(), 0, kMaxAxes, &read, /*reshape=*/true);
   ModelBlob blob = ModelBlob::Of({read.cpu_data(), read.cpu_data() + read.count()}, where, file);
   blob.stored.shape.assign(read.shape().begin(), read.shape().end());
   blob.rest = EncodedShape(blob.stored.shape);

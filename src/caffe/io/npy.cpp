@@ -11,7 +11,7 @@
 namespace caffe {
 namespace {
 
-constexpr size_t kMostHeader = 1 << 20;  // bytes; NumPy's own are below 1000
+constexpr size_t kMaxHeader = 1 << 20;  // bytes; NumPy's own are below 1000
 
 size_t LittleEndian(const std::string& bytes) {
   size_t value = 0;
@@ -58,7 +58,7 @@ NpyFile::NpyFile(const std::string& name) : name_(name) {
           " of the .npy format is not known");
   const size_t length_size = version == 1 ? 2 : 4;
   const size_t header_size = LittleEndian(read(length_size));
-  Require(header_size <= kMostHeader, Error::File{name}, ": the header is damaged");
+  Require(header_size <= kMaxHeader, Error::File{name}, ": the header is damaged");
   ParseHeader(read(header_size));
   data_ = 8 + length_size + header_size;
   Require(file_size == data_ + count_ * size_, Error::File{name}, ": the file has ", file_size,

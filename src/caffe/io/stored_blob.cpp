@@ -79,7 +79,7 @@ void AppendNumbers(const wire::Field& field, Payload* payload) {
 
 /// BlobShape: its axes, packed or not.
 void AppendAxes(wire::Bytes message, const uint8_t* base, std::vector<int64_t>* axes) {
-  constexpr size_t kMostAxes = 32;  // Caffe's own limit (kMaxBlobAxes)
+  constexpr size_t kMaxAxes = 32;  // Caffe's own limit (kMaxBlobAxes)
   wire::Reader fields(message, base);
   wire::Field field;
   while (fields.Next(&field)) {
@@ -90,10 +90,10 @@ void AppendAxes(wire::Bytes message, const uint8_t* base, std::vector<int64_t>* 
       wire::Reader packed(field.content, base);
       while (!packed.AtEnd()) {
         axes->push_back(static_cast<int64_t>(packed.Varint()));
-        Require(axes->size() <= kMostAxes, "a shape has more than ", kMostAxes, " axes");
+        Require(axes->size() <= kMaxAxes, "a shape has more than ", kMaxAxes, " axes");
       }
     }
-    Require(axes->size() <= kMostAxes, "a shape has more than ", kMostAxes, " axes");
+    Require(axes->size() <= kMaxAxes, "a shape has more than ", kMaxAxes, " axes");
   }
 }
 

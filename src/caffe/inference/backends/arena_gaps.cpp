@@ -12,7 +12,7 @@ ArenaGaps::ArenaGaps(const Graph& graph) : used_(graph.nodes.size()) {
       used_[node].push_back({size_t(offset), size_t(offset) + lifetime.bytes});
     }
   }
-  for (std::vector<Stretch>& stretches : used_) std::sort(stretches.begin(), stretches.end());
+  for (std::vector<ByteInterval>& intervals : used_) std::sort(intervals.begin(), intervals.end());
 }
 
 size_t ArenaGaps::Find(size_t node, size_t bytes) const { return FirstGap(used_[node], bytes); }

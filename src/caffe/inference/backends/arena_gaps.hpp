@@ -20,7 +20,7 @@ class ArenaGaps {
   size_t Find(size_t node, size_t bytes) const;
 
  private:
-  std::vector<std::vector<Stretch>> used_;  // of each node, in the order of their begins
+  std::vector<std::vector<ByteInterval>> used_;  // of each node, in the order of their begins
 };
 
 }  // namespace caffe::inference

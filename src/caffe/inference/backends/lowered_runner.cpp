@@ -76,13 +76,13 @@ void LoweredRunner::CopyPieces(const Operand& from, const Operand& to) {
                     stride(to));
 }
 
-void* LoweredRunner::Grow(size_t wanted, Room* room) {
+void* LoweredRunner::Grow(size_t wanted, Buffer* buffer) {
   wanted = std::max<size_t>(wanted, Allocator::kAlignment);
-  if (room->data && room->bytes >= wanted) return room->data.get();
-  *room = Room();
-  room->data = memory_->Allocate(wanted);
-  room->bytes = wanted;
-  return room->data.get();
+  if (buffer->data && buffer->bytes >= wanted) return buffer->data.get();
+  *buffer = Buffer();
+  buffer->data = memory_->Allocate(wanted);
+  buffer->bytes = wanted;
+  return buffer->data.get();
 }
 
 LoweredRunner::LoweredRunner(std::shared_ptr<const Graph> graph, const Target& target,
@@ -208,7 +208,7 @@ bool LoweredRunner::IsAligned(const Operand& operand) const {
   return reinterpret_cast<uintptr_t>(operand.data) % target_.alignment() == 0;
 }
 
-// With `allocate` only makes room. Places whose pieces are not the images (the pixels, where
+// With `allocate` only allocates memory. Places whose pieces are not the images (the pixels, where
 // channels lie last), places where kernels cannot begin, and places that the step writes while it
 // reads, are dense copies, too.
 void LoweredRunner::PlaceNode(size_t index, bool allocate) {
@@ -224,8 +224,8 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
     const bool takes = TakesAsItLies(*entry.step, operand, dense);
     if (!overlaps && takes && IsAligned(operand)) return operand;
     if (copies_.size() <= copies) copies_.resize(copies + 1);
-    Room& room = copies_[copies++];
-    dense.data = allocate ? Grow(dense.bytes(), &room) : room.data.get();
+    Buffer& buffer = copies_[copies++];
+    dense.data = allocate ? Grow(dense.bytes(), &buffer) : buffer.data.get();
     list->push_back({operand, dense});
     return dense;
   };
@@ -290,20 +290,20 @@ void LoweredRunner::Clear() {
   entries_.clear();
   own_.clear();
   copies_.clear();
-  arena_ = scratch_ = Room();
+  arena_ = scratch_ = Buffer();
   memory_.reset();
 }
 
 std::vector<float> LoweredRunner::Floats(int value) {
   const Operand place = OperandOf(value);
   Operand dense = Described(graph_->values[value], shapes_[value]);
-  Room dense_room, result_room;
-  dense.data = Grow(dense.bytes(), &dense_room);
+  Buffer dense_buffer, result_buffer;
+  dense.data = Grow(dense.bytes(), &dense_buffer);
   CopyPieces(place, dense);
   Value plain;
   plain.shape = shapes_[value];
   Operand result = Described(plain, plain.shape);
-  result.data = Grow(result.bytes(), &result_room);
+  result.data = Grow(result.bytes(), &result_buffer);
   Node node;
   node.layer.set_type(kReorder);
   node.inputs = node.outputs = {value};
@@ -317,8 +317,8 @@ std::vector<float> LoweredRunner::Floats(int value) {
 
 size_t LoweredRunner::activation_bytes() const {
   size_t bytes = arena_.bytes + scratch_.bytes;
-  for (const Room& room : own_) bytes += room.bytes;
-  for (const Room& room : copies_) bytes += room.bytes;
+  for (const Buffer& buffer : own_) bytes += buffer.bytes;
+  for (const Buffer& buffer : copies_) bytes += buffer.bytes;
   for (const Entry& entry : entries_) bytes += entry.layer ? entry.layer->bytes() : 0;
   return bytes;
 }
@@ -357,7 +357,7 @@ void LoweredRunner::RunUnknown(size_t index) {
   const std::vector<Shape> tops = TopShapes(index);
   for (size_t i = 0; i < tops.size(); ++i) shapes_[node.outputs[i]] = tops[i];
   Binding binding;
-  std::vector<Room> gathered;
+  std::vector<Buffer> gathered;
   const auto read = [&](int value) {
     const Operand place = OperandOf(value);
     if (place.dense() && IsAligned(place)) return place;

@@ -62,7 +62,7 @@ class LoweredRunner : public Runner {
 
  private:
   /// Memory that grows.
-  struct Room {
+  struct Buffer {
     std::shared_ptr<void> data;
     size_t bytes = 0;
   };
@@ -83,7 +83,7 @@ class LoweredRunner : public Runner {
   std::vector<Entry> MakeEntries() const;
   void Move(int value, void* memory);
   bool IsAligned(const Operand& operand) const;
-  void* Grow(size_t wanted, Room* room);
+  void* Grow(size_t wanted, Buffer* buffer);
   std::vector<Shape> TopShapes(size_t node);
   void InferShapes(const std::vector<Shape>& inputs);
   void Place();
@@ -103,12 +103,12 @@ class LoweredRunner : public Runner {
   std::vector<Shape> shapes_;
   std::vector<Entry> entries_;
   const ArenaGaps gaps_;
-  Room arena_;
-  Room scratch_;              // of nodes whose shapes depend on the data
-  size_t wanted_ = 0;         // bytes of the arena with room for the scratch memory of all steps
-  std::vector<Room> own_;     // per value that is not in the arena
-  std::vector<void*> given_;  // per value: memory of the caller's
-  std::vector<Room> copies_;  // of operands that are not dense; reused by all steps
+  Buffer arena_;
+  Buffer scratch_;              // of nodes whose shapes depend on the data
+  size_t wanted_ = 0;           // bytes of the arena with room for the scratch memory of all steps
+  std::vector<Buffer> own_;     // per value that is not in the arena
+  std::vector<void*> given_;    // per value: memory of the caller's
+  std::vector<Buffer> copies_;  // of operands that are not dense; reused by all steps
 };
 
 }  // namespace caffe::inference

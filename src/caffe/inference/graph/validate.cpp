@@ -138,8 +138,8 @@ class Validation {
               Quoted(i), " does not lie within the arena of ", graph_.arena_bytes, " bytes");
     }
     // Between values there may be room for what nodes need for themselves.
-    constexpr size_t kMostScratch = size_t(1) << 30;
-    Require(graph_.arena_bytes <= std::min(end, planned + kMostScratch), "the arena has ",
+    constexpr size_t kMaxScratch = size_t(1) << 30;
+    Require(graph_.arena_bytes <= std::min(end, planned + kMaxScratch), "the arena has ",
             graph_.arena_bytes, " bytes, its values ", planned);
   }
 

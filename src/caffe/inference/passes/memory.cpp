@@ -51,11 +51,11 @@ std::vector<Lifetime> Lifetimes(const Graph& graph, const std::vector<size_t>& s
   return lifetimes;
 }
 
-size_t FirstGap(const std::vector<Stretch>& used, size_t bytes) {
+size_t FirstGap(const std::vector<ByteInterval>& used, size_t bytes) {
   size_t begin = 0;
-  for (const Stretch& stretch : used) {
-    if (begin + bytes <= stretch.begin) break;
-    begin = std::max(begin, stretch.end);
+  for (const ByteInterval& interval : used) {
+    if (begin + bytes <= interval.begin) break;
+    begin = std::max(begin, interval.end);
   }
   return begin;
 }
@@ -112,7 +112,7 @@ Placement Place(const std::vector<Lifetime>& lifetimes, const std::vector<int>& 
 
 /// Moves each down to the first gap that holds it, the lowest first, so that the free memory is
 /// contiguous at the end, where nodes have their scratch memory.
-void Settle(const std::vector<Lifetime>& lifetimes, Placement* placement) {
+void Compact(const std::vector<Lifetime>& lifetimes, Placement* placement) {
   std::vector<size_t>& offsets = placement->offsets;
   std::vector<int> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -121,7 +121,7 @@ void Settle(const std::vector<Lifetime>& lifetimes, Placement* placement) {
   placement->bytes = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     const Lifetime& lifetime = lifetimes[order[i]];
-    std::vector<Stretch> used;
+    std::vector<ByteInterval> used;
     for (size_t k = 0; k < order.size(); ++k) {
       const Lifetime& other = lifetimes[order[k]];
       if (k == i || other.last < lifetime.first || lifetime.last < other.first) continue;
@@ -157,9 +157,9 @@ Placement BestPlacement(const std::vector<Lifetime>& lifetimes) {
   // Then variants of the best order with two entries exchanged, the same ones for the same graph:
   // more of them if it is still a tenth above the bound.
   std::mt19937 random(1);
-  constexpr int kAttempts = 1000, kMostAttempts = 20 * kAttempts;
+  constexpr int kAttempts = 1000, kMaxAttempts = 20 * kAttempts;
   const auto ends = [&](int attempts) {
-    return best.bytes <= bound || attempts == kMostAttempts ||
+    return best.bytes <= bound || attempts == kMaxAttempts ||
            (attempts >= kAttempts && best.bytes <= bound + bound / 10);
   };
   for (int i = 0; !ends(i); ++i) {
@@ -178,7 +178,7 @@ Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch) {
   for (Value& value : graph.values) value.arena_offset = -1;
   const std::vector<Lifetime> lifetimes = Lifetimes(graph, scratch);
   Placement placement = BestPlacement(lifetimes);
-  Settle(lifetimes, &placement);
+  Compact(lifetimes, &placement);
   // Scratch memory may lie after all values: the runner makes the arena larger.
   graph.arena_bytes = 0;
   for (size_t i = 0; i < lifetimes.size(); ++i) {

@@ -26,13 +26,13 @@ std::vector<Lifetime> Lifetimes(const Graph& graph, const std::vector<size_t>& s
 size_t LargestLiveBytes(const std::vector<Lifetime>& lifetimes);
 
 /// Bytes from `begin` on that are in use, up to `end`.
-struct Stretch {
+struct ByteInterval {
   size_t begin, end;
-  bool operator<(const Stretch& other) const { return begin < other.begin; }
+  bool operator<(const ByteInterval& other) const { return begin < other.begin; }
 };
 /// The first place with room for `bytes` between or after intervals that are sorted by their begins
 /// and whose ends are aligned.
-size_t FirstGap(const std::vector<Stretch>& used, size_t bytes);
+size_t FirstGap(const std::vector<ByteInterval>& used, size_t bytes);
 
 /// PlanMemory with scratch memory
 /// of so many bytes for each node.

@@ -11,7 +11,7 @@
 namespace caffe {
 namespace {
 
-constexpr double kLeastThreshold = 1e-30, kMostThreshold = 3e38;
+constexpr double kMinThreshold = 1e-30, kMaxThreshold = 3e38;
 
 /// Nine significant digits: enough to tell all floats apart.
 double Rounded(double value) {
@@ -46,9 +46,9 @@ void CalibrationTable::Set(const std::string& blob, BlobCalibration calibration)
 
 void CalibrationTable::SetExactly(const std::string& blob, const BlobCalibration& calibration) {
   Require(!blob.empty(), "a blob without a name");
-  Require(calibration.threshold >= kLeastThreshold && calibration.threshold <= kMostThreshold,
+  Require(calibration.threshold >= kMinThreshold && calibration.threshold <= kMaxThreshold,
           "blob '", blob, "': the threshold ", calibration.threshold, " does not lie between ",
-          kLeastThreshold, " and ", kMostThreshold);
+          kMinThreshold, " and ", kMaxThreshold);
   Require(std::isfinite(calibration.minimum) && std::isfinite(calibration.maximum) &&
               calibration.minimum <= calibration.maximum,
           "blob '", blob, "': there is no range from ", calibration.minimum, " to ",

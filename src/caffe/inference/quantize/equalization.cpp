@@ -12,8 +12,8 @@
 namespace caffe::inference {
 namespace {
 
-constexpr double kHeadroom = 1.25;       // for images that calibration has not seen
-constexpr double kLeastScale = 1. / 64;  // so that channels do not become noise
+constexpr double kHeadroom = 1.25;     // for images that calibration has not seen
+constexpr double kMinScale = 1. / 64;  // so that channels do not become noise
 
 /// f(c x) = c f(x) for every channel and c > 0.
 bool IsHomogeneous(const LayerParameter& layer) {
@@ -181,7 +181,7 @@ class ChannelScales {
       // Weights of a depthwise layer have a scale for each channel and lose nothing. In other
       // layers columns would differ as much as the channels did before: each side gets half of it.
       const double scale = one.dense ? std::sqrt(one.largest) : one.largest;
-      one.scale = static_cast<float>(std::min(1., std::max(kLeastScale, scale)));
+      one.scale = static_cast<float>(std::min(1., std::max(kMinScale, scale)));
     }
   }
 

@@ -13,18 +13,18 @@ constexpr int kBinsExponent = 12;  // kBins is 2 to it
 static_assert(Histogram::kBins == 1 << kBinsExponent, "bins and their exponent");
 
 /// Narrower bins would need factors that a float does not hold.
-constexpr int kLeastExponent = -100;
+constexpr int kMinExponent = -100;
 
 constexpr size_t kChunk = 4096;     // values taken at once: they and their bins stay in cache
 constexpr size_t kGrain = 1 << 16;  // minimum number of values per thread
 constexpr size_t kTables = 2;       // neighbours often share a bin: counting in turn avoids waiting
-constexpr size_t kMostAtOnce = size_t(1) << 31;  // 32-bit counts do not overflow
+constexpr size_t kMaxAtOnce = size_t(1) << 31;  // 32-bit counts do not overflow
 
 /// The exponent of the bins' width with which `largest` lies in the upper half of the bins.
 int ExponentFor(float largest) {
   int exponent = 0;
   std::frexp(largest, &exponent);
-  return std::max(kLeastExponent, exponent - kBinsExponent);
+  return std::max(kMinExponent, exponent - kBinsExponent);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ void Histogram::GrowTo(int exponent) {
 }
 
 void Histogram::Add(const float* values, size_t count) {
-  for (; count > kMostAtOnce; values += kMostAtOnce, count -= kMostAtOnce) Add(values, kMostAtOnce);
+  for (; count > kMaxAtOnce; values += kMaxAtOnce, count -= kMaxAtOnce) Add(values, kMaxAtOnce);
   std::vector<Histogram> parts(std::max<size_t>(1, kernels::ParallelParts(count, kGrain)));
   kernels::ParallelParts(count, kGrain, [&](size_t part, size_t begin, size_t end) {
     parts[part].AddSerial(values + begin, end - begin);

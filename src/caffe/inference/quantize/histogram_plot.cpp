@@ -16,7 +16,7 @@ constexpr int kTop = 36;               // of the whole plot
 constexpr int kLeft = 44;              // of the bars of a panel: labels of the counts
 constexpr int kHead = 34, kFoot = 40;  // above and below them: names, the axis
 constexpr int kBars = 146;             // two pixels each
-constexpr size_t kMostLetters = 42;    // of a blob's name
+constexpr size_t kMaxLetters = 42;     // of a blob's name
 
 const char kKept[] = "#2f6f9f";
 const char kSaturated[] = "#c0392b";
@@ -33,7 +33,7 @@ class Panel {
       : blob_(blob), calibration_(calibration), histogram_(histogram), x_(x + kLeft), y_(y) {}
 
   void Draw(std::ostream& out) const {
-    out << SvgText(x_, y_ + 13, "font-weight=\"bold\"", blob_, kMostLetters) << "<text x=\"" << x_
+    out << SvgText(x_, y_ + 13, "font-weight=\"bold\"", blob_, kMaxLetters) << "<text x=\"" << x_
         << "\" y=\"" << y_ + 27 << "\" font-size=\"10\">"
         << (calibration_.is_unsigned ? "u8" : "s8") << ", threshold "
         << ThreeDigits(calibration_.threshold) << " of " << ThreeDigits(histogram_.largest())

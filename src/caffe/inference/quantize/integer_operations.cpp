@@ -20,7 +20,7 @@ namespace {
 using kernels::Multiplier;
 using kernels::MultiplierOf;
 
-constexpr size_t kMostTerms = 256;  // of a sum: more would cost bits
+constexpr size_t kMaxTerms = 256;  // of a sum: more would cost bits
 
 const Shape& ShapeOf(const Graph& graph, int value) { return graph.values[value].shape; }
 
@@ -238,7 +238,7 @@ std::string WhyNotIntegers(const Graph& graph, const Node& node) {
   const std::string& type = node.type();
   if (Moves(node)) return "";
   if (node.outputs.size() > 1) return "it has several tops";
-  if (type == "Eltwise") return node.inputs.size() > kMostTerms ? kTooManyTerms : "";
+  if (type == "Eltwise") return node.inputs.size() > kMaxTerms ? kTooManyTerms : "";
   if (type == "Axpy") return "";
   if (type == "Scale" && node.inputs.size() == 2) {
     return BroadcastsScale(graph, node) ? "" : "it adds to a product of two bottoms";

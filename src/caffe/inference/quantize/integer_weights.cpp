@@ -16,7 +16,7 @@ namespace {
 
 /// A bias above this many steps takes a larger scale of the weights: with the products it has to
 /// stay below 2^31.
-constexpr double kMostBias = 1 << 30;
+constexpr double kMaxBias = 1 << 30;
 
 /// The node's weights in floats, of an InnerProduct as (outputs, inputs), and its layer to match.
 struct FloatWeights {
@@ -138,8 +138,8 @@ void FitScales(const std::vector<float>& bias, double input_scale, double output
     const float before = scale;
     if (is_zero[o] && magnitude > 0) {
       scale = static_cast<float>(magnitude / (1 << 24));
-    } else if (magnitude / scale > kMostBias) {
-      scale = static_cast<float>(magnitude / (kMostBias / 2));
+    } else if (magnitude / scale > kMaxBias) {
+      scale = static_cast<float>(magnitude / (kMaxBias / 2));
     } else if (magnitude > 0 && scale > most_scale) {
       scale = static_cast<float>(most_scale);
     }
@@ -236,7 +236,7 @@ std::vector<Constant> WeightedIntegerParameters(const Graph& graph, const Node& 
   for (size_t o = 0; o < outputs; ++o) {
     const double step = double{x.scale} * weights.scales[o];
     const double wanted = std::round(bias[o] / step);
-    Require(std::fabs(wanted) <= kMostBias, "layer '", node.name(), "' (", node.type(), "): bias ",
+    Require(std::fabs(wanted) <= kMaxBias, "layer '", node.name(), "' (", node.type(), "): bias ",
             bias[o], " of output ", o, " is ", wanted,
             " steps of its sums, which 31 bits do not hold: compute the layer in floats, by "
             "-layer_precision ",

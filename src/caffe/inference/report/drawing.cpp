@@ -12,10 +12,10 @@
 namespace caffe::inference {
 namespace {
 
-constexpr size_t kMostLetters = 42;
+constexpr size_t kMaxLetters = 42;
 constexpr double kLetterWidth = 6.4, kBoxHeight = 36, kPadding = 14;
 
-std::string Shortened(const std::string& text) { return ShortenedInTheMiddle(text, kMostLetters); }
+std::string Shortened(const std::string& text) { return ShortenedInTheMiddle(text, kMaxLetters); }
 
 Box MakeBox(const std::string& name, const std::string& subtitle, const std::string& look) {
   Box box;

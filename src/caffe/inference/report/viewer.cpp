@@ -6,7 +6,7 @@
 namespace caffe::inference {
 namespace {
 
-constexpr size_t kMostForGraphviz = 700;  // boxes; it takes minutes for some larger graphs
+constexpr size_t kMaxForGraphviz = 700;  // boxes; it takes minutes for some larger graphs
 
 std::string Button(const std::string& attributes, const std::string& tip, const char* text) {
   return Tag("button", attributes + " " + Attribute("title", tip), text);
@@ -185,7 +185,7 @@ var graphs = (function () {
 
 std::string DrawnGraph(const Graph& graph) {
   Drawing drawing = DrawingOf(graph);
-  if (drawing.boxes.size() > kMostForGraphviz || !PlaceByGraphviz(&drawing)) PlaceInRows(&drawing);
+  if (drawing.boxes.size() > kMaxForGraphviz || !PlaceByGraphviz(&drawing)) PlaceInRows(&drawing);
   return ToSvg(drawing);
 }
 

@@ -137,8 +137,8 @@ void SumLongRows(Stream& stream, int outer, int channels, int inner, int parts, 
 /// Threads that take a channel each, or kLanes, get few terms each, so that there are enough
 /// threads.
 int PartsOfThreads(int pieces, int values) {
-  constexpr int kThreads = 64 * kParts, kFewest = 32;
-  return std::max(1, std::min(values / kFewest, kThreads / std::max(1, pieces)));
+  constexpr int kThreads = 64 * kParts, kMinValues = 32;
+  return std::max(1, std::min(values / kMinValues, kThreads / std::max(1, pieces)));
 }
 
 /// finish(c, the sums over outer and inner of the terms). `wide`: the arrays are aligned so that

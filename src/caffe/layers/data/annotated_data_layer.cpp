@@ -39,7 +39,7 @@ struct AnnotatedDataLayer<Dtype>::Record {
   std::string key, value;
   AnnotatedDatum annotated;  // its boxes move with the image
   cv::Mat image;
-  PictureDraws draws;
+  ImageDraws draws;
   Distortion distortion;
   Expansion expansion;
   NormalizedBBox patch = UnitBBox();
@@ -182,10 +182,10 @@ void AnnotatedDataLayer<Dtype>::Augment(Record* record) const {
 
 /// Moves the boxes as the image was resized, cropped and mirrored.
 template <typename Dtype>
-void AnnotatedDataLayer<Dtype>::MoveBoxes(const PictureCut& cut, Record* record) const {
+void AnnotatedDataLayer<Dtype>::MoveBoxes(const ImageCrop& crop, Record* record) const {
   AnnotationGroups* const groups = record->annotated.mutable_annotation_group();
   *groups = Moved(*groups, augmentation_, record->patch_height, record->patch_width,
-                  /*resized=*/true, BoxOf(cut), cut.mirror);
+                  /*resized=*/true, BoxOf(crop), crop.mirror);
 }
 
 template <typename Dtype>

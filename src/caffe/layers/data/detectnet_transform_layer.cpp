@@ -40,17 +40,17 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
           " have nothing in them");
   Require(!objects.empty() && objects[0] == images[0], "there are ", images[0],
           " images and objects of shape ", ShapeString(objects), ": one item each");
-  constexpr uint32_t kMost = 1 << 16;
+  constexpr uint32_t kMax = 1 << 16;
   Require(param.stride() > 0, Error::Field{"detectnet_groundtruth_param"},
           ": stride must be positive");
-  Require(param.image_size_x() >= param.stride() && param.image_size_x() <= kMost &&
-              param.image_size_y() >= param.stride() && param.image_size_y() <= kMost,
+  Require(param.image_size_x() >= param.stride() && param.image_size_x() <= kMax &&
+              param.image_size_y() >= param.stride() && param.image_size_y() <= kMax,
           Error::Field{"detectnet_groundtruth_param"}, ": image_size_x ", param.image_size_x(),
           " and image_size_y ", param.image_size_y(), " must be at least stride, ", param.stride(),
-          ", and at most ", kMost);
+          ", and at most ", kMax);
   uint32_t last = 0;
   for (const auto& entry : ClassesOf(param)) last = std::max(last, entry.second);
-  Require(last < kMost, Error::Field{"detectnet_groundtruth_param"}, ": object_class dst ", last,
+  Require(last < kMax, Error::Field{"detectnet_groundtruth_param"}, ": object_class dst ", last,
           " is too large");
   const auto places = [&](uint32_t side) {
     return static_cast<int>(std::lrint(double(side) / param.stride()));

@@ -79,7 +79,7 @@ vector<typename ImageListLayer<Dtype, Label>::Item> ImageListLayer<Dtype, Label>
   vector<Item> items;
   for (uint64_t i = 0; i < share_.Total(count); ++i) {
     // Drawn for every image: each gets what it would get from one solver.
-    const PictureDraws draws = this->data_transformer_->Draw();
+    const ImageDraws draws = this->data_transformer_->Draw();
     if (share_.Has(i, count)) items.push_back({lines_[lines_id_], draws});
     NextLine();
   }
@@ -149,10 +149,10 @@ cv::Mat ReadListedLabels(const string& file, const cv::Mat& image, bool resized,
 #endif
 
 void CheckNewSize(const char* message, uint32_t new_height, uint32_t new_width) {
-  constexpr uint32_t kMost = 1 << 20;
+  constexpr uint32_t kMax = 1 << 20;
   Require((new_height == 0) == (new_width == 0), message, ": new_height ", new_height,
           " and new_width ", new_width, " are given together, or not at all");
-  Require(new_height <= kMost && new_width <= kMost, message, ": images of ", new_height, " x ",
+  Require(new_height <= kMax && new_width <= kMax, message, ": images of ", new_height, " x ",
           new_width, " are too large");
 }
 

@@ -121,7 +121,7 @@ void ImageSegDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   vector<int> label_shape = this->data_transformer_->InferBlobShape(sample.labels);
   // Refuses now, not in the first batch, whatever else resizes images but not their labels.
   Blob<Dtype> first_labels(label_shape);
-  this->data_transformer_->TransformLabelsTo(sample.labels, PictureDraws(), label_shape,
+  this->data_transformer_->TransformLabelsTo(sample.labels, ImageDraws(), label_shape,
                                              first_labels.mutable_cpu_data());
   this->transformed_data_.Reshape(shape);
   shape[0] = label_shape[0] = batch_size;

@@ -176,7 +176,7 @@ void VideoDataLayer<Dtype>::LoadFrames(Batch<Dtype>* batch) {
   int item = 0;
   for (uint64_t i = 0; i < this->share().Total(items); ++i) {
     const cv::Mat frame = NextFrame();
-    const PictureDraws draws = this->data_transformer_->Draw();
+    const ImageDraws draws = this->data_transformer_->Draw();
     if (!this->share().Has(i, items)) continue;
     if (item == 0) {
       shape = this->data_transformer_->InferBlobShape(frame);
@@ -402,7 +402,7 @@ void VideoDataLayer<Dtype>::LoadSnippets(Batch<Dtype>* batch) {
     const Line& line = items[i].first;
     try {
       const cv::Mat image = i == 0 ? first : ReadSnippets(line, items[i].second);
-      this->data_transformer_->TransformTo(image, PictureDraws(), shape, pixels + i * item_count);
+      this->data_transformer_->TransformTo(image, ImageDraws(), shape, pixels + i * item_count);
     } catch (Error& error) {
       error.AddContext(param().root_folder() + line.first);
       throw;

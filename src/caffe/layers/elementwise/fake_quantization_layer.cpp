@@ -17,7 +17,7 @@ const bool registered = OperationTable::Add(Operation("FakeQuantization")
                                                 .FloatParameters());
 
 /// The most batches that a float can count.
-constexpr double kMostBatches = 1 << 24;
+constexpr double kMaxBatches = 1 << 24;
 
 }  // namespace
 
@@ -91,7 +91,7 @@ void FakeQuantizationLayer<Dtype>::TakeIntoRange(float least, float most, bool f
   Dtype* range = this->blobs_[0]->mutable_cpu_data();
   Dtype* state = this->blobs_[1]->mutable_cpu_data();
   const double decay = param.quantization().ema_decay();
-  const double batches = std::min(static_cast<double>(state[0]) + 1, kMostBatches);
+  const double batches = std::min(static_cast<double>(state[0]) + 1, kMaxBatches);
   const double share = (1 - decay) / (1 - std::pow(decay, batches));
   range[0] = static_cast<Dtype>(range[0] + (least - range[0]) * share);
   range[1] = static_cast<Dtype>(range[1] + (most - range[1]) * share);

@@ -7,15 +7,15 @@ namespace {
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   const ContinuationIndicatorParameter& param = layer.continuation_indicator_param();
-  constexpr uint32_t kMost = 0x7fffffff;
-  Require(param.time_step() > 0 && param.time_step() <= kMost,
+  constexpr uint32_t kMax = 0x7fffffff;
+  Require(param.time_step() > 0 && param.time_step() <= kMax,
           Error::Field{"continuation_indicator_param"}, ": time_step must be positive, got ",
           param.time_step());
   if (!bottoms.empty() && !param.has_batch_size()) {
     const int axis = CheckedAxis("continuation_indicator_param: axis", param.axis(), bottoms[0]);
     return {{static_cast<int>(param.time_step()), bottoms[0][axis]}};
   }
-  Require(param.batch_size() > 0 && param.batch_size() <= kMost,
+  Require(param.batch_size() > 0 && param.batch_size() <= kMax,
           Error::Field{"continuation_indicator_param"}, ": batch_size must be positive, got ",
           param.batch_size());
   return {{static_cast<int>(param.time_step()), static_cast<int>(param.batch_size())}};

@@ -168,7 +168,7 @@ TYPED_TEST(DataTransformerTest, SplitsIntoDrawingAndTransforming) {
     transformer->InitRand();
   }
   Blob<TypeParam> expected(whole.InferBlobShape(datum)), found(expected.shape());
-  vector<PictureDraws> draws;
+  vector<ImageDraws> draws;
   for (int i = 0; i < 10; ++i) draws.push_back(halves.Draw());
   for (int i = 0; i < 10; ++i) {
     whole.Transform(datum, &expected);
@@ -323,12 +323,12 @@ TYPED_TEST(DataTransformerTest, CutsLabelsLikeTheirImage) {
   transformer.InitRand();
   const cv::Mat image = CountingMat(1, 6, 5);
   for (int i = 0; i < 10; ++i) {
-    const PictureDraws draws = transformer.Draw();
-    Blob<TypeParam> cut(1, 1, 3, 3), labels(1, 1, 3, 3);
-    transformer.TransformTo(image, draws, cut.shape(), cut.mutable_cpu_data());
+    const ImageDraws draws = transformer.Draw();
+    Blob<TypeParam> crop(1, 1, 3, 3), labels(1, 1, 3, 3);
+    transformer.TransformTo(image, draws, crop.shape(), crop.mutable_cpu_data());
     transformer.TransformLabelsTo(image, draws, labels.shape(), labels.mutable_cpu_data());
     for (int k = 0; k < 9; ++k) {
-      EXPECT_EQ(cut.cpu_data()[k], (labels.cpu_data()[k] - 9) * 2);
+      EXPECT_EQ(crop.cpu_data()[k], (labels.cpu_data()[k] - 9) * 2);
     }
   }
 }

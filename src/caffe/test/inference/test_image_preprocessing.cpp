@@ -385,7 +385,7 @@ TEST(SetImages, DoesWhatInputBatchesDo) {
   const std::string file = NewImage(CountingImage(3, 6, 5));
   const auto engine = Built(preprocessing);
   const auto net = InputNetOf(*engine, 1);
-  ASSERT_TRUE(InputBatches::FromPictures({file}, preprocessing)->Feed(0, net.get()));
+  ASSERT_TRUE(InputBatches::FromImages({file}, preprocessing)->Feed(0, net.get()));
   const float* x = net->blob_by_name("x")->cpu_data();
   EXPECT_EQ(InputAfter(preprocessing, {{file}}), Floats(x, x + 12));
 }

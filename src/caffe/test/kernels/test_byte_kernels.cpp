@@ -15,14 +15,14 @@ namespace caffe {
 namespace {
 
 template <typename Q>
-constexpr double kLeast = std::is_same<Q, int8_t>::value ? -127 : 0;
+constexpr double kMin = std::is_same<Q, int8_t>::value ? -127 : 0;
 template <typename Q>
-constexpr double kMost = std::is_same<Q, int8_t>::value ? 127 : 255;
+constexpr double kMax = std::is_same<Q, int8_t>::value ? 127 : 255;
 
 /// Within `slack` of half a step: floats have rounded what lies between two integers.
 template <typename Q>
 void ExpectNearest(double exact, Q actual, double slack = 1e-3) {
-  EXPECT_NEAR(std::min(kMost<Q>, std::max(kLeast<Q>, exact)), double(actual), 0.5 + slack);
+  EXPECT_NEAR(std::min(kMax<Q>, std::max(kMin<Q>, exact)), double(actual), 0.5 + slack);
 }
 
 class ByteKernels : public ::testing::Test {
@@ -41,7 +41,7 @@ class ByteKernels : public ::testing::Test {
   std::vector<Q> Bytes(size_t n) {
     std::vector<Q> x(n);
     for (Q& value : x) {
-      value = static_cast<Q>(Number(static_cast<int>(kLeast<Q>), static_cast<int>(kMost<Q>)));
+      value = static_cast<Q>(Number(static_cast<int>(kMin<Q>), static_cast<int>(kMax<Q>)));
     }
     return x;
   }

@@ -241,7 +241,7 @@ class FakeDevice : public Device {
     buried_bytes_ += found->second.size;
     buried_.push_back(std::move(found->second));
     blocks_.erase(found);
-    for (; buried_bytes_ > kMostBuried; buried_.pop_front()) {
+    for (; buried_bytes_ > kMaxBuried; buried_.pop_front()) {
       buried_bytes_ -= buried_.front().size;
     }
   }
@@ -300,7 +300,7 @@ class FakeDevice : public Device {
   std::set<std::string> failing_;
   std::map<std::string, int> refused_;
   inline static thread_local FakeRecording* thread_records_ = nullptr;
-  static constexpr size_t kMostBuried = 64 << 20;
+  static constexpr size_t kMaxBuried = 64 << 20;
   std::deque<Allocation> buried_;
   size_t buried_bytes_ = 0;
   mutable std::recursive_mutex mutex_;

@@ -55,7 +55,7 @@ SumRange SumsOf(size_t terms, const int8_t* weights) {
 
 OutputRow SimplifiedIfConstant(const OutputRow& row, const SumRange& sums,
                                kernels::Rounding rounding, const ValueBounds& bounds) {
-  constexpr int64_t kMostBias = 1 << 28;
+  constexpr int64_t kMaxBias = 1 << 28;
   const std::optional<int32_t> value = ConstantOf(row, sums, rounding, bounds);
   if (!value) return row;
   OutputRow simple;
@@ -63,7 +63,7 @@ OutputRow SimplifiedIfConstant(const OutputRow& row, const SumRange& sums,
     int shift = 0;
     while (int64_t{1} << shift <= std::max(-sums.least, sums.most)) ++shift;
     const int64_t step = int64_t{2} << shift;
-    if (std::abs(*value) * step > kMostBias) return row;
+    if (std::abs(*value) * step > kMaxBias) return row;
     simple.bias = static_cast<int32_t>(*value * step);
     simple.positive = simple.negative = {1 << 30, -shift};
   }

@@ -14,7 +14,7 @@
 namespace caffe::inference::cpu {
 namespace {
 
-constexpr size_t kMostInputs = 66'000;  // products of 8 bits that 32 bits can add up
+constexpr size_t kMaxInputs = 66'000;  // products of 8 bits that 32 bits can add up
 
 /// Shapes, places, epilogue, and parameter 1 as the bias.
 class InnerProductStep : public Step {
@@ -168,8 +168,8 @@ class Int8Family : public Implementation {
     if (!IsInnerProduct(context, node)) return context.None(kNoInnerProduct);
     const std::string reason = context.WhyNotInt8(node.inputs[0]);
     if (!reason.empty()) return context.None(reason);
-    if (ExtentsOf(context.graph, node).inputs > static_cast<int>(kMostInputs)) {
-      return context.None(Join("sums up ", kMostInputs, " inputs at most"));
+    if (ExtentsOf(context.graph, node).inputs > static_cast<int>(kMaxInputs)) {
+      return context.None(Join("sums up ", kMaxInputs, " inputs at most"));
     }
     const Format integers = {ElementType::INT8, kPlain};
     std::vector<Candidate> candidates;

@@ -17,7 +17,7 @@ using caffe::cuda::FusedConvolution;
 const std::string kTensorFloat = "tf32 ";
 
 /// How many of the variants that are expected to be fast are timed.
-constexpr size_t kMostWays = 12;
+constexpr size_t kMaxWays = 12;
 
 std::shared_ptr<const FusedConvolution> WayOf(Stream& stream, const ConvolutionProblem& problem,
                                               const std::string& name) {
@@ -67,7 +67,7 @@ void AddVariants(ConvolutionProblem problem, bool tensor_float, Candidate candid
     found = ways.size() > 1 || caffe::cuda::NotesConvolutions();
     // The last resort, for a problem that no other variant takes.
     if (ways.size() > 1 && ways.back()->name() == "direct") ways.pop_back();
-    ways.resize(std::min(ways.size(), kMostWays));
+    ways.resize(std::min(ways.size(), kMaxWays));
     for (const auto& way : ways) {
       candidate.variant = (tf32 ? kTensorFloat : "") + way->name();
       candidates->push_back(candidate);

@@ -103,7 +103,7 @@ constexpr int kFewRows = 16;
 
 /// With up to this many rows, float16 weights are widened again for each two rows: that is faster
 /// than memory.
-constexpr int kFewestRows = 2;
+constexpr int kMaxWidenedRows = 2;
 constexpr size_t kLongChunk = 4 * kChunk;
 
 /// Dot products of `length` elements of four rows of weights with m rows, in pairs, of x: sums[i /
@@ -112,7 +112,7 @@ template <typename F, typename B>
 class DotTiles {
  public:
   explicit DotTiles(int m)
-      : in_registers_(std::is_same<B, float16>::value && m <= kFewestRows), m_(m) {}
+      : in_registers_(std::is_same<B, float16>::value && m <= kMaxWidenedRows), m_(m) {}
   size_t chunk() const { return in_registers_ ? kLongChunk : kChunk; }
 
   void Add(size_t length, const B* const (&rows)[4], const F* x, size_t stride, double (*sums)[8]) {
