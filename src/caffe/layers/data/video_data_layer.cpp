@@ -314,7 +314,7 @@ struct VideoDataLayer<Dtype>::Cut {
 };
 
 template <typename Dtype>
-typename VideoDataLayer<Dtype>::Cut VideoDataLayer<Dtype>::CropOf(int frame_height, int frame_width,
+typename VideoDataLayer<Dtype>::Cut VideoDataLayer<Dtype>::CutOf(int frame_height, int frame_width,
                                                                   const SnippetDraws& draws) const {
   const TransformationParameter& transform = this->layer_param_.transform_param();
   const int crop = static_cast<int>(transform.crop_size());
@@ -355,7 +355,7 @@ cv::Mat VideoDataLayer<Dtype>::ReadSnippets(const Line& line, const SnippetDraws
         ReadListedImage(file, p.new_height(), p.new_width(), !flow && !p.grayscale());
     if (planes.empty()) {
       whole = frame.size();
-      const Cut c = CropOf(frame.rows, frame.cols, draws);
+      const Cut c = CutOf(frame.rows, frame.cols, draws);
       cut = {c.x, c.y, c.width, c.height};
     }
     Require(frame.size() == whole, file, ": the frame is ", frame.rows, " x ", frame.cols,
