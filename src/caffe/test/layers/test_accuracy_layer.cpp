@@ -3,7 +3,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kAccuracyCases = {
     LayerCase("Plain", "type: 'Accuracy'")
         .Constant({10, 4}, Fill::DISTINCT)
         .Labels({10}, 4)
@@ -18,9 +18,9 @@ const std::vector<LayerCase> kCases = {
         .Labels({10}, 4)
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(Accuracy, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Accuracy, LayerCases, ::testing::ValuesIn(kAccuracyCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kAccuracyBadCases = {
     BadLayerCase("Label", "type: 'Accuracy'")
         .Bottom({4, 2})
         .Labels({4}, 1000)
@@ -31,6 +31,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Labels({4}, 2)
         .Says("top_k is 3 for 2 classes"),
 };
-INSTANTIATE_TEST_SUITE_P(Accuracy, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Accuracy, BadLayerCases, ::testing::ValuesIn(kAccuracyBadCases),
+                         CaseName());
 }  // namespace
 }  // namespace caffe

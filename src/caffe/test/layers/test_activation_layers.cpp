@@ -11,58 +11,66 @@ namespace caffe {
 namespace {
 
 /// A case in place or not on a bottom of odd shape that is filled with `fill`.
-LayerCase Case(const std::string& name, const std::string& prototxt, Fill fill = Fill::GAUSSIAN) {
+LayerCase ActivationCase(const std::string& name, const std::string& prototxt,
+                         Fill fill = Fill::GAUSSIAN) {
   return LayerCase(name, prototxt).Bottom({kOddN, kOddC, kOddH}, fill).InPlace();
 }
 
-const std::vector<LayerCase> kCases = {
-    Case("AbsVal", "type: 'AbsVal'", Fill::DISTINCT),
+const std::vector<LayerCase> kActivationCases = {
+    ActivationCase("AbsVal", "type: 'AbsVal'", Fill::DISTINCT),
     LayerCase("AbsValLarge", "type: 'AbsVal'").Bottom({3, 1031}, Fill::DISTINCT).InPlace(),
-    Case("BNLL", "type: 'BNLL'"),
-    Case("BNLLFar", "type: 'BNLL'", Fill::DISTINCT),
-    Case("Clip", "type: 'Clip' clip_param { min: -2 max: 3 }", Fill::DISTINCT),
-    Case("ClipToOneNumber", "type: 'Clip' clip_param { min: 1 max: 1 }", Fill::DISTINCT),
-    Case("ELU", "type: 'ELU'", Fill::DISTINCT),
-    Case("ELUAlpha", "type: 'ELU' elu_param { alpha: 0.5 }", Fill::DISTINCT),
-    Case("ELUNegativeAlpha", "type: 'ELU' elu_param { alpha: -0.5 }", Fill::DISTINCT),
-    Case("ELUZeroAlpha", "type: 'ELU' elu_param { alpha: 0 }", Fill::DISTINCT),
-    Case("SELU", "type: 'ELU' elu_param { alpha: 1.6733 lambda: 1.0507 }", Fill::DISTINCT),
-    Case("Exp", "type: 'Exp'"),
-    Case("ExpScaleShift", "type: 'Exp' exp_param { scale: 0.5 shift: -1 }"),
-    Case("ExpBase", "type: 'Exp' exp_param { base: 2 scale: 3 shift: 1 }"),
-    Case("ExpFalling", "type: 'Exp' exp_param { base: 0.5 shift: 1 }"),
-    Case("GELU", "type: 'GELU'"),
-    Case("GELUFar", "type: 'GELU'", Fill::DISTINCT),
-    Case("HardSwish", "type: 'HardSwish'", Fill::DISTINCT),
+    ActivationCase("BNLL", "type: 'BNLL'"),
+    ActivationCase("BNLLFar", "type: 'BNLL'", Fill::DISTINCT),
+    ActivationCase("Clip", "type: 'Clip' clip_param { min: -2 max: 3 }", Fill::DISTINCT),
+    ActivationCase("ClipToOneNumber", "type: 'Clip' clip_param { min: 1 max: 1 }", Fill::DISTINCT),
+    ActivationCase("ELU", "type: 'ELU'", Fill::DISTINCT),
+    ActivationCase("ELUAlpha", "type: 'ELU' elu_param { alpha: 0.5 }", Fill::DISTINCT),
+    ActivationCase("ELUNegativeAlpha", "type: 'ELU' elu_param { alpha: -0.5 }", Fill::DISTINCT),
+    ActivationCase("ELUZeroAlpha", "type: 'ELU' elu_param { alpha: 0 }", Fill::DISTINCT),
+    ActivationCase("SELU", "type: 'ELU' elu_param { alpha: 1.6733 lambda: 1.0507 }",
+                   Fill::DISTINCT),
+    ActivationCase("Exp", "type: 'Exp'"),
+    ActivationCase("ExpScaleShift", "type: 'Exp' exp_param { scale: 0.5 shift: -1 }"),
+    ActivationCase("ExpBase", "type: 'Exp' exp_param { base: 2 scale: 3 shift: 1 }"),
+    ActivationCase("ExpFalling", "type: 'Exp' exp_param { base: 0.5 shift: 1 }"),
+    ActivationCase("GELU", "type: 'GELU'"),
+    ActivationCase("GELUFar", "type: 'GELU'", Fill::DISTINCT),
+    ActivationCase("HardSwish", "type: 'HardSwish'", Fill::DISTINCT),
     LayerCase("HardSwishLarge", "type: 'HardSwish'").Bottom({3, 1031}).InPlace(),
-    Case("Log", "type: 'Log'", Fill::POSITIVE),
-    Case("LogBase", "type: 'Log' log_param { base: 2 }", Fill::POSITIVE),
-    Case("LogSmallBase", "type: 'Log' log_param { base: 0.1 scale: 2 shift: 3 }", Fill::POSITIVE),
-    Case("Power", "type: 'Power'"),
-    Case("PowerAffine", "type: 'Power' power_param { scale: -3 shift: 0.5 }"),
-    Case("PowerSquare", "type: 'Power' power_param { power: 2 }"),
-    Case("PowerSquareShift", "type: 'Power' power_param { power: 2 scale: 0.5 shift: -1 }"),
-    Case("PowerRoot", "type: 'Power' power_param { power: 0.5 }", Fill::POSITIVE),
-    Case("PowerFraction", "type: 'Power' power_param { power: 0.37 scale: 0.83 shift: 2.4 }",
-         Fill::POSITIVE),
-    Case("PowerReciprocal", "type: 'Power' power_param { power: -1 shift: 0.5 }", Fill::POSITIVE),
-    Case("PowerOddCube", "type: 'Power' power_param { power: 3 shift: -1 }"),
-    Case("PowerZero", "type: 'Power' power_param { power: 0 scale: 2 shift: 3 }"),
-    Case("PowerOfAConstant", "type: 'Power' power_param { power: 3 scale: 0 shift: 2 }"),
-    Case("ReLU6", "type: 'ReLU6'", Fill::DISTINCT),
-    Case("ReLU6Threshold", "type: 'ReLU6' relu6_param { threshold: 0.9 negative_slope: 0.1 }",
-         Fill::DISTINCT),
-    Case("ReLU6NegativeSlope", "type: 'ReLU6' relu6_param { threshold: 0.9 negative_slope: -0.5 }",
-         Fill::DISTINCT),
+    ActivationCase("Log", "type: 'Log'", Fill::POSITIVE),
+    ActivationCase("LogBase", "type: 'Log' log_param { base: 2 }", Fill::POSITIVE),
+    ActivationCase("LogSmallBase", "type: 'Log' log_param { base: 0.1 scale: 2 shift: 3 }",
+                   Fill::POSITIVE),
+    ActivationCase("Power", "type: 'Power'"),
+    ActivationCase("PowerAffine", "type: 'Power' power_param { scale: -3 shift: 0.5 }"),
+    ActivationCase("PowerSquare", "type: 'Power' power_param { power: 2 }"),
+    ActivationCase("PowerSquareShift",
+                   "type: 'Power' power_param { power: 2 scale: 0.5 shift: -1 }"),
+    ActivationCase("PowerRoot", "type: 'Power' power_param { power: 0.5 }", Fill::POSITIVE),
+    ActivationCase("PowerFraction",
+                   "type: 'Power' power_param { power: 0.37 scale: 0.83 shift: 2.4 }",
+                   Fill::POSITIVE),
+    ActivationCase("PowerReciprocal", "type: 'Power' power_param { power: -1 shift: 0.5 }",
+                   Fill::POSITIVE),
+    ActivationCase("PowerOddCube", "type: 'Power' power_param { power: 3 shift: -1 }"),
+    ActivationCase("PowerZero", "type: 'Power' power_param { power: 0 scale: 2 shift: 3 }"),
+    ActivationCase("PowerOfAConstant", "type: 'Power' power_param { power: 3 scale: 0 shift: 2 }"),
+    ActivationCase("ReLU6", "type: 'ReLU6'", Fill::DISTINCT),
+    ActivationCase("ReLU6Threshold",
+                   "type: 'ReLU6' relu6_param { threshold: 0.9 negative_slope: 0.1 }",
+                   Fill::DISTINCT),
+    ActivationCase("ReLU6NegativeSlope",
+                   "type: 'ReLU6' relu6_param { threshold: 0.9 negative_slope: -0.5 }",
+                   Fill::DISTINCT),
     LayerCase("ReLU6Large", "type: 'ReLU6'").Bottom({2, 1031}, Fill::DISTINCT).InPlace(),
-    Case("Sigmoid", "type: 'Sigmoid'"),
-    Case("SigmoidFar", "type: 'Sigmoid'", Fill::DISTINCT),
+    ActivationCase("Sigmoid", "type: 'Sigmoid'"),
+    ActivationCase("SigmoidFar", "type: 'Sigmoid'", Fill::DISTINCT),
     LayerCase("SigmoidLarge", "type: 'Sigmoid'").Bottom({3, 1031}).InPlace(),
-    Case("Swish", "type: 'Swish'"),
-    Case("SwishBeta", "type: 'Swish' swish_param { beta: -1.5 }"),
-    Case("SwishLinear", "type: 'Swish' swish_param { beta: 0 }"),
-    Case("TanH", "type: 'TanH'"),
-    Case("TanHFar", "type: 'TanH'", Fill::DISTINCT),
+    ActivationCase("Swish", "type: 'Swish'"),
+    ActivationCase("SwishBeta", "type: 'Swish' swish_param { beta: -1.5 }"),
+    ActivationCase("SwishLinear", "type: 'Swish' swish_param { beta: 0 }"),
+    ActivationCase("TanH", "type: 'TanH'"),
+    ActivationCase("TanHFar", "type: 'TanH'", Fill::DISTINCT),
     LayerCase("Threshold", "type: 'Threshold'")
         .Bottom({kOddN, kOddC}, Fill::DISTINCT)
         .InPlace()
@@ -72,9 +80,9 @@ const std::vector<LayerCase> kCases = {
         .InPlace()
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(Activation, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Activation, LayerCases, ::testing::ValuesIn(kActivationCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kActivationBadCases = {
     BadLayerCase("ClipWithout", "type: 'Clip'").Bottom({2}).Says("clip_param: give min and max"),
     BadLayerCase("ClipOrder", "type: 'Clip' clip_param { min: 2 max: 1 }")
         .Bottom({2})
@@ -97,7 +105,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Says("relu6_param: threshold must be positive, got 0"),
     BadLayerCase("TwoBottoms", "type: 'Sigmoid'").Bottom({2}).Bottom({2}).Says("exactly 1 bottom"),
 };
-INSTANTIATE_TEST_SUITE_P(Activation, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Activation, BadLayerCases, ::testing::ValuesIn(kActivationBadCases),
+                         CaseName());
 
 void ExpectFloats(const Floats& actual, const Floats& expected) {
   ASSERT_EQ(actual.size(), expected.size());

@@ -14,7 +14,7 @@ const char kMany[] =
     "type: 'AnchorTarget' python_param { param_str: \"{'feat_stride': 8, 'base_size': 8, "
     "'ratios': [0.5, 1], 'scales': [1, 3], 'rpn_batchsize': 9}\" }";
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kAnchorTargetCases = {
     LayerCase("ThreeBottoms", kMany)
         .Bottom({1, 8, 6, 8})
         .Bottom(kTruths)
@@ -29,11 +29,12 @@ const std::vector<LayerCase> kCases = {
         .Tops(4)
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(AnchorTarget, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(AnchorTarget, LayerCases, ::testing::ValuesIn(kAnchorTargetCases),
+                         CaseName());
 
-BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
-                 std::vector<int> scores = {1, 2, 3, 4}, std::vector<int> truths = {1, 5},
-                 std::vector<int> image = {1, 3}) {
+BadLayerCase AnchorTargetBad(const char* name, const std::string& param, const std::string& wanted,
+                             std::vector<int> scores = {1, 2, 3, 4},
+                             std::vector<int> truths = {1, 5}, std::vector<int> image = {1, 3}) {
   return BadLayerCase(
              name, "type: 'AnchorTarget' python_param { param_str: \"'ratios': 1, 'scales': 1, " +
                        param + "\" }")
@@ -43,23 +44,27 @@ BadLayerCase Bad(const char* name, const std::string& param, const std::string& 
       .Tops(4)
       .Says(wanted);
 }
-const std::vector<BadLayerCase> kBadCases = {
-    Bad("Ratios", "'ratios': [1, 2]", "2 ratios and 1 scales need 4 channels of scores, got 2"),
-    Bad("Ratio", "'ratios': 0", "ratio must be positive, got 0"),
-    Bad("Scale", "'scales': -1", "scale must be positive, got -1"),
-    Bad("Base", "'base_size': 0", "param_str: base_size must be positive"),
-    Bad("Stride", "'feat_stride': 0", "feat_stride must be positive"),
-    Bad("Batch", "'rpn_batchsize': 0", "rpn_batchsize must be positive"),
-    Bad("Fraction", "'rpn_fg_fraction': 1.5", "rpn_fg_fraction is a share of rpn_batchsize"),
-    Bad("Weight", "'rpn_positive_weight': 1", "rpn_positive_weight is a share below 1"),
-    Bad("Inside", "'rpn_bbox_inside_weights': 1", "rpn_bbox_inside_weights are 4 numbers, not 1"),
-    Bad("Unknown", "'feat_strid': 16",
-        "there is no setting 'feat_strid'; there are allowed_border"),
-    Bad("Items", "", "scores of one image", {2, 2, 3, 4}),
-    Bad("Truths", "", "rows of corners and class, not 1 4", {1, 2, 3, 4}, {1, 4}),
-    Bad("Image", "", "height and width", {1, 2, 3, 4}, {1, 5}, {1, 1}),
+const std::vector<BadLayerCase> kAnchorTargetBadCases = {
+    AnchorTargetBad("Ratios", "'ratios': [1, 2]",
+                    "2 ratios and 1 scales need 4 channels of scores, got 2"),
+    AnchorTargetBad("Ratio", "'ratios': 0", "ratio must be positive, got 0"),
+    AnchorTargetBad("Scale", "'scales': -1", "scale must be positive, got -1"),
+    AnchorTargetBad("Base", "'base_size': 0", "param_str: base_size must be positive"),
+    AnchorTargetBad("Stride", "'feat_stride': 0", "feat_stride must be positive"),
+    AnchorTargetBad("Batch", "'rpn_batchsize': 0", "rpn_batchsize must be positive"),
+    AnchorTargetBad("Fraction", "'rpn_fg_fraction': 1.5",
+                    "rpn_fg_fraction is a share of rpn_batchsize"),
+    AnchorTargetBad("Weight", "'rpn_positive_weight': 1", "rpn_positive_weight is a share below 1"),
+    AnchorTargetBad("Inside", "'rpn_bbox_inside_weights': 1",
+                    "rpn_bbox_inside_weights are 4 numbers, not 1"),
+    AnchorTargetBad("Unknown", "'feat_strid': 16",
+                    "there is no setting 'feat_strid'; there are allowed_border"),
+    AnchorTargetBad("Items", "", "scores of one image", {2, 2, 3, 4}),
+    AnchorTargetBad("Truths", "", "rows of corners and class, not 1 4", {1, 2, 3, 4}, {1, 4}),
+    AnchorTargetBad("Image", "", "height and width", {1, 2, 3, 4}, {1, 5}, {1, 1}),
 };
-INSTANTIATE_TEST_SUITE_P(AnchorTarget, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(AnchorTarget, BadLayerCases, ::testing::ValuesIn(kAnchorTargetBadCases),
+                         CaseName());
 
 enum Top { kLabels, kTargets, kInside, kOutside };
 

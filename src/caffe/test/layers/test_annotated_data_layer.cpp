@@ -63,8 +63,9 @@ AnnotatedDatum Rectangle(int height, int width, const cv::Rect& white, bool enco
   return annotated;
 }
 
-LayerParameter Parameter(const string& source, const string& data, const string& transform = "",
-                         const string& annotated = "", Phase phase = TRAIN) {
+LayerParameter AnnotatedDataParameter(const string& source, const string& data,
+                                      const string& transform = "", const string& annotated = "",
+                                      Phase phase = TRAIN) {
   return ParseSource(Join("name: 'data' type: 'AnnotatedData' data_param { source: '", source,
                           "' backend: ", kBackend, " ", data, " } transform_param { ", transform,
                           " } annotated_data_param { ", annotated, " }"),
@@ -76,7 +77,7 @@ TEST(AnnotatedData, GivesImagesAndBoxes) {
   AddBox(2, 0, 0.25, 0.5, 1, &two);
   none.clear_annotation_group();
   const string path = NewDatabase({two, none, none});
-  Source<float> source(Parameter(path, "batch_size: 2", "scale: 0.5"));
+  Source<float> source(AnnotatedDataParameter(path, "batch_size: 2", "scale: 0.5"));
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 3, 4, 8}));
   EXPECT_EQ(source.Values(1, 1), (vector<float>{0, 1, 3, .25, .25, .75, .75, 0,  //
                                                 0, 2, 3, 0, .25, .5, 1, 1}));
@@ -85,7 +86,7 @@ TEST(AnnotatedData, GivesImagesAndBoxes) {
   EXPECT_EQ(source.data().data_at(0, 2, 0, 2), 0);
   // Records 2 and 0: the boxes are of the second item.
   EXPECT_EQ(source.Values(1, 1)[0], 1);
-  Source<float> empty(Parameter(NewDatabase({none}), "batch_size: 1"));
+  Source<float> empty(AnnotatedDataParameter(NewDatabase({none}), "batch_size: 1"));
   EXPECT_EQ(empty.Values(1, 1), vector<float>(8, -1));
 }
 
@@ -94,10 +95,10 @@ TEST(AnnotatedData, GivesPlainLabelsWhereThereAreNoBoxes) {
   plain.clear_annotation_group();
   plain.clear_type();
   plain.mutable_datum()->set_label(5);
-  Source<float> source(Parameter(NewDatabase({plain}), "batch_size: 2"));
+  Source<float> source(AnnotatedDataParameter(NewDatabase({plain}), "batch_size: 2"));
   EXPECT_EQ(source.Values(1, 1), (vector<float>{5, 5}));
   EXPECT_EQ(source.label().shape(), vector<int>{2});
-  Source<float> unlabelled(Parameter(NewDatabase({plain}), "batch_size: 2"), 1);
+  Source<float> unlabelled(AnnotatedDataParameter(NewDatabase({plain}), "batch_size: 2"), 1);
   unlabelled.Forward();
 }
 
@@ -138,7 +139,8 @@ TEST_P(AnnotatedDataChanges, MoveBoxesWithTheImage) {
   const Change& change = GetParam();
   const string path = NewDatabase({Rectangle(120, 160, {40, 50, 60, 30}, change.encoded),
                                    Rectangle(120, 160, {96, 20, 40, 80}, change.encoded)});
-  Source<float> source(Parameter(path, "batch_size: 2", change.transform, change.annotated));
+  Source<float> source(
+      AnnotatedDataParameter(path, "batch_size: 2", change.transform, change.annotated));
   int boxes = 0;
   for (int batch = 0; batch < 30; ++batch) {
     source.Forward();
@@ -200,7 +202,8 @@ TEST(AnnotatedData, EmitsWhatTheConstraintSays) {
   const string path = NewDatabase({Rectangle(10, 10, {0, 0, 5, 4})});
   const string crop = "crop_size: 4 emit_constraint { ";
   const auto labels = [&](const string& constraint) {
-    Source<float> source(Parameter(path, "batch_size: 1", crop + constraint + " }", "", TEST));
+    Source<float> source(
+        AnnotatedDataParameter(path, "batch_size: 1", crop + constraint + " }", "", TEST));
     return source.Values(1, 1);
   };
   EXPECT_EQ(labels("emit_type: CENTER"), vector<float>(8, -1));  // pixels 3 to 6
@@ -226,7 +229,7 @@ TEST(AnnotatedData, DrawsTheSameWithAnyNumberOfThreads) {
     for (int top : {0, 1}) {
       Caffe::set_random_seed(TestSeed());
       Source<float> source(
-          Parameter(path, Join("batch_size: 5 threads: ", threads), kAll, kSampler));
+          AnnotatedDataParameter(path, Join("batch_size: 5 threads: ", threads), kAll, kSampler));
       (top ? labels : data).push_back(source.Values(4, top));
     }
   }
@@ -236,9 +239,9 @@ TEST(AnnotatedData, DrawsTheSameWithAnyNumberOfThreads) {
 
 TEST(AnnotatedData, MakesNoise) {
   const string path = NewDatabase({Rectangle(4, 4, {1, 1, 2, 2})});
-  Source<float> clean(Parameter(path, "batch_size: 1"));
-  Source<float> inverse(
-      Parameter(path, "batch_size: 1", "noise_param { inverse: true all_effects: false }"));
+  Source<float> clean(AnnotatedDataParameter(path, "batch_size: 1"));
+  Source<float> inverse(AnnotatedDataParameter(path, "batch_size: 1",
+                                               "noise_param { inverse: true all_effects: false }"));
   const vector<float> pixels = clean.Values(1, 0), changed = inverse.Values(1, 0);
   ASSERT_EQ(pixels.size(), changed.size());
   for (size_t i = 0; i < pixels.size(); ++i) EXPECT_EQ(changed[i], 255 - pixels[i]);
@@ -249,7 +252,8 @@ TEST(AnnotatedData, MakesNoise) {
   vector<vector<float>> results;
   for (const int threads : {1, 3}) {
     Caffe::set_random_seed(TestSeed());
-    Source<float> source(Parameter(path, Join("batch_size: 6 threads: ", threads), all));
+    Source<float> source(
+        AnnotatedDataParameter(path, Join("batch_size: 6 threads: ", threads), all));
     results.push_back(source.Values(3, 0));
   }
   EXPECT_EQ(results[0], results[1]);
@@ -258,22 +262,24 @@ TEST(AnnotatedData, MakesNoise) {
 TEST(AnnotatedData, Resumes) {
   const string path =
       NewDatabase({Rectangle(30, 40, {5, 5, 20, 10}), Rectangle(40, 30, {5, 5, 20, 10}, true)});
-  ExpectResumes<float>(Parameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler), 1);
+  ExpectResumes<float>(AnnotatedDataParameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler),
+                       1);
 }
 
 TEST(AnnotatedData, SettingUpAgainBeginsAgain) {
   const string path =
       NewDatabase({Rectangle(30, 40, {5, 5, 20, 10}), Rectangle(40, 30, {5, 5, 20, 10}, true)});
-  ExpectBeginsAgain<float>(Parameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler), 1);
+  ExpectBeginsAgain<float>(
+      AnnotatedDataParameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler), 1);
 }
 
 TEST(AnnotatedData, SaysWhatIsWrong) {
   const string path = NewDatabase({Rectangle(4, 4, {1, 1, 2, 2})});
   const auto error = [&](const string& transform, const string& annotated = "") {
-    return SetUpError<float>(Parameter(path, "batch_size: 1", transform, annotated));
+    return SetUpError<float>(AnnotatedDataParameter(path, "batch_size: 1", transform, annotated));
   };
   EXPECT_EQ(error(""), "");
-  ExpectContains(SetUpError<float>(Parameter(path, "batch_size: 0")), "batch_size");
+  ExpectContains(SetUpError<float>(AnnotatedDataParameter(path, "batch_size: 0")), "batch_size");
   ExpectContains(error("resize_param { height: 3 }"), "give height and width");
   ExpectContains(error("distort_param { hue_delta: 999 }"), "hue_delta");
   ExpectContains(error("expand_param { max_expand_ratio: 0 }"), "max_expand_ratio");
@@ -284,10 +290,10 @@ TEST(AnnotatedData, SaysWhatIsWrong) {
   ExpectContains(error("distort_param { prob: 1 }"), "distort_param");
   AnnotatedDatum broken = Rectangle(4, 4, {1, 1, 2, 2});
   broken.mutable_datum()->set_width(5);
-  ExpectContains(SetUpError<float>(Parameter(NewDatabase({broken}), "batch_size: 1")),
+  ExpectContains(SetUpError<float>(AnnotatedDataParameter(NewDatabase({broken}), "batch_size: 1")),
                  "record 'key0': the record has 48 bytes for an image of 3 x 4 x 5");
   broken.clear_datum();
-  ExpectContains(SetUpError<float>(Parameter(NewDatabase({broken}), "batch_size: 1")),
+  ExpectContains(SetUpError<float>(AnnotatedDataParameter(NewDatabase({broken}), "batch_size: 1")),
                  "is no AnnotatedDatum message");
 }
 

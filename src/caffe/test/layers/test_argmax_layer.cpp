@@ -4,26 +4,26 @@
 namespace caffe {
 namespace {
 
-LayerCase Case(const std::string& name, const std::string& param, std::vector<int> shape) {
+LayerCase ArgmaxCase(const std::string& name, const std::string& param, std::vector<int> shape) {
   return LayerCase(name, "type: 'ArgMax' argmax_param { " + param + " }")
       .Constant(shape, Fill::DISTINCT)
       .WithoutGradients();
 }
 
-const std::vector<LayerCase> kCases = {
-    Case("Images", "", {kOddN, kOddC, kOddH, kOddW}),
-    Case("Rows", "", {kOddN, kOddC}),
-    Case("Values", "out_max_val: true", {kOddN, kOddC, kOddH}),
-    Case("TopThree", "top_k: 3 out_max_val: true", {kOddN, 5, kOddH, kOddW}),
-    Case("Axis", "axis: 1", {kOddN, kOddC, kOddH, kOddW}),
-    Case("AxisValues", "axis: -1 out_max_val: true", {kOddN, kOddC, kOddH}),
-    Case("AxisTopTwo", "axis: 1 top_k: 2", {kOddN, 3, kOddH}),
-    Case("AxisTopTwoValues", "axis: 1 top_k: 2 out_max_val: true", {kOddN, 3, kOddH}),
-    Case("Batch", "axis: 0", {kOddN, kOddC}),
+const std::vector<LayerCase> kArgmaxCases = {
+    ArgmaxCase("Images", "", {kOddN, kOddC, kOddH, kOddW}),
+    ArgmaxCase("Rows", "", {kOddN, kOddC}),
+    ArgmaxCase("Values", "out_max_val: true", {kOddN, kOddC, kOddH}),
+    ArgmaxCase("TopThree", "top_k: 3 out_max_val: true", {kOddN, 5, kOddH, kOddW}),
+    ArgmaxCase("Axis", "axis: 1", {kOddN, kOddC, kOddH, kOddW}),
+    ArgmaxCase("AxisValues", "axis: -1 out_max_val: true", {kOddN, kOddC, kOddH}),
+    ArgmaxCase("AxisTopTwo", "axis: 1 top_k: 2", {kOddN, 3, kOddH}),
+    ArgmaxCase("AxisTopTwoValues", "axis: 1 top_k: 2 out_max_val: true", {kOddN, 3, kOddH}),
+    ArgmaxCase("Batch", "axis: 0", {kOddN, kOddC}),
 };
-INSTANTIATE_TEST_SUITE_P(ArgMax, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(ArgMax, LayerCases, ::testing::ValuesIn(kArgmaxCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kArgmaxBadCases = {
     BadLayerCase("None", "type: 'ArgMax' argmax_param { top_k: 0 }")
         .Bottom({2, 3})
         .Says("top_k must be 1 to 3, the number of values that are searched, got 0"),
@@ -37,7 +37,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("axis 2 is out of range"),
 };
-INSTANTIATE_TEST_SUITE_P(ArgMax, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(ArgMax, BadLayerCases, ::testing::ValuesIn(kArgmaxBadCases), CaseName());
 
 const Floats kX = {1, 9, 5, 3, 2, 7};
 

@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kAxpyCases = {
     LayerCase("Images", "type: 'Axpy'")
         .Bottom({kOddN, kOddC, 1, 1})
         .Bottom({kOddN, kOddC, kOddH, kOddW})
@@ -18,9 +18,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({kOddN, kOddC})
         .Bottom({kOddN, kOddC}),
 };
-INSTANTIATE_TEST_SUITE_P(Axpy, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Axpy, LayerCases, ::testing::ValuesIn(kAxpyCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kAxpyBadCases = {
     BadLayerCase("Channels", "type: 'Axpy'")
         .Bottom({2, 4})
         .Bottom({2, 3, 2, 2})
@@ -41,7 +41,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("exactly 3 bottom"),
 };
-INSTANTIATE_TEST_SUITE_P(Axpy, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Axpy, BadLayerCases, ::testing::ValuesIn(kAxpyBadCases), CaseName());
 
 TEST(AxpyValues, ScalesChannelsAndAdds) {
   Example example("type: 'Axpy'");

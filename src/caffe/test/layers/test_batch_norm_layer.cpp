@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kBatchNormCases = {
     LayerCase("Batch", "type: 'BatchNorm'").Bottom({4, 3, 2, 3}).InPlace().Tolerance(10),
     LayerCase("TwoAxes", "type: 'BatchNorm'").Bottom({6, 3}).InPlace().Tolerance(10),
     LayerCase("ScaleBias",
@@ -40,14 +40,15 @@ const std::vector<LayerCase> kCases = {
         .WithoutGradients()
         .Tolerance(10),
 };
-INSTANTIATE_TEST_SUITE_P(BatchNorm, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(BatchNorm, LayerCases, ::testing::ValuesIn(kBatchNormCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kBatchNormBadCases = {
     BadLayerCase("Fraction", "type: 'BatchNorm' batch_norm_param { moving_average_fraction: 2 }")
         .Bottom({2, 3})
         .Says("moving_average_fraction"),
 };
-INSTANTIATE_TEST_SUITE_P(BatchNorm, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(BatchNorm, BadLayerCases, ::testing::ValuesIn(kBatchNormBadCases),
+                         CaseName());
 
 // NVCaffe's own examples state rates for statistics.
 TEST(BatchNormStatistics, AreNotLearnedWhateverTheNetSays) {

@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kBatchReindexCases = {
     LayerCase("Images", "type: 'BatchReindex'")
         .Bottom({5, kOddC, kOddH})
         .Labels({kOddN}, 5)
@@ -12,9 +12,10 @@ const std::vector<LayerCase> kCases = {
         .Detour({{7, kOddC, kOddH}, {kOddN}}),
     LayerCase("Numbers", "type: 'BatchReindex'").Bottom({3}).Labels({7}, 3).Terms(7),
 };
-INSTANTIATE_TEST_SUITE_P(BatchReindex, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(BatchReindex, LayerCases, ::testing::ValuesIn(kBatchReindexCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kBatchReindexBadCases = {
     BadLayerCase("Axes", "type: 'BatchReindex'")
         .Bottom({2, 3})
         .Bottom({2, 1})
@@ -34,7 +35,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .InForward()
         .Says("index -1 at place 0"),
 };
-INSTANTIATE_TEST_SUITE_P(BatchReindex, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(BatchReindex, BadLayerCases, ::testing::ValuesIn(kBatchReindexBadCases),
+                         CaseName());
 
 TEST(BatchReindexValues, ItemsMayRepeat) {
   Example example("type: 'BatchReindex'");

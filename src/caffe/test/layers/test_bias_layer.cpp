@@ -5,7 +5,7 @@ namespace caffe {
 namespace {
 
 const std::string kRandom = "filler { type: 'gaussian' std: 1 } ";
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kBiasCases = {
     LayerCase("PerChannel", "type: 'Bias' bias_param { " + kRandom + "}")
         .Bottom({kOddN, kOddC, kOddH, kOddW})
         .InPlace(),
@@ -29,9 +29,9 @@ const std::vector<LayerCase> kCases = {
         .InPlace(),
     LayerCase("NumberFromABottom", "type: 'Bias'").Bottom({kOddN, kOddC}).Bottom({}).InPlace(),
 };
-INSTANTIATE_TEST_SUITE_P(Bias, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Bias, LayerCases, ::testing::ValuesIn(kBiasCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kBiasBadCases = {
     BadLayerCase("Axis", "type: 'Bias' bias_param { axis: 2 }")
         .Bottom({2, 3})
         .Says("bias_param: axis 2 is out of range for a bottom of shape 2 3"),
@@ -49,7 +49,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("1 parameter blob\\(s\\), 2 are given"),
 };
-INSTANTIATE_TEST_SUITE_P(Bias, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Bias, BadLayerCases, ::testing::ValuesIn(kBiasBadCases), CaseName());
 
 TEST(BiasValues, OnePerChannel) {
   Example example("type: 'Bias'");

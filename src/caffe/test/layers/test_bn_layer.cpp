@@ -15,7 +15,7 @@ std::string Bn(const std::string& param, const std::string& phase = "TRAIN") {
   return "type: 'BN' phase: " + phase + " bn_param { " + param + " }";
 }
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kBnCases = {
     LayerCase("Learning", Bn(kFillers)).Bottom({4, 3, 2, 3}).InPlace().Tolerance(10),
     LayerCase("LargeEps", Bn(kFillers + "eps: 0.5 momentum: 0.5"))
         .Bottom({4, 3, 2, 3})
@@ -43,9 +43,9 @@ const std::vector<LayerCase> kCases = {
         .InPlace()
         .Tolerance(10),
 };
-INSTANTIATE_TEST_SUITE_P(BN, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(BN, LayerCases, ::testing::ValuesIn(kBnCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kBnBadCases = {
     BadLayerCase("TwoForms", Bn("bn_mode: LEARN momentum: 0.5"))
         .Bottom({2, 3})
         .Says("two parameters.*give either"),
@@ -62,7 +62,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Tops(3)
         .Says("only bn_mode LEARN has tops"),
 };
-INSTANTIATE_TEST_SUITE_P(BN, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(BN, BadLayerCases, ::testing::ValuesIn(kBnBadCases), CaseName());
 
 TEST(BnValues, KeepsAverages) {
   Example example(Bn("momentum: 0.75 eps: 0 slope_filler { value: 2 } bias_filler { value: 1 }"));

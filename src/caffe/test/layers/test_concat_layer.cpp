@@ -3,16 +3,16 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kConcatCases = {
     LayerCase("Channels", "type: 'Concat'").Bottom({2, 3, 2}).Bottom({2, 1, 2}).Bottom({2, 2, 2}),
     LayerCase("Batch", "type: 'Concat' concat_param { axis: 0 }").Bottom({2, 3}).Bottom({1, 3}),
     LayerCase("OldName", "type: 'Concat' concat_param { concat_dim: 1 }")
         .Bottom({2, 3})
         .Bottom({2, 4}),
 };
-INSTANTIATE_TEST_SUITE_P(Concat, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Concat, LayerCases, ::testing::ValuesIn(kConcatCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kConcatBadCases = {
     BadLayerCase("Shapes", "type: 'Concat'")
         .Bottom({2, 3, 2})
         .Bottom({2, 3, 3})
@@ -25,6 +25,6 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("axis 2 is out of range"),
 };
-INSTANTIATE_TEST_SUITE_P(Concat, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Concat, BadLayerCases, ::testing::ValuesIn(kConcatBadCases), CaseName());
 }  // namespace
 }  // namespace caffe

@@ -7,7 +7,7 @@ namespace {
 const Bottom kSimilar = Bottom({kOddN}).Labels(2).WithoutGradient();
 
 // The 1e-4 that Caffe adds to the distance must be small compared with it: distances are about 50.
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kContrastiveLossCases = {
     LayerCase("Plain", "type: 'ContrastiveLoss' contrastive_loss_param { margin: 60 }")
         .Bottom(Bottom({4, 3}).Values({30, 10, -20, 1, 2, 3, 40, 50, 60, 5, -8, 12}))
         .Bottom(Bottom({4, 3}).Values({-10, 5, 0, 4, 4, 4, 10, 10, 10, 55, 1, 10}))
@@ -23,9 +23,10 @@ const std::vector<LayerCase> kCases = {
         .Bottom(Bottom({kOddN, 2}).Labels(4))
         .Bottom(kSimilar),
 };
-INSTANTIATE_TEST_SUITE_P(ContrastiveLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(ContrastiveLoss, LayerCases, ::testing::ValuesIn(kContrastiveLossCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kContrastiveLossBadCases = {
     BadLayerCase("Values", "type: 'ContrastiveLoss'")
         .Bottom({2, 3})
         .Bottom({2, 2})
@@ -37,8 +38,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("one label"),
 };
-INSTANTIATE_TEST_SUITE_P(ContrastiveLoss, BadLayerCases, ::testing::ValuesIn(kBadCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(ContrastiveLoss, BadLayerCases,
+                         ::testing::ValuesIn(kContrastiveLossBadCases), CaseName());
 
 TEST(ContrastiveLossValues, PullsAndPushes) {
   Example example("type: 'ContrastiveLoss' contrastive_loss_param { margin: 6 }");

@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kConvolutionCases = {
     LayerCase("Plain",
               "type: 'Convolution' convolution_param { num_output: 4 kernel_size: 3 weight_filler "
               "{ type: 'gaussian' std: 1 } bias_filler { type: 'gaussian' std: 1 } }")
@@ -73,9 +73,10 @@ const std::vector<LayerCase> kCases = {
               "weight_filler { type: 'gaussian' std: 1 } }")
         .Bottom({kOddN, 8}),
 };
-INSTANTIATE_TEST_SUITE_P(Convolution, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Convolution, LayerCases, ::testing::ValuesIn(kConvolutionCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kConvolutionBadCases = {
     BadLayerCase("NoKernel", "type: 'Convolution' convolution_param { num_output: 2 }")
         .Bottom({1, 2, 5, 5})
         .Says("kernel_size is missing"),
@@ -136,7 +137,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({1, 2, 5, 5})
         .Says("2.31 - 1 elements"),
 };
-INSTANTIATE_TEST_SUITE_P(Convolution, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Convolution, BadLayerCases, ::testing::ValuesIn(kConvolutionBadCases),
+                         CaseName());
 
 const char kOverChannels[] =
     "type: 'Convolution' convolution_param { axis: 3 num_output: 2 bias_filler { type: 'constant' "

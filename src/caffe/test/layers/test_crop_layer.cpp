@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kCropCases = {
     LayerCase("Center", "type: 'Crop' crop_param { offset: 1 }")
         .Bottom({kOddN, kOddC, 6, 7})
         .Bottom({kOddN, 1, 4, 5})
@@ -36,9 +36,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({5, 7})
         .Terms(1),
 };
-INSTANTIATE_TEST_SUITE_P(Crop, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Crop, LayerCases, ::testing::ValuesIn(kCropCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kCropBadCases = {
     BadLayerCase("Axes", "type: 'Crop'")
         .Bottom({1, 2, 3, 4})
         .Bottom({1, 2, 3})
@@ -76,7 +76,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 4})
         .Says("crop_size 4294967295"),
 };
-INSTANTIATE_TEST_SUITE_P(Crop, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Crop, BadLayerCases, ::testing::ValuesIn(kCropBadCases), CaseName());
 
 TEST(CropValues, CutsAWindow) {
   Example example("type: 'Crop' crop_param { offset: 1 offset: 0 }");

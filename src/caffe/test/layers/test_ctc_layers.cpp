@@ -10,7 +10,7 @@ namespace {
 // Labels (2, 3) with a blank (0) as filling, then with a repeated label, which needs a blank.
 const std::vector<double> kLabels = {2, 1, 0, 3, 3, 1};
 
-std::vector<LayerCase> Cases() {
+std::vector<LayerCase> CtcCases() {
   const Bottom logits({6, 2, 4});
   const Bottom labels = Bottom({2, 3}).Labels(4).Values(kLabels).WithoutGradient();
   std::vector<LayerCase> cases = {
@@ -67,9 +67,9 @@ std::vector<LayerCase> Cases() {
                       .WithoutGradients());
   return cases;
 }
-INSTANTIATE_TEST_SUITE_P(Ctc, LayerCases, ::testing::ValuesIn(Cases()), CaseName());
+INSTANTIATE_TEST_SUITE_P(Ctc, LayerCases, ::testing::ValuesIn(CtcCases()), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kCtcBadCases = {
     BadLayerCase("Axes", "type: 'CTCLoss'")
         .Bottom({3, 4})
         .Bottom({4, 2})
@@ -130,7 +130,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("labels .sequences, labels., not 3 2 4 .* and 2 3"),
 };
-INSTANTIATE_TEST_SUITE_P(Ctc, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Ctc, BadLayerCases, ::testing::ValuesIn(kCtcBadCases), CaseName());
 
 float Logit(double p) { return static_cast<float>(std::log(p)); }
 

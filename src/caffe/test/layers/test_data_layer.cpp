@@ -56,8 +56,8 @@ string CountingDatabase(int count, int size = 2) {
   return NewDatabase(records);
 }
 
-LayerParameter Parameter(const string& source, const string& data, const string& transform = "",
-                         Phase phase = TRAIN) {
+LayerParameter DataParameter(const string& source, const string& data, const string& transform = "",
+                             Phase phase = TRAIN) {
   return ParseSource(Join("name: 'data' type: 'Data' data_param { source: '", source, "' backend: ",
                           kBackend, " ", data, " } transform_param { ", transform, " }"),
                      phase);
@@ -77,8 +77,8 @@ TYPED_TEST_SUITE(DataLayerTest, RealTypes);
 
 TYPED_TEST(DataLayerTest, ReadsBatchesAgainAndAgain) {
   for (int prefetch : {1, 2, 7}) {
-    Source<TypeParam> source(
-        Parameter(CountingDatabase(5), Join("batch_size: 3 prefetch: ", prefetch), "scale: 0.5"));
+    Source<TypeParam> source(DataParameter(
+        CountingDatabase(5), Join("batch_size: 3 prefetch: ", prefetch), "scale: 0.5"));
     EXPECT_EQ(source.data().shape(), (vector<int>{3, 1, 2, 2}));
     EXPECT_EQ(source.label().shape(), (vector<int>{3}));
     EXPECT_EQ(source.Labels(4), (vector<int>{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1}));
@@ -89,15 +89,15 @@ TYPED_TEST(DataLayerTest, ReadsBatchesAgainAndAgain) {
 }
 
 TYPED_TEST(DataLayerTest, NeedsNoLabels) {
-  Source<TypeParam> source(Parameter(CountingDatabase(2), "batch_size: 2"), 1);
+  Source<TypeParam> source(DataParameter(CountingDatabase(2), "batch_size: 2"), 1);
   source.Forward();
   EXPECT_EQ(source.data().cpu_data()[4], 10);
 }
 
 TYPED_TEST(DataLayerTest, TakesAnotherSizeFromBatchToBatch) {
-  Source<TypeParam> source(Parameter(NewDatabase({PlainDatum(1, 0, 2).SerializeAsString(),
-                                                  PlainDatum(2, 1, 3).SerializeAsString()}),
-                                     "batch_size: 1"));
+  Source<TypeParam> source(DataParameter(NewDatabase({PlainDatum(1, 0, 2).SerializeAsString(),
+                                                      PlainDatum(2, 1, 3).SerializeAsString()}),
+                                         "batch_size: 1"));
   source.Forward();
   EXPECT_EQ(source.data().shape(), (vector<int>{1, 1, 2, 2}));
   source.Forward();
@@ -114,9 +114,9 @@ TYPED_TEST(DataLayerTest, GivesEachSolverItsRecords) {
     settings.solver_rank = rank;
     Context::Current().set_settings(settings);
     {
-      Source<TypeParam> train(Parameter(path, "batch_size: 2"));
+      Source<TypeParam> train(DataParameter(path, "batch_size: 2"));
       EXPECT_EQ(train.Labels(2), (vector<int>{rank, rank + 3, rank, rank + 3}));
-      Source<TypeParam> test(Parameter(path, "batch_size: 2", "", TEST));
+      Source<TypeParam> test(DataParameter(path, "batch_size: 2", "", TEST));
       EXPECT_EQ(test.Labels(1), (vector<int>{0, 1}));
     }
     Context::Current().set_settings(before);
@@ -128,7 +128,7 @@ TYPED_TEST(DataLayerTest, SkipsAtRandomAtTheStart) {
   std::set<int> firsts;
   for (unsigned i = 0; i < 60; ++i) {
     Caffe::set_random_seed(TestSeed() + i);
-    Source<TypeParam> source(Parameter(path, "batch_size: 1 rand_skip: 3"));
+    Source<TypeParam> source(DataParameter(path, "batch_size: 1 rand_skip: 3"));
     firsts.insert(source.Labels(1)[0]);
   }
   EXPECT_EQ(firsts, (std::set<int>{0, 1, 2}));
@@ -136,7 +136,7 @@ TYPED_TEST(DataLayerTest, SkipsAtRandomAtTheStart) {
 
 TYPED_TEST(DataLayerTest, ReadsEveryRecordOnceAPassWhenShuffling) {
   Source<TypeParam> source(
-      Parameter(CountingDatabase(20), "batch_size: 20 shuffle: true cache: true"));
+      DataParameter(CountingDatabase(20), "batch_size: 20 shuffle: true cache: true"));
   const vector<int> first = source.Labels(1), second = source.Labels(1);
   EXPECT_NE(first, second);
   for (const vector<int>& pass : {first, second}) {
@@ -146,7 +146,7 @@ TYPED_TEST(DataLayerTest, ReadsEveryRecordOnceAPassWhenShuffling) {
 }
 
 TYPED_TEST(DataLayerTest, DoesNotShuffleWithoutCache) {
-  Source<TypeParam> source(Parameter(CountingDatabase(4), "batch_size: 4 shuffle: true"));
+  Source<TypeParam> source(DataParameter(CountingDatabase(4), "batch_size: 4 shuffle: true"));
   EXPECT_EQ(source.Labels(1), (vector<int>{0, 1, 2, 3}));
 }
 
@@ -178,13 +178,13 @@ TYPED_TEST(DataLayerTest, DependsOnTheSeedAlone) {
     for (const char* threads : {"", "threads: 1", "threads: 2", "threads: 5", "prefetch: 1"}) {
       Caffe::set_random_seed(TestSeed());
       Source<TypeParam> source(
-          Parameter(path, Join("batch_size: 3 ", threads), "mirror: true crop_size: 4"));
+          DataParameter(path, Join("batch_size: 3 ", threads), "mirror: true crop_size: 4"));
       const vector<TypeParam> values = source.Values(10);
       if (expected.empty()) expected = values;
       EXPECT_EQ(values, expected) << threads;
     }
     Caffe::set_random_seed(TestSeed() + 1);
-    Source<TypeParam> source(Parameter(path, "batch_size: 3", "mirror: true crop_size: 4"));
+    Source<TypeParam> source(DataParameter(path, "batch_size: 3", "mirror: true crop_size: 4"));
     EXPECT_NE(source.Values(10), expected);
   }
 }
@@ -194,7 +194,7 @@ TYPED_TEST(DataLayerTest, ResumesWhereTheNetWas) {
   for (const char* order : {"", "shuffle: true cache: true", "prefetch: 1"}) {
     SCOPED_TRACE(order);
     ExpectResumes<TypeParam>(
-        Parameter(path, Join("batch_size: 3 ", order), "mirror: true crop_size: 4"));
+        DataParameter(path, Join("batch_size: 3 ", order), "mirror: true crop_size: 4"));
   }
 }
 
@@ -203,12 +203,12 @@ TYPED_TEST(DataLayerTest, SettingUpAgainBeginsAgain) {
   for (const char* order : {"", "shuffle: true cache: true", "prefetch: 1"}) {
     SCOPED_TRACE(order);
     ExpectBeginsAgain<TypeParam>(
-        Parameter(path, Join("batch_size: 3 ", order), "mirror: true crop_size: 4"));
+        DataParameter(path, Join("batch_size: 3 ", order), "mirror: true crop_size: 4"));
   }
 }
 
 TYPED_TEST(DataLayerTest, RefusesAStateThatIsNone) {
-  Source<TypeParam> source(Parameter(CountingDatabase(3), "batch_size: 1"));
+  Source<TypeParam> source(DataParameter(CountingDatabase(3), "batch_size: 1"));
   for (const char* state : {"", "1", "1:0", "1:0999:a", "-1:00:0:", "1:x1:a0:", "1:01:a0:0:"}) {
     EXPECT_NE(ErrorOf([&] { source.layer.RestoreState(state); }), "") << state;
   }
@@ -216,7 +216,7 @@ TYPED_TEST(DataLayerTest, RefusesAStateThatIsNone) {
 }
 
 TYPED_TEST(DataLayerTest, GoesOnNearbyWhenTheDatabaseHasChanged) {
-  Source<TypeParam> source(Parameter(CountingDatabase(3), "batch_size: 1"));
+  Source<TypeParam> source(DataParameter(CountingDatabase(3), "batch_size: 1"));
   source.layer.RestoreState("1:56:key0050:");
   EXPECT_EQ(source.Labels(1), (vector<int>{1}));
   source.layer.RestoreState("1:53:zzz0:");
@@ -227,32 +227,32 @@ TYPED_TEST(DataLayerTest, GoesOnNearbyWhenTheDatabaseHasChanged) {
 TYPED_TEST(DataLayerTest, ResizesImagesOfManySizesToOne) {
   const string path = NewDatabase(
       {PlainDatum(10, 0, 2).SerializeAsString(), PlainDatum(20, 1, 5).SerializeAsString()});
-  Source<TypeParam> source(
-      Parameter(path, "batch_size: 2", "resize_param { height: 3 width: 4 } crop_h: 1 crop_w: 2"));
+  Source<TypeParam> source(DataParameter(
+      path, "batch_size: 2", "resize_param { height: 3 width: 4 } crop_h: 1 crop_w: 2"));
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 1, 1, 2}));
   EXPECT_EQ(source.Values(1), (vector<TypeParam>{10, 10, 20, 20}));
 }
 
 TYPED_TEST(DataLayerTest, ResumesTheDrawsOfResizing) {
   ExpectResumes<TypeParam>(
-      Parameter(TexturedDatabase(false), "batch_size: 3",
-                "resize_param { height: 5 width: 9 interp_mode: LINEAR interp_mode: AREA "
-                "interp_mode: NEAREST }"));
+      DataParameter(TexturedDatabase(false), "batch_size: 3",
+                    "resize_param { height: 5 width: 9 interp_mode: LINEAR interp_mode: AREA "
+                    "interp_mode: NEAREST }"));
 }
 #endif
 
 TYPED_TEST(DataLayerTest, RefusesBadParameters) {
   const string path = CountingDatabase(1);
-  ExpectContains(SetUpError<TypeParam>(Parameter(path, "")), "batch_size");
-  ExpectContains(SetUpError<TypeParam>(Parameter("", "batch_size: 1")), "source");
-  ExpectContains(SetUpError<TypeParam>(Parameter(path + "x", "batch_size: 1")), path + "x");
-  ExpectContains(SetUpError<TypeParam>(Parameter(path, "batch_size: 1", "crop_size: 3")), path);
-  ExpectContains(SetUpError<TypeParam>(Parameter(path, "batch_size: 1 prefetch: 4000000000")),
+  ExpectContains(SetUpError<TypeParam>(DataParameter(path, "")), "batch_size");
+  ExpectContains(SetUpError<TypeParam>(DataParameter("", "batch_size: 1")), "source");
+  ExpectContains(SetUpError<TypeParam>(DataParameter(path + "x", "batch_size: 1")), path + "x");
+  ExpectContains(SetUpError<TypeParam>(DataParameter(path, "batch_size: 1", "crop_size: 3")), path);
+  ExpectContains(SetUpError<TypeParam>(DataParameter(path, "batch_size: 1 prefetch: 4000000000")),
                  "prefetch");
-  ExpectContains(SetUpError<TypeParam>(Parameter(path, "batch_size: 1", "distort_param { }")),
+  ExpectContains(SetUpError<TypeParam>(DataParameter(path, "batch_size: 1", "distort_param { }")),
                  "does not know distort_param");
   const string empty = NewDatabase({});
-  const string error = SetUpError<TypeParam>(Parameter(empty, "batch_size: 1"));
+  const string error = SetUpError<TypeParam>(DataParameter(empty, "batch_size: 1"));
   ExpectContains(error, empty);
   ExpectContains(error, "no records");
 }
@@ -260,7 +260,7 @@ TYPED_TEST(DataLayerTest, RefusesBadParameters) {
 TYPED_TEST(DataLayerTest, CanBeMadeOfNothing) { DataLayer<TypeParam> layer{LayerParameter()}; }
 
 TYPED_TEST(DataLayerTest, CanGoWithoutARun) {
-  Source<TypeParam> source(Parameter(CountingDatabase(3), "batch_size: 1"));
+  Source<TypeParam> source(DataParameter(CountingDatabase(3), "batch_size: 1"));
 }
 
 /// A good record, then `bad`: the error of the second batch, twice.
@@ -269,7 +269,7 @@ string RecordError(const string& bad) {
   const string path =
       NewDatabase({PlainDatum(1, 0).SerializeAsString(), PlainDatum(1, 0).SerializeAsString(), bad,
                    PlainDatum(1, 0).SerializeAsString()});
-  Source<Dtype> source(Parameter(path, "batch_size: 2 threads: 2"));
+  Source<Dtype> source(DataParameter(path, "batch_size: 2 threads: 2"));
   source.Forward();
   const string error = ErrorOf([&] { source.Forward(); });
   ExpectContains(error, path);
@@ -295,7 +295,7 @@ TYPED_TEST(DataLayerTest, NamesABadRecord) {
 TYPED_TEST(DataLayerTest, NamesARecordOfAnotherShape) {
   const string path = NewDatabase(
       {PlainDatum(1, 0, 2).SerializeAsString(), PlainDatum(1, 0, 3).SerializeAsString()});
-  Source<TypeParam> source(Parameter(path, "batch_size: 2"));
+  Source<TypeParam> source(DataParameter(path, "batch_size: 2"));
   const string error = ErrorOf([&] { source.Forward(); });
   ExpectContains(error, path);
   ExpectContains(error, "record 'key01'");
@@ -306,7 +306,7 @@ TYPED_TEST(DataLayerTest, NamesARecordOfAnotherShape) {
 
 TYPED_TEST(DataLayerTest, BatchesAreOnTheDeviceBeforeTheyAreAskedFor) {
   OnEachDevice([&] {
-    Source<TypeParam> source(Parameter(CountingDatabase(5), "batch_size: 2 prefetch: 2"));
+    Source<TypeParam> source(DataParameter(CountingDatabase(5), "batch_size: 2 prefetch: 2"));
     for (const TypeParam first : {0, 20, 40, 10, 30}) {
       source.Forward();
       const auto& memory = source.data().data();
@@ -327,7 +327,7 @@ TYPED_TEST(DataLayerTest, ABatchStaysOnTheDeviceUntilTheNetHasComputedWithIt) {
   const FakeDevice::Installed device;
   const ModeScope gpu(Caffe::GPU);
   vector<TypeParam> seen;
-  Source<TypeParam> source(Parameter(CountingDatabase(5), "batch_size: 1 prefetch: 1"));
+  Source<TypeParam> source(DataParameter(CountingDatabase(5), "batch_size: 1 prefetch: 1"));
   Stream& stream = Context::Current().stream();
   for (int i = 0; i < 4; ++i) {
     source.Forward();

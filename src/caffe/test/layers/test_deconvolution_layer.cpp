@@ -11,7 +11,7 @@ std::string Deconvolution(const std::string& param) {
   return "type: 'Deconvolution' convolution_param { " + kGaussian + param + " }";
 }
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kDeconvolutionCases = {
     LayerCase("Plain", Deconvolution("num_output: 4 kernel_size: 3")).Bottom({2, 3, 4, 5}),
     LayerCase("Stride", Deconvolution("num_output: 2 kernel_size: 4 stride: 2 pad: 1"))
         .Bottom({2, 3, 3, 5}),
@@ -60,9 +60,10 @@ const std::vector<LayerCase> kCases = {
         .Bottom({2, 2, 3, 3})
         .Tops(2),
 };
-INSTANTIATE_TEST_SUITE_P(Deconvolution, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Deconvolution, LayerCases, ::testing::ValuesIn(kDeconvolutionCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kDeconvolutionBadCases = {
     BadLayerCase("NoKernel", "type: 'Deconvolution' convolution_param { num_output: 2 }")
         .Bottom({1, 2, 5, 5})
         .Says("kernel_size is missing"),
@@ -85,7 +86,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({1, 2, 5, 5})
         .Says("reduce stride or dilation"),
 };
-INSTANTIATE_TEST_SUITE_P(Deconvolution, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Deconvolution, BadLayerCases, ::testing::ValuesIn(kDeconvolutionBadCases),
+                         CaseName());
 
 TEST(DeconvolutionValues, SpreadsEachInputByTheKernel) {
   Example example("type: 'Deconvolution' convolution_param { num_output: 1 kernel_size: 2 }");

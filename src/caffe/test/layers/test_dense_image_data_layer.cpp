@@ -12,8 +12,8 @@ namespace {
 
 #ifdef USE_OPENCV
 
-LayerParameter Parameter(const string& list, const string& data, const string& transform = "",
-                         Phase phase = TRAIN) {
+LayerParameter DenseImageDataParameter(const string& list, const string& data,
+                                       const string& transform = "", Phase phase = TRAIN) {
   return ParseSource(Join("name: 'data' type: 'DenseImageData' dense_image_data_param { source: '",
                           list, "' ", data, " } transform_param { ", transform, " }"),
                      phase);
@@ -32,7 +32,8 @@ TYPED_TEST(DenseImageDataLayerTest, ReadsPairs) {
   const string list =
       NewFile(NewImageAndLabels(CountingImage(3, 2, 3), CountingImage(1, 2, 3, 7)) +
               NewImageAndLabels(CountingImage(3, 2, 3, 1), CountingImage(1, 2, 3, 8)));
-  Source<TypeParam> source(Parameter(list, "batch_size: 2", "mean_value: 1 scale: 2"));
+  Source<TypeParam> source(
+      DenseImageDataParameter(list, "batch_size: 2", "mean_value: 1 scale: 2"));
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 3, 2, 3}));
   EXPECT_EQ(source.label().shape(), (vector<int>{2, 1, 2, 3}));
   source.Forward();
@@ -45,17 +46,18 @@ TYPED_TEST(DenseImageDataLayerTest, ResizesLabelsWithoutInterpolation) {
   cv::Mat labels(4, 4, CV_8U, cv::Scalar(0));
   labels(cv::Rect(2, 0, 2, 4)).setTo(200);
   const string list = NewFile(NewImageAndLabels(CountingImage(3, 8, 8), labels));
-  Source<TypeParam> source(Parameter(list, "new_height: 6 new_width: 6"));
+  Source<TypeParam> source(DenseImageDataParameter(list, "new_height: 6 new_width: 6"));
   for (TypeParam label : source.Values(1, 1)) EXPECT_TRUE(label == 0 || label == 200) << label;
-  Source<TypeParam> smaller(Parameter(list, "new_height: 6 new_width: 6 label_divide_factor: 3"));
+  Source<TypeParam> smaller(
+      DenseImageDataParameter(list, "new_height: 6 new_width: 6 label_divide_factor: 3"));
   EXPECT_EQ(smaller.data().shape(), (vector<int>{1, 3, 6, 6}));
   EXPECT_EQ(smaller.label().shape(), (vector<int>{1, 1, 2, 2}));
   EXPECT_EQ(smaller.Values(1, 1), (vector<TypeParam>{0, 200, 0, 200}));
 }
 
 TYPED_TEST(DenseImageDataLayerTest, CutsAndMirrorsBothAlike) {
-  Source<TypeParam> source(Parameter(MirrorList(3), "batch_size: 3 is_color: false shuffle: true",
-                                     "mirror: true crop_size: 3"));
+  Source<TypeParam> source(DenseImageDataParameter(
+      MirrorList(3), "batch_size: 3 is_color: false shuffle: true", "mirror: true crop_size: 3"));
   for (int i = 0; i < 5; ++i) {
     source.Forward();
     EXPECT_EQ(source.label().shape(), (vector<int>{3, 1, 3, 3}));
@@ -66,7 +68,7 @@ TYPED_TEST(DenseImageDataLayerTest, CutsAndMirrorsBothAlike) {
 }
 
 TYPED_TEST(DenseImageDataLayerTest, ReadsSegNetsOwnFields) {
-  Source<TypeParam> source(Parameter(
+  Source<TypeParam> source(DenseImageDataParameter(
       MirrorList(1), "is_color: false crop_height: 2 crop_width: 3 mirror: true", "", TEST));
   EXPECT_EQ(source.data().shape(), (vector<int>{1, 1, 2, 3}));
   std::set<int> steps;
@@ -83,19 +85,19 @@ TYPED_TEST(DenseImageDataLayerTest, ResumesWhereTheNetWas) {
   const string list = MirrorList(4);
   for (const char* order : {"", "shuffle: true"}) {
     ExpectResumes<TypeParam>(
-        Parameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
+        DenseImageDataParameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
   }
 }
 
 TYPED_TEST(DenseImageDataLayerTest, SettingUpAgainBeginsAgain) {
-  ExpectBeginsAgain<TypeParam>(
-      Parameter(MirrorList(4), "batch_size: 3 shuffle: true", "mirror: true crop_size: 3"));
+  ExpectBeginsAgain<TypeParam>(DenseImageDataParameter(MirrorList(4), "batch_size: 3 shuffle: true",
+                                                       "mirror: true crop_size: 3"));
 }
 
 TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
   const string list = MirrorList(1);
   const auto error = [&](const string& data, const string& transform = "") {
-    return SetUpError<TypeParam>(Parameter(list, data, transform));
+    return SetUpError<TypeParam>(DenseImageDataParameter(list, data, transform));
   };
   ExpectContains(error("batch_size: 0"), "batch_size");
   ExpectContains(error("new_width: 3"), "new_height 0 and new_width 3");
@@ -108,13 +110,14 @@ TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
   ExpectContains(error("mean_file: '/nowhere'"), "/nowhere");
   ExpectContains(error("rotate: true"), "rotate is not available");
   ExpectContains(error("", "resize_param { height: 9 width: 9 }"), "resize_param");
-  ExpectContains(SetUpError<TypeParam>(Parameter("", "")), "source is missing");
+  ExpectContains(SetUpError<TypeParam>(DenseImageDataParameter("", "")), "source is missing");
   const string three = NewFile("a.png b.png c.png\n");
-  ExpectContains(SetUpError<TypeParam>(Parameter(three, "")), three + ", line 1");
+  ExpectContains(SetUpError<TypeParam>(DenseImageDataParameter(three, "")), three + ", line 1");
   const string unlike = NewImageAndLabels(CountingImage(3, 4, 4), CountingImage(1, 4, 5));
-  ExpectContains(SetUpError<TypeParam>(Parameter(NewFile(unlike), "")), "4 x 5");
+  ExpectContains(SetUpError<TypeParam>(DenseImageDataParameter(NewFile(unlike), "")), "4 x 5");
   const string missing = NewImage(CountingImage(3, 4, 4)) + " /nowhere.png";
-  ExpectContains(SetUpError<TypeParam>(Parameter(NewFile(missing), "")), "/nowhere.png");
+  ExpectContains(SetUpError<TypeParam>(DenseImageDataParameter(NewFile(missing), "")),
+                 "/nowhere.png");
 }
 
 #endif

@@ -11,7 +11,7 @@ std::string Layer(const std::string& type, const std::string& param) {
          param + " }";
 }
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kDepthwiseConvolutionCases = {
     LayerCase("Same", Layer("DepthwiseConvolution", "kernel_size: 3 pad: 1"))
         .Bottom({2, kOddC, kOddH, 3}),
     LayerCase("GroupGiven", Layer("DepthwiseConvolution",
@@ -47,9 +47,10 @@ const std::vector<LayerCase> kCases = {
         .Bottom({2, 2, 3, 3})
         .Tops(2),
 };
-INSTANTIATE_TEST_SUITE_P(DepthwiseConvolution, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(DepthwiseConvolution, LayerCases,
+                         ::testing::ValuesIn(kDepthwiseConvolutionCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kDepthwiseConvolutionBadCases = {
     BadLayerCase("Group", Layer("DepthwiseConvolution", "kernel_size: 3 group: 2 num_output: 4"))
         .Bottom({1, 4, 5, 5})
         .Says("group is the number of channels, 4, in a depthwise convolution: leave it out, it is "
@@ -61,8 +62,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({1, 4, 5, 5})
         .Says("kernel_size is missing"),
 };
-INSTANTIATE_TEST_SUITE_P(DepthwiseConvolution, BadLayerCases, ::testing::ValuesIn(kBadCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(DepthwiseConvolution, BadLayerCases,
+                         ::testing::ValuesIn(kDepthwiseConvolutionBadCases), CaseName());
 
 TEST(DepthwiseConvolutionValues, EachChannelHasItsKernel) {
   for (const char* type : {"DepthwiseConvolution", "ConvolutionDepthwise"}) {

@@ -22,7 +22,7 @@ const Floats kDetections = {0, 1,  .5f, .1f,  .1f,  .3f, .29f,  // the first cat
 
 std::vector<double> Doubles(const Floats& values) { return {values.begin(), values.end()}; }
 
-LayerCase Case(const char* name, const std::string& param) {
+LayerCase DetectionEvaluateCase(const char* name, const std::string& param) {
   return LayerCase(name, "type: 'DetectionEvaluate' detection_evaluate_param { num_classes: 3 " +
                              param + " }")
       .Values({1, 1, 6, 7}, Doubles(kDetections))
@@ -30,28 +30,35 @@ LayerCase Case(const char* name, const std::string& param) {
       .WithoutGradients()
       .Detour({{1, 1, 0, 7}, {1, 1, 0, 8}});
 }
-const std::vector<LayerCase> kCases = {Case("Plain", ""),
-                                       Case("Easy", "evaluate_difficult_gt: false")};
-INSTANTIATE_TEST_SUITE_P(DetectionEvaluate, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+const std::vector<LayerCase> kDetectionEvaluateCases = {
+    DetectionEvaluateCase("Plain", ""),
+    DetectionEvaluateCase("Easy", "evaluate_difficult_gt: false")};
+INSTANTIATE_TEST_SUITE_P(DetectionEvaluate, LayerCases,
+                         ::testing::ValuesIn(kDetectionEvaluateCases), CaseName());
 
-BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
-                 std::vector<int> detections = {1, 1, 2, 7},
-                 std::vector<int> truths = {1, 1, 2, 8}) {
+BadLayerCase DetectionEvaluateBad(const char* name, const std::string& param,
+                                  const std::string& wanted,
+                                  std::vector<int> detections = {1, 1, 2, 7},
+                                  std::vector<int> truths = {1, 1, 2, 8}) {
   return BadLayerCase(name, "type: 'DetectionEvaluate' detection_evaluate_param { " + param + " }")
       .Bottom(detections)
       .Bottom(truths)
       .Says(wanted);
 }
-const std::vector<BadLayerCase> kBadCases = {
-    Bad("Classes", "", "num_classes must be given"),
-    Bad("Threshold", "num_classes: 3 overlap_threshold: 0", "overlap_threshold must be positive"),
-    Bad("Landmarks", "num_classes: 3 has_lm: true", "has_lm"),
-    Bad("Sizes", "num_classes: 3 name_size_file: '/none'", "/none: there is no such file"),
-    Bad("Detections", "num_classes: 3", "detections of shape .1, 1, N, 7.", {1, 1, 2, 6}),
-    Bad("Truths", "num_classes: 3", "true boxes of shape .1, 1, N, 8.", {1, 1, 2, 7}, {2, 8}),
+const std::vector<BadLayerCase> kDetectionEvaluateBadCases = {
+    DetectionEvaluateBad("Classes", "", "num_classes must be given"),
+    DetectionEvaluateBad("Threshold", "num_classes: 3 overlap_threshold: 0",
+                         "overlap_threshold must be positive"),
+    DetectionEvaluateBad("Landmarks", "num_classes: 3 has_lm: true", "has_lm"),
+    DetectionEvaluateBad("Sizes", "num_classes: 3 name_size_file: '/none'",
+                         "/none: there is no such file"),
+    DetectionEvaluateBad("Detections", "num_classes: 3", "detections of shape .1, 1, N, 7.",
+                         {1, 1, 2, 6}),
+    DetectionEvaluateBad("Truths", "num_classes: 3", "true boxes of shape .1, 1, N, 8.",
+                         {1, 1, 2, 7}, {2, 8}),
 };
-INSTANTIATE_TEST_SUITE_P(DetectionEvaluate, BadLayerCases, ::testing::ValuesIn(kBadCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(DetectionEvaluate, BadLayerCases,
+                         ::testing::ValuesIn(kDetectionEvaluateBadCases), CaseName());
 
 Floats Evaluate(const std::string& param, const Floats& detections = kDetections) {
   Example example("type: 'DetectionEvaluate' detection_evaluate_param { num_classes: 3 " + param +

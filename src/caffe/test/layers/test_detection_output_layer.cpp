@@ -16,7 +16,7 @@ std::vector<double> Priors() {
   return priors;
 }
 
-LayerCase Case(const char* name, const std::string& param, int loc_classes = 1) {
+LayerCase DetectionOutputCase(const char* name, const std::string& param, int loc_classes = 1) {
   return LayerCase(name, "type: 'DetectionOutput' detection_output_param { num_classes: 3 " +
                              param + " }")
       .Bottom({2, 4 * loc_classes * 4}, Fill::DISTINCT)
@@ -25,24 +25,29 @@ LayerCase Case(const char* name, const std::string& param, int loc_classes = 1) 
       .WithoutGradients();
 }
 
-const std::vector<LayerCase> kCases = {
-    Case("Defaults", ""),
-    Case("CenterSize",
-         "code_type: CENTER_SIZE nms_param { nms_threshold: 0.5 top_k: 3 eta: 0.9 } keep_top_k: 4 "
-         "confidence_threshold: 0.1"),
-    Case("EachClass", "share_location: false background_label_id: -1 code_type: CORNER_SIZE", 3),
-    Case("InTarget", "variance_encoded_in_target: true clip: true normalized_bbox: false"),
-    Case("Nothing", "confidence_threshold: 100"),
-    Case("Soft", "soft_nms: true confidence_threshold: 0.01"),
-    Case("RefineDet", "code_type: CENTER_SIZE objectness_score: 0.75")
+const std::vector<LayerCase> kDetectionOutputCases = {
+    DetectionOutputCase("Defaults", ""),
+    DetectionOutputCase(
+        "CenterSize",
+        "code_type: CENTER_SIZE nms_param { nms_threshold: 0.5 top_k: 3 eta: 0.9 } keep_top_k: 4 "
+        "confidence_threshold: 0.1"),
+    DetectionOutputCase("EachClass",
+                        "share_location: false background_label_id: -1 code_type: CORNER_SIZE", 3),
+    DetectionOutputCase("InTarget",
+                        "variance_encoded_in_target: true clip: true normalized_bbox: false"),
+    DetectionOutputCase("Nothing", "confidence_threshold: 100"),
+    DetectionOutputCase("Soft", "soft_nms: true confidence_threshold: 0.01"),
+    DetectionOutputCase("RefineDet", "code_type: CENTER_SIZE objectness_score: 0.75")
         .Bottom({2, 4 * 2}, Fill::POSITIVE)
         .Bottom({2, 4 * 4}, Fill::DISTINCT),
 };
-INSTANTIATE_TEST_SUITE_P(DetectionOutput, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(DetectionOutput, LayerCases, ::testing::ValuesIn(kDetectionOutputCases),
+                         CaseName());
 
-BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
-                 std::vector<int> locations = {1, 16}, std::vector<int> scores = {1, 12},
-                 std::vector<int> priors = {1, 2, 16}) {
+BadLayerCase DetectionOutputBad(const char* name, const std::string& param,
+                                const std::string& wanted, std::vector<int> locations = {1, 16},
+                                std::vector<int> scores = {1, 12},
+                                std::vector<int> priors = {1, 2, 16}) {
   return BadLayerCase(name, "type: 'DetectionOutput' detection_output_param { " + param + " }")
       .Bottom(locations)
       .Bottom(scores)
@@ -50,15 +55,15 @@ BadLayerCase Bad(const char* name, const std::string& param, const std::string& 
       .Says(wanted);
 }
 
-const std::vector<BadLayerCase> kBadCases = {
-    Bad("Classes", "", "num_classes must be given and positive, got 0"),
-    Bad("Threshold", "num_classes: 3 nms_param { nms_threshold: -1 }",
-        "nms_threshold must not be negative, got -1"),
-    Bad("Eta", "num_classes: 3 nms_param { eta: 0 }", "eta must be greater than 0"),
-    Bad("SoftThreshold", "num_classes: 3 nms_param { soft_nms: true }",
-        "with soft_nms scores decay: give confidence_threshold"),
-    Bad("Sigma", "num_classes: 3 nms_param { soft_nms_sigma: 0 }",
-        "soft_nms_sigma must be positive"),
+const std::vector<BadLayerCase> kDetectionOutputBadCases = {
+    DetectionOutputBad("Classes", "", "num_classes must be given and positive, got 0"),
+    DetectionOutputBad("Threshold", "num_classes: 3 nms_param { nms_threshold: -1 }",
+                       "nms_threshold must not be negative, got -1"),
+    DetectionOutputBad("Eta", "num_classes: 3 nms_param { eta: 0 }", "eta must be greater than 0"),
+    DetectionOutputBad("SoftThreshold", "num_classes: 3 nms_param { soft_nms: true }",
+                       "with soft_nms scores decay: give confidence_threshold"),
+    DetectionOutputBad("Sigma", "num_classes: 3 nms_param { soft_nms_sigma: 0 }",
+                       "soft_nms_sigma must be positive"),
     BadLayerCase("FirstStage", "type: 'DetectionOutput' detection_output_param { num_classes: 3 }")
         .Bottom({1, 16})
         .Bottom({1, 12})
@@ -75,23 +80,27 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({1, 8})
         .Bottom({1, 12})
         .Says("first stage's locations .bottom 4."),
-    Bad("Landmarks", "num_classes: 3 has_lm: true", "has_lm .landmarks. is not available"),
-    Bad("Locations", "num_classes: 3",
+    DetectionOutputBad("Landmarks", "num_classes: 3 has_lm: true",
+                       "has_lm .landmarks. is not available"),
+    DetectionOutputBad(
+        "Locations", "num_classes: 3",
         "4 priors and 1 classes of locations need 16 numbers an item, the locations have 12",
         {1, 12}),
-    Bad("Scores", "num_classes: 3", "4 priors and num_classes 3 need 12 scores an item, not 8",
-        {1, 16}, {1, 8}),
-    Bad("Items", "num_classes: 3", "differ in number", {2, 16}),
-    Bad("PriorShape", "num_classes: 3", "priors of shape .1, 2, priors . 4.", {1, 16}, {1, 12},
-        {1, 16}),
-    Bad("Format",
+    DetectionOutputBad("Scores", "num_classes: 3",
+                       "4 priors and num_classes 3 need 12 scores an item, not 8", {1, 16}, {1, 8}),
+    DetectionOutputBad("Items", "num_classes: 3", "differ in number", {2, 16}),
+    DetectionOutputBad("PriorShape", "num_classes: 3", "priors of shape .1, 2, priors . 4.",
+                       {1, 16}, {1, 12}, {1, 16}),
+    DetectionOutputBad(
+        "Format",
         "num_classes: 3 save_output_param { output_directory: '/x' output_format: 'PDF' }",
         "output_format must be VOC, COCO or ILSVRC, got 'PDF'"),
-    Bad("Files", "num_classes: 3 save_output_param { output_directory: '/x' output_format: 'VOC' }",
+    DetectionOutputBad(
+        "Files", "num_classes: 3 save_output_param { output_directory: '/x' output_format: 'VOC' }",
         "needs label_map_file and name_size_file"),
 };
-INSTANTIATE_TEST_SUITE_P(DetectionOutput, BadLayerCases, ::testing::ValuesIn(kBadCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(DetectionOutput, BadLayerCases,
+                         ::testing::ValuesIn(kDetectionOutputBadCases), CaseName());
 
 /// Locations that leave the priors as they are.
 class DetectionOutputValues : public ::testing::Test {

@@ -228,7 +228,7 @@ TEST(DetectNetTransformationLayer, RefusesBoxesThatAreNone) {
   EXPECT_THROW(example.Forward(), Error);
 }
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kDetectnetTransformBadCases = {
     BadLayerCase("Channels", kGrid)
         .Bottom({1, 1, 8, 16})
         .Bottom({1, 1, 2, 16})
@@ -275,8 +275,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Tops(2)
         .Says("/no/mean"),
 };
-INSTANTIATE_TEST_SUITE_P(DetectNetTransformation, BadLayerCases, ::testing::ValuesIn(kBadCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(DetectNetTransformation, BadLayerCases,
+                         ::testing::ValuesIn(kDetectnetTransformBadCases), CaseName());
 
 #endif
 

@@ -10,7 +10,7 @@ const std::vector<Bottom> kPair = {Bottom({kOddN, kOddC, 3}, Fill::DISTINCT),
                                    Bottom({kOddN, kOddC, 3}).Labels(3)};
 const Bottom kWeights = Bottom({kOddN, kOddC, 3}, Fill::POSITIVE).WithoutGradient();
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kDifferenceLossCases = {
     LayerCase("Euclidean", "type: 'EuclideanLoss'").Bottoms(kPair),
     LayerCase("EuclideanOtherAxes", "type: 'EuclideanLoss'")
         .Bottom({kOddN, 6}, Fill::DISTINCT)
@@ -23,9 +23,10 @@ const std::vector<LayerCase> kCases = {
         .Bottom(kWeights)
         .Bottom(kWeights),
 };
-INSTANTIATE_TEST_SUITE_P(DifferenceLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(DifferenceLoss, LayerCases, ::testing::ValuesIn(kDifferenceLossCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kDifferenceLossBadCases = {
     BadLayerCase("EuclideanItems", "type: 'EuclideanLoss'")
         .Bottom({2, 3})
         .Bottom({3, 2})
@@ -51,7 +52,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("smooth_l1_loss_param: sigma must be positive, got 0"),
 };
-INSTANTIATE_TEST_SUITE_P(DifferenceLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(DifferenceLoss, BadLayerCases,
+                         ::testing::ValuesIn(kDifferenceLossBadCases), CaseName());
 
 TEST(EuclideanLossValues, HalvesTheMeanOverItems) {
   Example example("type: 'EuclideanLoss'");

@@ -8,7 +8,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kDropoutCases = {
     LayerCase("Half", "type: 'Dropout'").Bottom({3, 7, 5}).InPlace(),
     LayerCase("Quarter", "type: 'Dropout' dropout_param { dropout_ratio: 0.25 }")
         .Bottom({2, 1500})
@@ -18,9 +18,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({3, 7, 5})
         .InPlace(),
 };
-INSTANTIATE_TEST_SUITE_P(Dropout, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Dropout, LayerCases, ::testing::ValuesIn(kDropoutCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kDropoutBadCases = {
     BadLayerCase("RatioOne", "type: 'Dropout' dropout_param { dropout_ratio: 1 }")
         .Bottom({2})
         .Says("dropout_ratio must be at least 0 and less than 1, got 1"),
@@ -28,7 +28,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2})
         .Says("dropout_ratio"),
 };
-INSTANTIATE_TEST_SUITE_P(Dropout, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Dropout, BadLayerCases, ::testing::ValuesIn(kDropoutBadCases), CaseName());
 
 // Bayesian SegNet: each pass in the TEST phase is another sample.
 TEST(DropoutValues, SampleWeightsTestDropsInTheTestPhase) {

@@ -3,7 +3,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kEltwiseCases = {
     LayerCase("Sum", "type: 'Eltwise'").Bottom({2, 3, 4}).Bottom({2, 3, 4}),
     LayerCase("SumOfThree",
               "type: 'Eltwise' eltwise_param { operation: SUM coeff: 1 coeff: -0.5 coeff: 2 }")
@@ -21,9 +21,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({3, 7}, Fill::DISTINCT)
         .Bottom({3, 7}),
 };
-INSTANTIATE_TEST_SUITE_P(Eltwise, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Eltwise, LayerCases, ::testing::ValuesIn(kEltwiseCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kEltwiseBadCases = {
     BadLayerCase("Shapes", "type: 'Eltwise'")
         .Bottom({2, 3})
         .Bottom({3, 2})
@@ -39,6 +39,6 @@ const std::vector<BadLayerCase> kBadCases = {
         .Says("SUM only"),
     BadLayerCase("OneBottom", "type: 'Eltwise'").Bottom({2}).Says("at least 2 bottom"),
 };
-INSTANTIATE_TEST_SUITE_P(Eltwise, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Eltwise, BadLayerCases, ::testing::ValuesIn(kEltwiseBadCases), CaseName());
 }  // namespace
 }  // namespace caffe

@@ -7,7 +7,7 @@ namespace {
 const std::string kSizes = "num_output: 3 input_dim: 5 ";
 const std::string kWeights = "weight_filler { type: 'gaussian' std: 1 } ";
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kEmbedCases = {
     LayerCase("Bias", "type: 'Embed' embed_param { " + kSizes + kWeights +
                           "bias_filler { type: 'gaussian' std: 1 } }")
         .Labels({kOddN, kOddC}, 5),
@@ -15,9 +15,9 @@ const std::vector<LayerCase> kCases = {
         .Labels({kOddN}, 5),
     LayerCase("OneIndex", "type: 'Embed' embed_param { " + kSizes + kWeights + "}").Labels({}, 5),
 };
-INSTANTIATE_TEST_SUITE_P(Embed, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Embed, LayerCases, ::testing::ValuesIn(kEmbedCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kEmbedBadCases = {
     BadLayerCase("NumOutput", "type: 'Embed' embed_param { input_dim: 5 }")
         .Bottom({2})
         .Says("embed_param: num_output must be positive, got 0"),
@@ -41,7 +41,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .InForward()
         .Says("index 1.5 at place 0 is not a whole number"),
 };
-INSTANTIATE_TEST_SUITE_P(Embed, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Embed, BadLayerCases, ::testing::ValuesIn(kEmbedBadCases), CaseName());
 
 TEST(EmbedValues, LooksUpRows) {
   Example example("type: 'Embed' embed_param { num_output: 2 input_dim: 3 }");

@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-std::vector<LayerCase> Cases() {
+std::vector<LayerCase> FaceCases() {
   const std::string centers = "center_filler { type: 'gaussian' std: 1 }";
   const std::string distance = "type: 'InnerDistance' inner_distance_param { ";
   std::vector<LayerCase> cases = {
@@ -52,11 +52,11 @@ std::vector<LayerCase> Cases() {
   }
   return cases;
 }
-INSTANTIATE_TEST_SUITE_P(Face, LayerCases, ::testing::ValuesIn(Cases()), CaseName());
+INSTANTIATE_TEST_SUITE_P(Face, LayerCases, ::testing::ValuesIn(FaceCases()), CaseName());
 
 const std::string kMargin = "type: 'MarginInnerProduct' margin_inner_product_param { ";
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kFaceBadCases = {
     BadLayerCase("CenterClasses", "type: 'CenterLoss'")
         .Bottom({2, 3})
         .Bottom({2})
@@ -105,7 +105,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2})
         .Says("soft_truncation_param: c must not be 0"),
 };
-INSTANTIATE_TEST_SUITE_P(Face, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Face, BadLayerCases, ::testing::ValuesIn(kFaceBadCases), CaseName());
 
 TEST(CenterLossValues, CentersFollowTheirOwnRule) {
   Example example("type: 'CenterLoss' center_loss_param { num_output: 3 }");

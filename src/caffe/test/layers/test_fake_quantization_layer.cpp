@@ -133,7 +133,7 @@ TEST(RangeWithZero, LooksAtAllValues) {
 const char kBlobs[] =
     "type: 'FakeQuantization' blobs { shape { dim: 2 } data: 0 data: 0 } blobs { shape { dim: 2 } "
     "data: 0 data: ";
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kFakeQuantizationCases = {
     LayerCase("Copies", std::string(kBlobs) + "0 }")
         .Bottom({kOddN, kOddC, kOddH, kOddW}, Fill::DISTINCT),
     LayerCase("Observes", std::string(kBlobs) + "1 }").Bottom({kOddN, 3, kOddH}, Fill::DISTINCT),
@@ -143,9 +143,10 @@ const std::vector<LayerCase> kCases = {
         .Values({1, 3, 2, 2}, {-3, -1.25, -0.75, -0.25, 0, 0.25, 0.75, 1.25, 1.75, 2.25, 3, 9})
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(FakeQuantization, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(FakeQuantization, LayerCases, ::testing::ValuesIn(kFakeQuantizationCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kFakeQuantizationBadCases = {
     BadLayerCase(
         "Bits",
         "type: 'FakeQuantization' fake_quantization_param { quantization { activation_bits: 9 } }")
@@ -167,8 +168,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .InForward()
         .Says("blob 'x' has infinities or NaNs"),
 };
-INSTANTIATE_TEST_SUITE_P(FakeQuantization, BadLayerCases, ::testing::ValuesIn(kBadCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(FakeQuantization, BadLayerCases,
+                         ::testing::ValuesIn(kFakeQuantizationBadCases), CaseName());
 
 using FakeQuantization = FakeQuantizationLayer<float>;
 

@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kFilterBadCases = {
     BadLayerCase("Tops", "type: 'Filter'")
         .Bottom({2, 3})
         .Bottom({2})
@@ -19,7 +19,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2})
         .Says("bottoms of one batch: bottom 0 is 3 3"),
 };
-INSTANTIATE_TEST_SUITE_P(Filter, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Filter, BadLayerCases, ::testing::ValuesIn(kFilterBadCases), CaseName());
 
 TEST(FilterValues, SelectsItems) {
   Example example("type: 'Filter'", 2);

@@ -8,7 +8,7 @@ namespace {
 
 const std::string kFocal = "type: 'FocalLoss' focal_loss_param { ";
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kFocalLossCases = {
     LayerCase("Default", "type: 'FocalLoss'").Bottom({6, 5}).Labels({6}, 5),
     LayerCase("Pixels", kFocal + "gamma: 1.5 alpha: 0.75 } loss_param { normalization: FULL }")
         .Bottom({6, 3, 2, kOddW})
@@ -24,9 +24,9 @@ const std::vector<LayerCase> kCases = {
         .Labels({6, 3}, 4),
     LayerCase("Linear", kFocal + "type: LINEAR gamma: 3 beta: 2 }").Bottom({6, 4}).Labels({6}, 4),
 };
-INSTANTIATE_TEST_SUITE_P(FocalLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(FocalLoss, LayerCases, ::testing::ValuesIn(kFocalLossCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kFocalLossBadCases = {
     BadLayerCase("Spellings", kFocal + "gamma: 1 gama: 2 }")
         .Bottom({2, 3})
         .Bottom({2})
@@ -49,7 +49,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .InForward()
         .Says("label number 0 is 3"),
 };
-INSTANTIATE_TEST_SUITE_P(FocalLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(FocalLoss, BadLayerCases, ::testing::ValuesIn(kFocalLossBadCases),
+                         CaseName());
 
 // Probabilities 1/4, 3/4 and 1/2, 1/2.
 const Floats kLogits = {0, std::log(3.f), 0, 0};

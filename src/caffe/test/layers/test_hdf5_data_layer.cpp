@@ -31,7 +31,7 @@ string RowsFile(int first, int rows) {
   return path;
 }
 
-LayerParameter Parameter(const string& list, const string& data, Phase phase = TRAIN) {
+LayerParameter Hdf5DataParameter(const string& list, const string& data, Phase phase = TRAIN) {
   return ParseSource(Join("name: 'data' type: 'HDF5Data' top: 'data' top: 'label' "
                           "hdf5_data_param { source: '",
                           list, "' ", data, " }"),
@@ -48,7 +48,7 @@ using RealTypes = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(HDF5DataLayerTest, RealTypes);
 
 TYPED_TEST(HDF5DataLayerTest, ReadsTheRowsOfAllFilesAgainAndAgain) {
-  Source<TypeParam> source(Parameter(this->list_, "batch_size: 5"));
+  Source<TypeParam> source(Hdf5DataParameter(this->list_, "batch_size: 5"));
   EXPECT_EQ(source.data().shape(), (vector<int>{5, 2}));
   EXPECT_EQ(source.label().shape(), (vector<int>{5}));
   EXPECT_EQ(source.Labels(3), (vector<int>{0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 0}));
@@ -56,12 +56,12 @@ TYPED_TEST(HDF5DataLayerTest, ReadsTheRowsOfAllFilesAgainAndAgain) {
 }
 
 TYPED_TEST(HDF5DataLayerTest, ReadsOneFileAndBatchesLargerThanIt) {
-  Source<TypeParam> source(Parameter(NewFile(RowsFile(5, 2)), "batch_size: 5"));
+  Source<TypeParam> source(Hdf5DataParameter(NewFile(RowsFile(5, 2)), "batch_size: 5"));
   EXPECT_EQ(source.Labels(1), (vector<int>{5, 6, 5, 6, 5}));
 }
 
 TYPED_TEST(HDF5DataLayerTest, TakesTheDatasetsThatItsTopsName) {
-  LayerParameter param = Parameter(this->list_, "batch_size: 1");
+  LayerParameter param = Hdf5DataParameter(this->list_, "batch_size: 1");
   param.clear_top();
   param.add_top("label");
   Source<TypeParam> source(param, 1);
@@ -70,7 +70,7 @@ TYPED_TEST(HDF5DataLayerTest, TakesTheDatasetsThatItsTopsName) {
 
 TYPED_TEST(HDF5DataLayerTest, ReadsEveryRowOnceAPassWhenShuffling) {
   std::set<vector<int>> orders;
-  Source<TypeParam> source(Parameter(this->list_, "batch_size: 7 shuffle: true"));
+  Source<TypeParam> source(Hdf5DataParameter(this->list_, "batch_size: 7 shuffle: true"));
   for (int pass = 0; pass < 6; ++pass) {
     source.Forward();
     vector<int> labels(source.label().cpu_data(), source.label().cpu_data() + 7);
@@ -88,7 +88,7 @@ TYPED_TEST(HDF5DataLayerTest, ReadsEveryRowOnceAPassWhenShuffling) {
 TYPED_TEST(HDF5DataLayerTest, DependsOnTheSeedAndDrawsNothing) {
   const auto labels = [this](unsigned seed) {
     Caffe::set_random_seed(seed);
-    Source<TypeParam> source(Parameter(this->list_, "batch_size: 7 shuffle: true"));
+    Source<TypeParam> source(Hdf5DataParameter(this->list_, "batch_size: 7 shuffle: true"));
     return source.Labels(5);
   };
   const unsigned seed = TestSeed();
@@ -108,9 +108,9 @@ TYPED_TEST(HDF5DataLayerTest, GivesEachSolverItsRows) {
     settings.solver_rank = rank;
     Context::Current().set_settings(settings);
     {
-      Source<TypeParam> train(Parameter(this->list_, "batch_size: 3"));
+      Source<TypeParam> train(Hdf5DataParameter(this->list_, "batch_size: 3"));
       EXPECT_EQ(train.Labels(1), (vector<int>{rank, rank + 2, rank + 4}));
-      Source<TypeParam> test(Parameter(this->list_, "batch_size: 3", TEST));
+      Source<TypeParam> test(Hdf5DataParameter(this->list_, "batch_size: 3", TEST));
       EXPECT_EQ(test.Labels(1), (vector<int>{0, 1, 2}));
     }
     Context::Current().set_settings(before);
@@ -120,45 +120,46 @@ TYPED_TEST(HDF5DataLayerTest, GivesEachSolverItsRows) {
 TYPED_TEST(HDF5DataLayerTest, SettingUpAgainBeginsAgain) {
   for (const char* order : {"", "shuffle: true"}) {
     SCOPED_TRACE(order);
-    ExpectBeginsAgain<TypeParam>(Parameter(this->list_, Join("batch_size: 3 ", order)));
+    ExpectBeginsAgain<TypeParam>(Hdf5DataParameter(this->list_, Join("batch_size: 3 ", order)));
   }
 }
 
 TYPED_TEST(HDF5DataLayerTest, ResumesWhereTheNetWas) {
   for (const char* order : {"", "shuffle: true"}) {
     SCOPED_TRACE(order);
-    ExpectResumes<TypeParam>(Parameter(this->list_, Join("batch_size: 3 ", order)));
+    ExpectResumes<TypeParam>(Hdf5DataParameter(this->list_, Join("batch_size: 3 ", order)));
   }
-  Source<TypeParam> source(Parameter(this->list_, "batch_size: 3"));
+  Source<TypeParam> source(Hdf5DataParameter(this->list_, "batch_size: 3"));
   for (const char* state : {"", "1:0", "1:01:x1:01:0", "1:00:1:01:0"}) {
     EXPECT_NE(ErrorOf([&] { source.layer.RestoreState(state); }), "") << state;
   }
 }
 
 TYPED_TEST(HDF5DataLayerTest, SaysWhenAFileHasChangedBeforeARunGoesOn) {
-  Source<TypeParam> before(Parameter(NewFile(RowsFile(0, 6)), "batch_size: 4"));
+  Source<TypeParam> before(Hdf5DataParameter(NewFile(RowsFile(0, 6)), "batch_size: 4"));
   before.Forward();
-  Source<TypeParam> after(Parameter(NewFile(RowsFile(0, 2)), "batch_size: 1"));
+  Source<TypeParam> after(Hdf5DataParameter(NewFile(RowsFile(0, 2)), "batch_size: 1"));
   ExpectContains(ErrorOf([&] { after.layer.RestoreState(before.layer.SaveState()); }),
                  "has 2 rows, the run stopped at number 4: has the file changed?");
 }
 
 TYPED_TEST(HDF5DataLayerTest, RefusesBadParameters) {
-  ExpectContains(SetUpError<TypeParam>(Parameter(this->list_, "")), "batch_size");
-  ExpectContains(SetUpError<TypeParam>(Parameter("", "batch_size: 1")), "source is missing");
-  ExpectContains(SetUpError<TypeParam>(Parameter("/no/list", "batch_size: 1")), "/no/list");
+  ExpectContains(SetUpError<TypeParam>(Hdf5DataParameter(this->list_, "")), "batch_size");
+  ExpectContains(SetUpError<TypeParam>(Hdf5DataParameter("", "batch_size: 1")),
+                 "source is missing");
+  ExpectContains(SetUpError<TypeParam>(Hdf5DataParameter("/no/list", "batch_size: 1")), "/no/list");
   const string empty = NewFile(" \n");
-  ExpectContains(SetUpError<TypeParam>(Parameter(empty, "batch_size: 1")), empty);
-  LayerParameter param = Parameter(this->list_, "batch_size: 1");
+  ExpectContains(SetUpError<TypeParam>(Hdf5DataParameter(empty, "batch_size: 1")), empty);
+  LayerParameter param = Hdf5DataParameter(this->list_, "batch_size: 1");
   param.mutable_transform_param();
   ExpectContains(SetUpError<TypeParam>(param), "transform_param");
   // The data itself where its list should be.
-  ExpectContains(SetUpError<TypeParam>(Parameter(RowsFile(0, 1), "batch_size: 1")), "list");
+  ExpectContains(SetUpError<TypeParam>(Hdf5DataParameter(RowsFile(0, 1), "batch_size: 1")), "list");
 }
 
 TYPED_TEST(HDF5DataLayerTest, NamesABadFile) {
   const auto error = [](const string& files) {
-    return SetUpError<TypeParam>(Parameter(NewFile(files), "batch_size: 1"));
+    return SetUpError<TypeParam>(Hdf5DataParameter(NewFile(files), "batch_size: 1"));
   };
   ExpectContains(error("/no/file.h5"), "/no/file.h5");
   const string text = NewFile("text");
@@ -177,7 +178,7 @@ TYPED_TEST(HDF5DataLayerTest, NamesABadFile) {
   ExpectContains(error(written({}, {2})), "/data is missing");
   ExpectContains(error(written({3, 2}, {2})), "/label has 2 rows and /data has 3");
   const string wide = written({2, 3}, {2});
-  Source<TypeParam> source(Parameter(NewFile(good + "\n" + wide), "batch_size: 2"));
+  Source<TypeParam> source(Hdf5DataParameter(NewFile(good + "\n" + wide), "batch_size: 2"));
   for (int again = 0; again < 2; ++again) {
     const string refused = ErrorOf([&] { source.Forward(); });
     ExpectContains(refused, wide + ": dataset /data has shape 2 3 (6), another file's is 2 2 (4)");

@@ -107,7 +107,7 @@ TEST(HDF5OutputLayer, WritesWhatAFloat16NetComputes) {
   EXPECT_EQ(Values(label), (std::vector<double>{4097}));
 }
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kHdf5OutputBadCases = {
     BadLayerCase("NoName", "type: 'HDF5Output'")
         .Bottom({1})
         .Bottom({1})
@@ -124,7 +124,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Tops(0)
         .Says("exactly 2 bottom"),
 };
-INSTANTIATE_TEST_SUITE_P(HDF5Output, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(HDF5Output, BadLayerCases, ::testing::ValuesIn(kHdf5OutputBadCases),
+                         CaseName());
 
 #endif
 

@@ -4,15 +4,15 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kHingeLossCases = {
     LayerCase("L1", "type: 'HingeLoss'").Bottom({kOddN, 5}, Fill::DISTINCT).Labels({kOddN}, 5),
     LayerCase("L2", "type: 'HingeLoss' hinge_loss_param { norm: L2 }")
         .Bottom({kOddN, 2, kOddC}, Fill::DISTINCT)
         .Labels({kOddN, 1}, 2),
 };
-INSTANTIATE_TEST_SUITE_P(HingeLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(HingeLoss, LayerCases, ::testing::ValuesIn(kHingeLossCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kHingeLossBadCases = {
     BadLayerCase("Labels", "type: 'HingeLoss'")
         .Bottom({2, 3})
         .Labels({2, 3}, 3)
@@ -23,7 +23,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .InForward()
         .Says("label number 0 is 3: with 3 classes valid are 0 to 2"),
 };
-INSTANTIATE_TEST_SUITE_P(HingeLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(HingeLoss, BadLayerCases, ::testing::ValuesIn(kHingeLossBadCases),
+                         CaseName());
 
 TEST(HingeLossValues, CountsWhatIsWithinTheMargin) {
   const Floats scores = {2, -3, 0.5, -0.5, 0.25, 0};

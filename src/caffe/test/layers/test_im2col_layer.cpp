@@ -8,7 +8,7 @@ std::string Im2col(const std::string& param) {
   return "type: 'Im2col' convolution_param { " + param + " }";
 }
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kIm2colCases = {
     LayerCase("Padded", Im2col("kernel_size: 3 pad: 1"))
         .Bottom({kOddN, kOddC, kOddH, kOddW})
         .Terms(9),
@@ -22,9 +22,9 @@ const std::vector<LayerCase> kCases = {
         .Terms(4)
         .Detour({{3, 4, 4}}),
 };
-INSTANTIATE_TEST_SUITE_P(Im2col, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Im2col, LayerCases, ::testing::ValuesIn(kIm2colCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kIm2colBadCases = {
     BadLayerCase("Kernel", Im2col("")).Bottom({1, 1, 3, 3}).Says("kernel_size is missing"),
     BadLayerCase("Large", Im2col("kernel_size: 3 dilation: 2"))
         .Bottom({1, 1, 4, 5})
@@ -39,7 +39,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({1, 1, 4, 5})
         .Says("axis 4 is out of range"),
 };
-INSTANTIATE_TEST_SUITE_P(Im2col, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Im2col, BadLayerCases, ::testing::ValuesIn(kIm2colBadCases), CaseName());
 
 TEST(Im2colValues, OneRowAKernelPosition) {
   Example example(Im2col("kernel_h: 1 kernel_w: 2 pad_w: 1"));

@@ -15,8 +15,8 @@ namespace {
 
 #ifdef USE_OPENCV
 
-LayerParameter Parameter(const string& list, const string& data, const string& transform = "",
-                         Phase phase = TRAIN) {
+LayerParameter ImageDataParameter(const string& list, const string& data,
+                                  const string& transform = "", Phase phase = TRAIN) {
   return ParseSource(Join("name: 'data' type: 'ImageData' image_data_param { source: '", list, "' ",
                           data, " } transform_param { ", transform, " }"),
                      phase);
@@ -37,7 +37,7 @@ using RealTypes = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(ImageDataLayerTest, RealTypes);
 
 TYPED_TEST(ImageDataLayerTest, ReadsTheImagesOfAListAgainAndAgain) {
-  Source<TypeParam> source(Parameter(CountingList(5), "batch_size: 3", "scale: 0.5"));
+  Source<TypeParam> source(ImageDataParameter(CountingList(5), "batch_size: 3", "scale: 0.5"));
   EXPECT_EQ(source.data().shape(), (vector<int>{3, 3, 4, 5}));
   EXPECT_EQ(source.label().shape(), (vector<int>{3}));
   EXPECT_EQ(source.Labels(4), (vector<int>{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1}));
@@ -48,21 +48,21 @@ TYPED_TEST(ImageDataLayerTest, ReadsTheImagesOfAListAgainAndAgain) {
 
 TYPED_TEST(ImageDataLayerTest, ReadsGreyAndResized) {
   const string list = NewFile(NewImage(cv::Mat(6, 9, CV_8UC3, cv::Scalar(9, 9, 9))) + " 1");
-  Source<TypeParam> grey(Parameter(list, "is_color: false"));
+  Source<TypeParam> grey(ImageDataParameter(list, "is_color: false"));
   EXPECT_EQ(grey.data().shape(), (vector<int>{1, 1, 6, 9}));
-  Source<TypeParam> resized(Parameter(list, "new_height: 3 new_width: 2"));
+  Source<TypeParam> resized(ImageDataParameter(list, "new_height: 3 new_width: 2"));
   EXPECT_EQ(resized.data().shape(), (vector<int>{1, 3, 3, 2}));
-  Source<TypeParam> shorter(Parameter(list, "short_side: 4 new_height: 3 new_width: 2"));
+  Source<TypeParam> shorter(ImageDataParameter(list, "short_side: 4 new_height: 3 new_width: 2"));
   EXPECT_EQ(shorter.data().shape(), (vector<int>{1, 3, 4, 6}));
   EXPECT_EQ(shorter.Values(1), vector<TypeParam>(72, 9));
-  Source<TypeParam> larger(Parameter(list, "short_side: 12"));
+  Source<TypeParam> larger(ImageDataParameter(list, "short_side: 12"));
   EXPECT_EQ(larger.data().shape(), (vector<int>{1, 3, 12, 18}));
 }
 
 TYPED_TEST(ImageDataLayerTest, TakesAnotherSizeFromBatchToBatch) {
-  Source<TypeParam> source(Parameter(NewFile(NewImage(CountingImage(3, 2, 3)) + " 0\n" +
-                                             NewImage(CountingImage(3, 4, 2)) + " 1\n"),
-                                     "batch_size: 1"));
+  Source<TypeParam> source(ImageDataParameter(NewFile(NewImage(CountingImage(3, 2, 3)) + " 0\n" +
+                                                      NewImage(CountingImage(3, 4, 2)) + " 1\n"),
+                                              "batch_size: 1"));
   source.Forward();
   EXPECT_EQ(source.data().shape(), (vector<int>{1, 3, 2, 3}));
   source.Forward();
@@ -75,9 +75,9 @@ TYPED_TEST(ImageDataLayerTest, ReadsListsAsPeopleWriteThem) {
   const string folder = path.substr(0, slash + 1), name = path.substr(slash + 1);
   const string spaced = "an image of 2.png";
   cv::imwrite(folder + spaced, CountingImage(3, 2, 2));
-  Source<TypeParam> source(
-      Parameter(NewFile(name + " 7\r\n\n" + spaced + " 8  \n" + name + "\t -9\n" + name + "\n"),
-                "batch_size: 4 root_folder: '" + folder + "'"));
+  Source<TypeParam> source(ImageDataParameter(
+      NewFile(name + " 7\r\n\n" + spaced + " 8  \n" + name + "\t -9\n" + name + "\n"),
+      "batch_size: 4 root_folder: '" + folder + "'"));
   EXPECT_EQ(source.Labels(1), (vector<int>{7, 8, -9, 0}));
 }
 
@@ -91,7 +91,7 @@ TYPED_TEST(ImageDataLayerTest, ShufflesWithCaffesDraws) {
     expected.insert(expected.end(), order.begin(), order.end());
   }
   Caffe::set_random_seed(TestSeed());
-  Source<TypeParam> source(Parameter(list, "batch_size: 7 shuffle: true"));
+  Source<TypeParam> source(ImageDataParameter(list, "batch_size: 7 shuffle: true"));
   EXPECT_EQ(source.Labels(3), expected);
 }
 
@@ -100,7 +100,7 @@ TYPED_TEST(ImageDataLayerTest, SkipsAtRandomAtTheStart) {
   std::set<int> firsts;
   for (unsigned i = 0; i < 60; ++i) {
     Caffe::set_random_seed(TestSeed() + i);
-    Source<TypeParam> source(Parameter(list, "rand_skip: 3"));
+    Source<TypeParam> source(ImageDataParameter(list, "rand_skip: 3"));
     firsts.insert(source.Labels(1)[0]);
   }
   EXPECT_EQ(firsts, (std::set<int>{0, 1, 2}));
@@ -111,8 +111,8 @@ TYPED_TEST(ImageDataLayerTest, DependsOnTheSeedAlone) {
   vector<TypeParam> expected;
   for (const char* threads : {"threads: 1", "threads: 2", "threads: 5", "threads: 0"}) {
     Caffe::set_random_seed(TestSeed());
-    Source<TypeParam> source(Parameter(list, Join("batch_size: 3 shuffle: true ", threads),
-                                       "mirror: true crop_size: 3"));
+    Source<TypeParam> source(ImageDataParameter(list, Join("batch_size: 3 shuffle: true ", threads),
+                                                "mirror: true crop_size: 3"));
     const vector<TypeParam> values = source.Values(6);
     if (expected.empty()) expected = values;
     EXPECT_EQ(values, expected) << threads;
@@ -124,7 +124,7 @@ TYPED_TEST(ImageDataLayerTest, ResumesWhereTheNetWas) {
   for (const char* order : {"", "shuffle: true", "rand_skip: 4"}) {
     SCOPED_TRACE(order);
     ExpectResumes<TypeParam>(
-        Parameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
+        ImageDataParameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
   }
 }
 
@@ -133,12 +133,12 @@ TYPED_TEST(ImageDataLayerTest, SettingUpAgainBeginsAgain) {
   for (const char* order : {"", "shuffle: true", "rand_skip: 4"}) {
     SCOPED_TRACE(order);
     ExpectBeginsAgain<TypeParam>(
-        Parameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
+        ImageDataParameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
   }
 }
 
 TYPED_TEST(ImageDataLayerTest, RefusesAStateThatIsNone) {
-  Source<TypeParam> source(Parameter(CountingList(3), "batch_size: 1"));
+  Source<TypeParam> source(ImageDataParameter(CountingList(3), "batch_size: 1"));
   for (const char* state : {"", "1", "1:30:", "1:x0:", "1:10:1:11:1"}) {
     EXPECT_NE(ErrorOf([&] { source.layer.RestoreState(state); }), "") << state;
   }
@@ -148,20 +148,22 @@ TYPED_TEST(ImageDataLayerTest, RefusesAStateThatIsNone) {
 TYPED_TEST(ImageDataLayerTest, RefusesBadParameters) {
   const string list = CountingList(2);
   const auto error = [&](const string& data, const string& transform = "") {
-    return SetUpError<TypeParam>(Parameter(list, data, transform));
+    return SetUpError<TypeParam>(ImageDataParameter(list, data, transform));
   };
   ExpectContains(error("batch_size: 0"), "batch_size");
   ExpectContains(error("new_height: 3"), "new_height 3 and new_width 0");
   ExpectContains(error("new_height: 3 new_width: 3000000000"), "too large");
   ExpectContains(error("rand_skip: 4000000000"), "rand_skip");
   ExpectContains(error("", "crop_size: 5"), "crop_size 5");
-  ExpectContains(SetUpError<TypeParam>(Parameter("", "")), "source is missing");
-  ExpectContains(SetUpError<TypeParam>(Parameter(list + "x", "")), list + "x");
+  ExpectContains(SetUpError<TypeParam>(ImageDataParameter("", "")), "source is missing");
+  ExpectContains(SetUpError<TypeParam>(ImageDataParameter(list + "x", "")), list + "x");
   const string empty = NewFile("\n \r\n");
-  ExpectContains(SetUpError<TypeParam>(Parameter(empty, "")), empty + ": the list file names no");
+  ExpectContains(SetUpError<TypeParam>(ImageDataParameter(empty, "")),
+                 empty + ": the list file names no");
   const string bad = NewFile("a.png 1\nb.png one\n");
-  ExpectContains(SetUpError<TypeParam>(Parameter(bad, "")), bad + ", line 2: 'one'");
-  ExpectContains(SetUpError<TypeParam>(Parameter(NewFile("b.png 99999999999"), "")), "line 1");
+  ExpectContains(SetUpError<TypeParam>(ImageDataParameter(bad, "")), bad + ", line 2: 'one'");
+  ExpectContains(SetUpError<TypeParam>(ImageDataParameter(NewFile("b.png 99999999999"), "")),
+                 "line 1");
 }
 
 TYPED_TEST(ImageDataLayerTest, NamesABadImage) {
@@ -170,7 +172,7 @@ TYPED_TEST(ImageDataLayerTest, NamesABadImage) {
   string bytes = ReadFile(good);
   const string damaged = NewFile(bytes.substr(0, bytes.size() / 4));
   for (const string& bad : {good + "x", damaged, other}) {
-    Source<TypeParam> source(Parameter(
+    Source<TypeParam> source(ImageDataParameter(
         NewFile(Join(good, " 0\n", good, " 1\n", good, " 2\n", bad, " 3\n")), "batch_size: 2"));
     source.Forward();
     const string error = ErrorOf([&] { source.Forward(); });

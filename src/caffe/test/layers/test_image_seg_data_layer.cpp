@@ -10,8 +10,8 @@ namespace {
 
 #ifdef USE_OPENCV
 
-LayerParameter Parameter(const string& list, const string& data, const string& transform = "",
-                         Phase phase = TRAIN) {
+LayerParameter ImageSegDataParameter(const string& list, const string& data,
+                                     const string& transform = "", Phase phase = TRAIN) {
   return ParseSource(Join("name: 'data' type: 'ImageSegData' image_data_param { source: '", list,
                           "' ", data, " } transform_param { ", transform, " }"),
                      phase);
@@ -31,7 +31,7 @@ TYPED_TEST(ImageSegDataLayerTest, ReadsALabelForEachPixel) {
       NewFile(NewImageAndLabels(CountingImage(3, 2, 3), CountingImage(1, 2, 3, 7)) +
               NewImageAndLabels(CountingImage(3, 2, 3, 1), CountingImage(1, 2, 3, 8)));
   Source<TypeParam> source(
-      Parameter(list, "batch_size: 2 label_type: PIXEL", "mean_value: 1 scale: 2"), 3);
+      ImageSegDataParameter(list, "batch_size: 2 label_type: PIXEL", "mean_value: 1 scale: 2"), 3);
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 3, 2, 3}));
   EXPECT_EQ(source.label().shape(), (vector<int>{2, 1, 2, 3}));
   source.Forward();
@@ -43,9 +43,11 @@ TYPED_TEST(ImageSegDataLayerTest, ReadsALabelForEachPixel) {
 
 TYPED_TEST(ImageSegDataLayerTest, ReadsALabelForEachImageOrNone) {
   const string image = NewImage(CountingImage(3, 1, 2));
-  Source<TypeParam> one(Parameter(NewFile(image + " 7\n" + image + " 255\n"), "batch_size: 2"));
+  Source<TypeParam> one(
+      ImageSegDataParameter(NewFile(image + " 7\n" + image + " 255\n"), "batch_size: 2"));
   EXPECT_EQ(one.Values(1, 1), (vector<TypeParam>{7, 7, 255, 255}));
-  Source<TypeParam> none(Parameter(NewFile(image + "\n"), "label_type: NONE ignore_label: 21"));
+  Source<TypeParam> none(
+      ImageSegDataParameter(NewFile(image + "\n"), "label_type: NONE ignore_label: 21"));
   EXPECT_EQ(none.Values(1, 1), (vector<TypeParam>{21, 21}));
 }
 
@@ -55,8 +57,9 @@ TYPED_TEST(ImageSegDataLayerTest, FillsUpToTheCrop) {
       NewFile(NewImageAndLabels(CountingImage(1, 2, 2, 1), CountingImage(1, 2, 2, 1)) +
               NewImageAndLabels(CountingImage(1, 4, 3, 1), CountingImage(1, 4, 3, 1)));
   Source<TypeParam> source(
-      Parameter(list, "batch_size: 2 is_color: false label_type: PIXEL ignore_label: 200",
-                "crop_size: 3 mean_value: 10", TEST),
+      ImageSegDataParameter(list,
+                            "batch_size: 2 is_color: false label_type: PIXEL ignore_label: 200",
+                            "crop_size: 3 mean_value: 10", TEST),
       3);
   source.Forward();
   const vector<TypeParam> values(source.data().cpu_data(), source.data().cpu_data() + 18);
@@ -73,16 +76,16 @@ TYPED_TEST(ImageSegDataLayerTest, FillsUpEachChannelWithItsMean) {
   const string means = "mean_value: 4 mean_value: 5 mean_value: 6 ";
   for (const string order : {"", "bgr2rgb: true"}) {
     Source<TypeParam> source(
-        Parameter(NewFile(image + " 1\n"), "", means + "crop_h: 1 crop_w: 2 " + order));
+        ImageSegDataParameter(NewFile(image + " 1\n"), "", means + "crop_h: 1 crop_w: 2 " + order));
     const vector<TypeParam> values = source.Values(1);
     for (int c = 0; c < 3; ++c) EXPECT_EQ(values[2 * c + 1], 0) << order;
   }
 }
 
 TYPED_TEST(ImageSegDataLayerTest, CutsAndMirrorsBothAlike) {
-  Source<TypeParam> source(
-      Parameter(MirrorList(3), "batch_size: 3 is_color: false shuffle: true label_type: PIXEL",
-                "mirror: true crop_size: 3"));
+  Source<TypeParam> source(ImageSegDataParameter(
+      MirrorList(3), "batch_size: 3 is_color: false shuffle: true label_type: PIXEL",
+      "mirror: true crop_size: 3"));
   for (int i = 0; i < 5; ++i) {
     source.Forward();
     EXPECT_EQ(source.label().shape(), (vector<int>{3, 1, 3, 3}));
@@ -96,15 +99,16 @@ TYPED_TEST(ImageSegDataLayerTest, ResizesLabelsWithoutInterpolation) {
   cv::Mat labels(4, 4, CV_8U, cv::Scalar(0));
   labels(cv::Rect(2, 0, 2, 4)).setTo(200);
   const string list = NewFile(NewImageAndLabels(CountingImage(3, 8, 8), labels));
-  Source<TypeParam> source(Parameter(list, "new_height: 2 new_width: 2 label_type: PIXEL"));
+  Source<TypeParam> source(
+      ImageSegDataParameter(list, "new_height: 2 new_width: 2 label_type: PIXEL"));
   EXPECT_EQ(source.Values(1, 1), (vector<TypeParam>{0, 200, 0, 200}));
 }
 
 TYPED_TEST(ImageSegDataLayerTest, ResumesWhereTheNetWas) {
   for (const char* order : {"", "shuffle: true "}) {
     ExpectResumes<TypeParam>(
-        Parameter(MirrorList(4), Join("batch_size: 3 label_type: PIXEL ", order),
-                  "mirror: true crop_size: 5"),
+        ImageSegDataParameter(MirrorList(4), Join("batch_size: 3 label_type: PIXEL ", order),
+                              "mirror: true crop_size: 5"),
         3);
   }
 }
@@ -112,7 +116,7 @@ TYPED_TEST(ImageSegDataLayerTest, ResumesWhereTheNetWas) {
 TYPED_TEST(ImageSegDataLayerTest, RefusesBadInput) {
   const string list = MirrorList(1);
   const auto error = [&](const string& data, const string& transform = "") {
-    return SetUpError<TypeParam>(Parameter(list, data, transform));
+    return SetUpError<TypeParam>(ImageSegDataParameter(list, data, transform));
   };
   ExpectContains(error("label_type: PIXEL batch_size: 0"), "batch_size");
   ExpectContains(error("label_type: PIXEL new_width: 3"), "new_height 0 and new_width 3");
@@ -128,12 +132,14 @@ TYPED_TEST(ImageSegDataLayerTest, RefusesBadInput) {
     ExpectContains(error("label_type: PIXEL", Join("crop_size: 3 ", resizing)), "resizing is for");
   }
   ExpectContains(error(""), "is no label of an image");
-  ExpectContains(SetUpError<TypeParam>(Parameter("", "")), "source is missing");
+  ExpectContains(SetUpError<TypeParam>(ImageSegDataParameter("", "")), "source is missing");
   const string lone = NewFile("a.png\n");
-  ExpectContains(SetUpError<TypeParam>(Parameter(lone, "label_type: PIXEL")), "label_type PIXEL");
-  ExpectContains(SetUpError<TypeParam>(Parameter(lone, "")), lone + ", line 1");
+  ExpectContains(SetUpError<TypeParam>(ImageSegDataParameter(lone, "label_type: PIXEL")),
+                 "label_type PIXEL");
+  ExpectContains(SetUpError<TypeParam>(ImageSegDataParameter(lone, "")), lone + ", line 1");
   const string unlike = NewImageAndLabels(CountingImage(3, 4, 4), CountingImage(1, 4, 5));
-  ExpectContains(SetUpError<TypeParam>(Parameter(NewFile(unlike), "label_type: PIXEL")), "4 x 5");
+  ExpectContains(SetUpError<TypeParam>(ImageSegDataParameter(NewFile(unlike), "label_type: PIXEL")),
+                 "4 x 5");
 }
 
 #endif

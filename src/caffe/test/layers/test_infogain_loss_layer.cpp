@@ -18,7 +18,7 @@ std::string MatrixFile() {
   return name;
 }
 
-std::vector<LayerCase> Cases() {
+std::vector<LayerCase> InfogainLossCases() {
   const Bottom matrix = Bottom({1, 1, 3, 3}, Fill::POSITIVE).WithoutGradient();
   const Bottom labels = Bottom({kOddN, kOddH}).Labels(3).WithoutGradient();
   const std::vector<std::vector<int>> detour = {{kOddN, 3, kOddH}, {kOddN, kOddH}, {1, 1, 3, 3}};
@@ -47,9 +47,10 @@ std::vector<LayerCase> Cases() {
           .Labels({kOddN}, 3),
   };
 }
-INSTANTIATE_TEST_SUITE_P(InfogainLoss, LayerCases, ::testing::ValuesIn(Cases()), CaseName());
+INSTANTIATE_TEST_SUITE_P(InfogainLoss, LayerCases, ::testing::ValuesIn(InfogainLossCases()),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kInfogainLossBadCases = {
     BadLayerCase("NoMatrix", "type: 'InfogainLoss'")
         .Bottom({2, 3})
         .Labels({2}, 3)
@@ -69,7 +70,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({3, 3})
         .Says("axis 2 is out of range"),
 };
-INSTANTIATE_TEST_SUITE_P(InfogainLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(InfogainLoss, BadLayerCases, ::testing::ValuesIn(kInfogainLossBadCases),
+                         CaseName());
 
 TEST(InfogainLossValues, WeighsLogarithms) {
   Example example("type: 'InfogainLoss'", 2);

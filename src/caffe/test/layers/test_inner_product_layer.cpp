@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kInnerProductCases = {
     LayerCase("Plain",
               "type: 'InnerProduct' inner_product_param { num_output: 5 weight_filler { type: "
               "'gaussian' std: 1 } bias_filler { type: 'gaussian' std: 1 } }")
@@ -35,9 +35,10 @@ const std::vector<LayerCase> kCases = {
               "weight_filler { type: 'gaussian' std: 1 } }")
         .Bottom({2, 3, 5}),
 };
-INSTANTIATE_TEST_SUITE_P(InnerProduct, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(InnerProduct, LayerCases, ::testing::ValuesIn(kInnerProductCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kInnerProductBadCases = {
     BadLayerCase("NoOutputs", "type: 'InnerProduct'")
         .Bottom({2, 3})
         .Says("num_output must be positive, got 0"),
@@ -48,7 +49,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 30})
         .Says("2.31 - 1 elements"),
 };
-INSTANTIATE_TEST_SUITE_P(InnerProduct, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(InnerProduct, BadLayerCases, ::testing::ValuesIn(kInnerProductBadCases),
+                         CaseName());
 
 // y = relu(W x + b) with W = [1 .. 1; -1 .. -1; ...]: 16 outputs of 16 inputs.
 TEST(InnerProductLayer, InHalvesComputesTheActivationAndGivesItsPackedWeightsBack) {

@@ -15,26 +15,27 @@ const std::string kCombined = "type: 'CombinedMargin' combined_margin_param { ";
 const std::vector<double> kCosines = {0.75,  -0.5,  0.25,  0.125, -0.625, 0.5,
                                       -0.75, 0.375, 0.625, 0.25,  -0.25,  0};
 
-LayerCase Case(const std::string& name, const std::string& prototxt) {
+LayerCase LabelMarginCase(const std::string& name, const std::string& prototxt) {
   return LayerCase(name, prototxt)
       .Bottom(Bottom({4, 3}).Values(kCosines))
       .Labels({4}, 3)
       .Detour({{2, 3}, {2}});
 }
 
-std::vector<LayerCase> Cases() {
+std::vector<LayerCase> LabelMarginCases() {
   std::vector<LayerCase> cases = {
-      Case("Add", kAdd + "bias: -0.35 }").InPlace(),
-      Case("AddTest", kAdd + "bias: 0.35 transform_test: true } phase: TEST"),
-      Case("Angle", kAngle + "margin_base: 20 gamma: 0 }"),
-      Case("Combined", kCombined + "m1: 1.25 m2: 0.3 m3: 0.2 }"),
-      Case("CombinedDefault", "type: 'CombinedMargin'"),
+      LabelMarginCase("Add", kAdd + "bias: -0.35 }").InPlace(),
+      LabelMarginCase("AddTest", kAdd + "bias: 0.35 transform_test: true } phase: TEST"),
+      LabelMarginCase("Angle", kAngle + "margin_base: 20 gamma: 0 }"),
+      LabelMarginCase("Combined", kCombined + "m1: 1.25 m2: 0.3 m3: 0.2 }"),
+      LabelMarginCase("CombinedDefault", "type: 'CombinedMargin'"),
   };
   return cases;
 }
-INSTANTIATE_TEST_SUITE_P(LabelMargin, LayerCases, ::testing::ValuesIn(Cases()), CaseName());
+INSTANTIATE_TEST_SUITE_P(LabelMargin, LayerCases, ::testing::ValuesIn(LabelMarginCases()),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kLabelMarginBadCases = {
     BadLayerCase("Labels", kAdd + "}").Bottom({2, 3}).Bottom({3}).Says("one label for each item"),
     BadLayerCase("Label", kAdd + "bias: -1 }")
         .Bottom({1, 3})
@@ -72,7 +73,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2})
         .Says("give lr_mult: 0"),
 };
-INSTANTIATE_TEST_SUITE_P(LabelMargin, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(LabelMargin, BadLayerCases, ::testing::ValuesIn(kLabelMarginBadCases),
+                         CaseName());
 
 const Floats kScores = {0.5f, 0.25f, 0.5f, 0.25f, 0.5f, 0.25f};
 

@@ -42,7 +42,7 @@ std::ostream& operator<<(std::ostream& stream, const LossCase& c) { return strea
 
 const std::vector<double> kRow = {0.5, -1, 2, 0.25, 1, -0.75, 0.125, 3, -2, 1.5, 0.75, -0.5};
 
-std::vector<LossCase> Cases() {
+std::vector<LossCase> LossesWithoutTopsCases() {
   const LossCase::Given labels = {{3}, {1, 0, 3}};
   const LossCase::Given targets = {{3, 4}, kRow};
   const LossCase::Given ones_and_zeros = {{3, 4}, {1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1}};
@@ -217,12 +217,12 @@ TEST_P(LossesWithoutTops, AlsoWhenToldToFreeBlobs) {
   ExpectSameGradients(net.get());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LossesWithoutTops, ::testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(All, LossesWithoutTops, ::testing::ValuesIn(LossesWithoutTopsCases()),
                          [](const auto& info) { return info.param.type; });
 
 TEST(LossesWithoutTopsCases, AreAllThatMayLeaveTheTopOut) {
   std::set<string> tested, all;
-  for (const LossCase& c : Cases()) tested.insert(c.type);
+  for (const LossCase& c : LossesWithoutTopsCases()) tested.insert(c.type);
   for (const string& type : LayerRegistry<float>::LayerTypeList()) {
     LayerParameter param;
     param.set_type(type);

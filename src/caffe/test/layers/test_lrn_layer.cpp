@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kLrnCases = {
     LayerCase("AcrossChannels",
               "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 beta: 0.75 k: 2 }")
         .Bottom({2, 5, 2, 3}),
@@ -24,15 +24,15 @@ const std::vector<LayerCase> kCases = {
     // Several tiles of an image.
     LayerCase("Large", "type: 'LRN'").Bottom({1, 512, 11, 13}).WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(LRN, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(LRN, LayerCases, ::testing::ValuesIn(kLrnCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kLrnBadCases = {
     BadLayerCase("EvenSize", "type: 'LRN' lrn_param { local_size: 4 }")
         .Bottom({1, 4, 3, 3})
         .Says("local_size must be odd"),
     BadLayerCase("TwoAxes", "type: 'LRN'").Bottom({1, 4}).Says("4 axes"),
 };
-INSTANTIATE_TEST_SUITE_P(LRN, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(LRN, BadLayerCases, ::testing::ValuesIn(kLrnBadCases), CaseName());
 
 /// Channels of (num, channels, plane) in blocks, the last one filled up with zeros; and back.
 template <typename T>

@@ -145,7 +145,7 @@ TEST(MemoryDataLayer, FeedsANetInEveryType) {
   }
 }
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kMemoryDataBadCases = {
     BadLayerCase("NoShape", "type: 'MemoryData'")
         .Tops(2)
         .Says("batch_size, channels, height and width must be"),
@@ -166,7 +166,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Says("65536 x 65536 x 1 x 1 is too large"),
     BadLayerCase("OneTop", kLayer).Says("exactly 2 top"),
 };
-INSTANTIATE_TEST_SUITE_P(MemoryData, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(MemoryData, BadLayerCases, ::testing::ValuesIn(kMemoryDataBadCases),
+                         CaseName());
 
 }  // namespace
 }  // namespace caffe

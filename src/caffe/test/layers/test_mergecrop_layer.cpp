@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kMergecropCases = {
     LayerCase("Both", "type: 'MergeCrop' mergecrop_param { backward: true backward: true }")
         .Bottom({kOddN, kOddC, 3, 4})
         .Bottom({kOddN, 2, 6, 4})
@@ -24,9 +24,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({kOddN, kOddH, 5})
         .Terms(1),
 };
-INSTANTIATE_TEST_SUITE_P(MergeCrop, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(MergeCrop, LayerCases, ::testing::ValuesIn(kMergecropCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kMergecropBadCases = {
     BadLayerCase("Small", "type: 'MergeCrop'")
         .Bottom({1, 1, 3, 3})
         .Bottom({1, 1, 3, 2})
@@ -49,7 +49,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({1, 1, 3})
         .Says("backward is given 3 time\\(s\\)"),
 };
-INSTANTIATE_TEST_SUITE_P(MergeCrop, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(MergeCrop, BadLayerCases, ::testing::ValuesIn(kMergecropBadCases),
+                         CaseName());
 
 TEST(MergeCropValues, TheMiddleOfTheSecondBehindTheFirst) {
   Example example("type: 'MergeCrop'");

@@ -9,7 +9,8 @@ namespace {
 const std::string kField = "type: 'MultiStageMeanfield' multi_stage_meanfield_param { ";
 const std::string kThetas = "theta_alpha: 2 theta_beta: 1 theta_gamma: 1.5 ";
 
-LayerCase Case(const std::string& name, const std::string& param, int channels = 3) {
+LayerCase MultiStageMeanfieldCase(const std::string& name, const std::string& param,
+                                  int channels = 3) {
   return LayerCase(name, kField + kThetas + param + " }")
       .Bottom({2, 3, 4, 3})
       .Bottom({2, 3, 4, 3})
@@ -17,18 +18,23 @@ LayerCase Case(const std::string& name, const std::string& param, int channels =
       .Tolerance(4);
 }
 
-const std::vector<LayerCase> kCases = {
-    Case("OneStep", "spatial_filter_weight: 3 bilateral_filter_weight: 5"),
-    Case("Steps", "num_iterations: 3 spatial_filter_weight: 1 bilateral_filter_weight: 2"),
-    Case("WeightsOfClasses",
-         "num_iterations: 2 spatial_filter_weights_str: '1 2 3' bilateral_filter_weights_str: '0.5 "
-         "-1 2'"),
-    Case("GreyImages", "num_iterations: 2", 1),
+const std::vector<LayerCase> kMultiStageMeanfieldCases = {
+    MultiStageMeanfieldCase("OneStep", "spatial_filter_weight: 3 bilateral_filter_weight: 5"),
+    MultiStageMeanfieldCase(
+        "Steps", "num_iterations: 3 spatial_filter_weight: 1 bilateral_filter_weight: 2"),
+    MultiStageMeanfieldCase(
+        "WeightsOfClasses",
+        "num_iterations: 2 spatial_filter_weights_str: '1 2 3' bilateral_filter_weights_str: '0.5 "
+        "-1 2'"),
+    MultiStageMeanfieldCase("GreyImages", "num_iterations: 2", 1),
 };
-INSTANTIATE_TEST_SUITE_P(MultiStageMeanfield, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(MultiStageMeanfield, LayerCases,
+                         ::testing::ValuesIn(kMultiStageMeanfieldCases), CaseName());
 
-BadLayerCase Bad(const std::string& name, const std::string& param, const std::string& wanted,
-                 std::vector<int> first = {1, 2, 3, 4}, std::vector<int> image = {1, 3, 3, 4}) {
+BadLayerCase MultiStageMeanfieldBad(const std::string& name, const std::string& param,
+                                    const std::string& wanted,
+                                    std::vector<int> first = {1, 2, 3, 4},
+                                    std::vector<int> image = {1, 3, 3, 4}) {
   return BadLayerCase(name, kField + param + " }")
       .Bottom({1, 2, 3, 4})
       .Bottom(first)
@@ -45,25 +51,29 @@ const std::string kUnit = Given(2, 2, "1, 0, 0, 1");
 
 BadLayerCase BadNextToBlobs(const std::string& name, const std::string& param,
                             const std::string& blobs, const std::string& wanted) {
-  BadLayerCase bad = Bad(name, param, wanted);
+  BadLayerCase bad = MultiStageMeanfieldBad(name, param, wanted);
   bad.prototxt += " " + blobs;
   return bad;
 }
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kMultiStageMeanfieldBadCases = {
     BadNextToBlobs("BlobsTooFew", "", kUnit, "3 parameter blob.*, 1 are given"),
     BadNextToBlobs("ShapeOfABlob", "", kUnit + Given(3, 2, "1, 2, 3, 4, 5, 6") + kUnit,
                    "parameter blob 1 has shape 1 1 3 2 .*where 1 1 2 2"),
     BadNextToBlobs("WeightsNextToBlobs", "spatial_filter_weights_str: '1 2 3'",
                    kUnit + kUnit + kUnit, "spatial_filter_weights_str must be 2 numbers"),
-    Bad("Iterations", "num_iterations: 0", "num_iterations must be positive, got 0"),
-    Bad("Theta", "theta_beta: 0", "theta_beta must be positive, got 0"),
-    Bad("Weights", "spatial_filter_weights_str: '1 2 3'",
+    MultiStageMeanfieldBad("Iterations", "num_iterations: 0",
+                           "num_iterations must be positive, got 0"),
+    MultiStageMeanfieldBad("Theta", "theta_beta: 0", "theta_beta must be positive, got 0"),
+    MultiStageMeanfieldBad(
+        "Weights", "spatial_filter_weights_str: '1 2 3'",
         "spatial_filter_weights_str must be 2 numbers, one for each class, not '1 2 3'"),
-    Bad("NoNumbers", "bilateral_filter_weights_str: '1 x'", "must be 2 numbers"),
-    Bad("NoClassWeights", "is_no_class_weights: true", "is_no_class_weights is not available"),
-    Bad("Scores", "", "they are .* and 1 3 3 4", {1, 3, 3, 4}),
-    Bad("Image", "", "as large as the scores .*: bottom 2 is 1 3 4 4", {1, 2, 3, 4}, {1, 3, 4, 4}),
+    MultiStageMeanfieldBad("NoNumbers", "bilateral_filter_weights_str: '1 x'", "must be 2 numbers"),
+    MultiStageMeanfieldBad("NoClassWeights", "is_no_class_weights: true",
+                           "is_no_class_weights is not available"),
+    MultiStageMeanfieldBad("Scores", "", "they are .* and 1 3 3 4", {1, 3, 3, 4}),
+    MultiStageMeanfieldBad("Image", "", "as large as the scores .*: bottom 2 is 1 3 4 4",
+                           {1, 2, 3, 4}, {1, 3, 4, 4}),
     BadLayerCase("NotFinite", kField + "}")
         .Bottom({1, 1, 1, 1})
         .Bottom({1, 1, 1, 1})
@@ -71,8 +81,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .InForward()
         .Says("not finite"),
 };
-INSTANTIATE_TEST_SUITE_P(MultiStageMeanfield, BadLayerCases, ::testing::ValuesIn(kBadCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(MultiStageMeanfield, BadLayerCases,
+                         ::testing::ValuesIn(kMultiStageMeanfieldBadCases), CaseName());
 
 // One pixel is all that its filters see: scores = unary + (S + B) q by Potts' model.
 TEST(MultiStageMeanfieldValues, APixelAloneAgreesWithItself) {

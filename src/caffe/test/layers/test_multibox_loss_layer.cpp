@@ -24,8 +24,8 @@ std::vector<double> Truths() {
   return {0, 1, 0, .1, .1, .3, .35, 0, 0, 2, 0, .8, .1, .95, .4, 0, 1, 2, 0, .5, .5, .7, .7, 1};
 }
 
-LayerCase Case(const char* name, const std::string& param, int loc_classes = 1,
-               const std::string& more = "") {
+LayerCase MultiboxLossCase(const char* name, const std::string& param, int loc_classes = 1,
+                           const std::string& more = "") {
   return LayerCase(name, "type: 'MultiBoxLoss' " + more + " multibox_loss_param { num_classes: 3 " +
                              param + " }")
       .Bottom({2, 4 * loc_classes * 4})
@@ -36,31 +36,35 @@ LayerCase Case(const char* name, const std::string& param, int loc_classes = 1,
 
 /// The same as the second stage of a detector.
 LayerCase SecondStage(const char* name, const std::string& param) {
-  return Case(name, param).Constant({2, 4 * 2}, Fill::POSITIVE).Constant({2, 4 * 4});
+  return MultiboxLossCase(name, param).Constant({2, 4 * 2}, Fill::POSITIVE).Constant({2, 4 * 4});
 }
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kMultiboxLossCases = {
     SecondStage("RefineDet", "code_type: CENTER_SIZE objectness_score: 0.75"),
     SecondStage("RefineDetHard",
                 "code_type: CENTER_SIZE objectness_score: 1 mining_type: HARD_EXAMPLE"),
-    Case("Defaults", ""),
-    Case("CenterSize", "code_type: CENTER_SIZE overlap_threshold: 0.3 neg_pos_ratio: 1"),
-    Case("Squares", "loc_loss_type: L2 loc_weight: 3 code_type: CORNER_SIZE"),
-    Case("Sigmoids", "conf_loss_type: LOGISTIC match_type: BIPARTITE"),
-    Case("HardExamples", "mining_type: HARD_EXAMPLE sample_size: 2 code_type: CENTER_SIZE"),
-    Case("Suppressed",
-         "nms_param { nms_threshold: 0.3 top_k: 10 } use_prior_for_nms: true neg_overlap: 0.9"),
-    Case("All", "mining_type: NONE ignore_cross_boundary_bbox: true"),
-    Case("AllSigmoids", "mining_type: NONE conf_loss_type: LOGISTIC"),
-    Case("EachClass", "share_location: false mining_type: NONE", 3),
-    Case("Inside", "bp_inside: true use_difficult_gt: false code_type: CENTER_SIZE"),
-    Case("Full", "", 1, "loss_param { normalization: FULL }"),
-    Case("ByBatch", "", 1, "loss_param { normalize: false }"),
+    MultiboxLossCase("Defaults", ""),
+    MultiboxLossCase("CenterSize",
+                     "code_type: CENTER_SIZE overlap_threshold: 0.3 neg_pos_ratio: 1"),
+    MultiboxLossCase("Squares", "loc_loss_type: L2 loc_weight: 3 code_type: CORNER_SIZE"),
+    MultiboxLossCase("Sigmoids", "conf_loss_type: LOGISTIC match_type: BIPARTITE"),
+    MultiboxLossCase("HardExamples",
+                     "mining_type: HARD_EXAMPLE sample_size: 2 code_type: CENTER_SIZE"),
+    MultiboxLossCase(
+        "Suppressed",
+        "nms_param { nms_threshold: 0.3 top_k: 10 } use_prior_for_nms: true neg_overlap: 0.9"),
+    MultiboxLossCase("All", "mining_type: NONE ignore_cross_boundary_bbox: true"),
+    MultiboxLossCase("AllSigmoids", "mining_type: NONE conf_loss_type: LOGISTIC"),
+    MultiboxLossCase("EachClass", "share_location: false mining_type: NONE", 3),
+    MultiboxLossCase("Inside", "bp_inside: true use_difficult_gt: false code_type: CENTER_SIZE"),
+    MultiboxLossCase("Full", "", 1, "loss_param { normalization: FULL }"),
+    MultiboxLossCase("ByBatch", "", 1, "loss_param { normalize: false }"),
 };
-INSTANTIATE_TEST_SUITE_P(MultiBoxLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(MultiBoxLoss, LayerCases, ::testing::ValuesIn(kMultiboxLossCases),
+                         CaseName());
 
-BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
-                 bool forward = false) {
+BadLayerCase MultiboxLossBad(const char* name, const std::string& param, const std::string& wanted,
+                             bool forward = false) {
   return BadLayerCase(name, "type: 'MultiBoxLoss' multibox_loss_param { " + param + " }")
       .Bottom({2, 16})
       .Bottom({2, 12})
@@ -70,21 +74,28 @@ BadLayerCase Bad(const char* name, const std::string& param, const std::string& 
       .Says(wanted);
 }
 
-const std::vector<BadLayerCase> kBadCases = {
-    Bad("Classes", "", "num_classes must be given and positive, got 0"),
-    Bad("Background", "num_classes: 3 background_label_id: 3",
-        "background_label_id 3 must be less than num_classes 3"),
-    Bad("Agnostic", "num_classes: 3 map_object_to_agnostic: true", "needs num_classes 2, got 3"),
-    Bad("Sharing", "num_classes: 3 share_location: false", "mining needs share_location: true"),
-    Bad("OldMining", "num_classes: 3 do_neg_mining: false", "do_neg_mining .the old name. contra"),
-    Bad("Overlap", "num_classes: 3 overlap_threshold: 0", "overlap_threshold must be positive"),
-    Bad("Ratio", "num_classes: 3 neg_pos_ratio: 0", "neg_pos_ratio must be positive"),
-    Bad("Samples", "num_classes: 3 mining_type: HARD_EXAMPLE sample_size: 0",
-        "sample_size must be positive"),
-    Bad("Scores", "num_classes: 4", "4 priors and num_classes 4 need 16 scores an item, not 12"),
-    Bad("Locations", "num_classes: 3 share_location: false mining_type: NONE",
+const std::vector<BadLayerCase> kMultiboxLossBadCases = {
+    MultiboxLossBad("Classes", "", "num_classes must be given and positive, got 0"),
+    MultiboxLossBad("Background", "num_classes: 3 background_label_id: 3",
+                    "background_label_id 3 must be less than num_classes 3"),
+    MultiboxLossBad("Agnostic", "num_classes: 3 map_object_to_agnostic: true",
+                    "needs num_classes 2, got 3"),
+    MultiboxLossBad("Sharing", "num_classes: 3 share_location: false",
+                    "mining needs share_location: true"),
+    MultiboxLossBad("OldMining", "num_classes: 3 do_neg_mining: false",
+                    "do_neg_mining .the old name. contra"),
+    MultiboxLossBad("Overlap", "num_classes: 3 overlap_threshold: 0",
+                    "overlap_threshold must be positive"),
+    MultiboxLossBad("Ratio", "num_classes: 3 neg_pos_ratio: 0", "neg_pos_ratio must be positive"),
+    MultiboxLossBad("Samples", "num_classes: 3 mining_type: HARD_EXAMPLE sample_size: 0",
+                    "sample_size must be positive"),
+    MultiboxLossBad("Scores", "num_classes: 4",
+                    "4 priors and num_classes 4 need 16 scores an item, not 12"),
+    MultiboxLossBad(
+        "Locations", "num_classes: 3 share_location: false mining_type: NONE",
         "4 priors and 3 classes of locations need 48 numbers an item, the locations have 16"),
-    Bad("Label", "num_classes: 3 background_label_id: 1", "which is background_label_id", true),
+    MultiboxLossBad("Label", "num_classes: 3 background_label_id: 1",
+                    "which is background_label_id", true),
     BadLayerCase("LargeLabel", "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 2 }")
         .Bottom({2, 16})
         .Bottom({2, 8})
@@ -136,7 +147,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .InForward()
         .Says("has the variance 0: it must be positive"),
 };
-INSTANTIATE_TEST_SUITE_P(MultiBoxLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(MultiBoxLoss, BadLayerCases, ::testing::ValuesIn(kMultiboxLossBadCases),
+                         CaseName());
 
 /// One item, two classes, three priors of which the first is the true box moved by 0.1; all
 /// variances are 0.5.

@@ -4,15 +4,15 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kMultinomialLogisticLossCases = {
     LayerCase("Plain", "type: 'MultinomialLogisticLoss'")
         .Bottom({kOddN, 5}, Fill::POSITIVE)
         .Labels({kOddN}, 5),
 };
-INSTANTIATE_TEST_SUITE_P(MultinomialLogisticLoss, LayerCases, ::testing::ValuesIn(kCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(MultinomialLogisticLoss, LayerCases,
+                         ::testing::ValuesIn(kMultinomialLogisticLossCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kMultinomialLogisticLossBadCases = {
     BadLayerCase("Labels", "type: 'MultinomialLogisticLoss'")
         .Bottom({2, 3})
         .Labels({3}, 3)
@@ -23,8 +23,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .InForward()
         .Says("label number 0 is -1"),
 };
-INSTANTIATE_TEST_SUITE_P(MultinomialLogisticLoss, BadLayerCases, ::testing::ValuesIn(kBadCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(MultinomialLogisticLoss, BadLayerCases,
+                         ::testing::ValuesIn(kMultinomialLogisticLossBadCases), CaseName());
 
 TEST(MultinomialLogisticLossValues, IsTheMeanNegativeLogarithm) {
   Example example("type: 'MultinomialLogisticLoss'");

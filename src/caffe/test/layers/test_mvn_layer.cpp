@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kMvnCases = {
     LayerCase("Channels", "type: 'MVN'").Bottom({kOddN, kOddC, 5, 3}).InPlace(),
     LayerCase("Images", "type: 'MVN' mvn_param { across_channels: true }")
         .Bottom({kOddN, 3, kOddH, 5})
@@ -22,7 +22,7 @@ const std::vector<LayerCase> kCases = {
         .Bottom({kOddN, 9})
         .InPlace(),
 };
-INSTANTIATE_TEST_SUITE_P(MVN, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(MVN, LayerCases, ::testing::ValuesIn(kMvnCases), CaseName());
 
 TEST(MvnValues, MeanZeroDeviationOne) {
   Example example("type: 'MVN'");

@@ -11,7 +11,7 @@ std::string Norm(const std::string& param) {
          param + " }";
 }
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kNormalizeCases = {
     LayerCase("Image", Norm("")).Bottom({kOddN, 3, kOddH, 5}),
     LayerCase("ImageAndChannels", Norm("channel_shared: false")).Bottom({kOddN, 3, kOddH, 5}),
     LayerCase("Places", Norm("across_spatial: false"))
@@ -25,9 +25,9 @@ const std::vector<LayerCase> kCases = {
     LayerCase("NormFace", "type: 'Normalize' normalize_param { normalize_type: 'L2' }")
         .Bottom({kOddN, 5, kOddH}, Fill::POSITIVE),
 };
-INSTANTIATE_TEST_SUITE_P(Normalize, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Normalize, LayerCases, ::testing::ValuesIn(kNormalizeCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kNormalizeBadCases = {
     BadLayerCase("OneAxis", "type: 'Normalize'")
         .Bottom({3})
         .Says("Normalize takes a bottom of 2 axes or more"),
@@ -47,7 +47,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("normalize_type L1 is not available: use L2"),
 };
-INSTANTIATE_TEST_SUITE_P(Normalize, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Normalize, BadLayerCases, ::testing::ValuesIn(kNormalizeBadCases),
+                         CaseName());
 
 TEST(NormalizeValues, AcrossChannelsAtEachPlace) {
   Example example(

@@ -12,7 +12,7 @@ const std::vector<Bottom> kBoxes = {Bottom({kOddN, 3, 2}, Fill::DISTINCT),
 const std::vector<Bottom> kScores = {Bottom({kOddN, 3, kOddH}),
                                      Bottom({kOddN, 1, kOddH}).Labels(3).WithoutGradient()};
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kOhemCases = {
     LayerCase("Boxes", "type: 'SmoothL1LossOHEM'").Bottoms(kBoxes),
     LayerCase(
         "BoxesPreFixed",
@@ -33,9 +33,9 @@ const std::vector<LayerCase> kCases = {
         .Tops(2)
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(Ohem, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Ohem, LayerCases, ::testing::ValuesIn(kOhemCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kOhemBadCases = {
     BadLayerCase("Boxes", "type: 'SmoothL1LossOHEM'")
         .Bottom({2, 3})
         .Bottom({2, 4})
@@ -66,7 +66,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Tops(2)
         .Says("bottom 3, the box weights, must have shape .2, channels, 1, 1., not 3 4"),
 };
-INSTANTIATE_TEST_SUITE_P(Ohem, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Ohem, BadLayerCases, ::testing::ValuesIn(kOhemBadCases), CaseName());
 
 TEST(OhemValues, BoxesAreSummedOverChannels) {
   Example example("type: 'SmoothL1LossOHEM'", 2);

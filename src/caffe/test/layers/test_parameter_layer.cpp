@@ -4,15 +4,15 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kParameterCases = {
     LayerCase("Random",
               "type: 'Parameter' parameter_param { shape { dim: 3 dim: 5 } blob_filler { type: "
               "'gaussian' std: 1 } }"),
     LayerCase("OneNumber", "type: 'Parameter' parameter_param { shape { } }"),
 };
-INSTANTIATE_TEST_SUITE_P(Parameter, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Parameter, LayerCases, ::testing::ValuesIn(kParameterCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kParameterBadCases = {
     BadLayerCase("Without", "type: 'Parameter'").Says("parameter_param: give the shape"),
     BadLayerCase("Zero", "type: 'Parameter' parameter_param { shape { dim: 0 } }")
         .Says("shape has dim 0"),
@@ -26,7 +26,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2})
         .Says("0 bottom"),
 };
-INSTANTIATE_TEST_SUITE_P(Parameter, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Parameter, BadLayerCases, ::testing::ValuesIn(kParameterBadCases),
+                         CaseName());
 
 TEST(ParameterValues, ShowsItsParameter) {
   Example example("type: 'Parameter' parameter_param { shape { dim: 2 } }");

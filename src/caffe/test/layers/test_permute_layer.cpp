@@ -8,7 +8,7 @@ std::string Permute(const std::string& order) {
   return "type: 'Permute' permute_param { " + order + " }";
 }
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kPermuteCases = {
     LayerCase("ChannelsLast", Permute("order: 0 order: 2 order: 3 order: 1"))
         .Bottom({kOddN, kOddC, kOddH, kOddW})
         .Terms(1),
@@ -28,9 +28,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({kOddN, kOddC, kOddH})
         .Terms(1),
 };
-INSTANTIATE_TEST_SUITE_P(Permute, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Permute, LayerCases, ::testing::ValuesIn(kPermuteCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kPermuteBadCases = {
     BadLayerCase("Axis", Permute("order: 2"))
         .Bottom({2, 3})
         .Says("permute_param: order 2 is out of range"),
@@ -47,7 +47,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("dim is given 1 times: give it once for each axis of a bottom of shape 2 3"),
 };
-INSTANTIATE_TEST_SUITE_P(Permute, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Permute, BadLayerCases, ::testing::ValuesIn(kPermuteBadCases), CaseName());
 
 TEST(PermuteValues, AxisOfTheTopIsOrderOfTheBottom) {
   Example example(Permute("order: 2 order: 0"));

@@ -8,7 +8,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kPoolingCases = {
     LayerCase("Max", "type: 'Pooling' pooling_param { pool: MAX kernel_size: 3 stride: 2 }")
         .Bottom({2, 3, 6, 5}, Fill::DISTINCT),
     LayerCase("MaxPadded",
@@ -52,9 +52,9 @@ const std::vector<LayerCase> kCases = {
         .Tops(2)
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(Pooling, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Pooling, LayerCases, ::testing::ValuesIn(kPoolingCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kPoolingBadCases = {
     BadLayerCase("NoKernel", "type: 'Pooling'").Bottom({1, 1, 4, 4}).Says("give kernel_size"),
     BadLayerCase("ZeroStride", "type: 'Pooling' pooling_param { kernel_size: 2 stride: 0 }")
         .Bottom({1, 1, 4, 4})
@@ -100,7 +100,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({1, 1, 4, 4})
         .Says("global_pooling has pad 0 and stride 1"),
 };
-INSTANTIATE_TEST_SUITE_P(Pooling, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Pooling, BadLayerCases, ::testing::ValuesIn(kPoolingBadCases), CaseName());
 
 TEST(PoolingValues, PaddingOnOneAxisLeavesOutWindowsOnBoth) {
   // Along W a window would begin at 3, behind the image: left out, because H has padding.

@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kPreluCases = {
     LayerCase("PerChannel", "type: 'PReLU'")
         .Bottom({kOddN, kOddC, kOddH, kOddW}, Fill::DISTINCT)
         .InPlace(),
@@ -19,9 +19,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({kOddN, 5, kOddH}, Fill::DISTINCT)
         .InPlace(),
 };
-INSTANTIATE_TEST_SUITE_P(PReLU, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(PReLU, LayerCases, ::testing::ValuesIn(kPreluCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kPreluBadCases = {
     BadLayerCase("OneAxis", "type: 'PReLU'")
         .Bottom({3})
         .Says("PReLU takes a bottom of 2 axes or more"),
@@ -29,7 +29,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("parameter blob 0 has shape 2 \\(2\\) where 3 \\(3\\) is needed"),
 };
-INSTANTIATE_TEST_SUITE_P(PReLU, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(PReLU, BadLayerCases, ::testing::ValuesIn(kPreluBadCases), CaseName());
 
 TEST(PReluValues, OneSlopeAChannel) {
   Example example("type: 'PReLU'");

@@ -6,53 +6,59 @@
 namespace caffe {
 namespace {
 
-LayerCase Case(const char* name, const std::string& prototxt) {
+LayerCase PriorBoxCase(const char* name, const std::string& prototxt) {
   return LayerCase(name, prototxt)
       .Bottom({kOddN, kOddC, kOddH, kOddW})
       .Bottom({1, 3, 30, 50})
       .WithoutGradients();
 }
 
-const std::vector<LayerCase> kCases = {
-    Case("Square", "type: 'PriorBox' prior_box_param { min_size: 4 }"),
-    Case("Full",
-         "type: 'PriorBox' prior_box_param { min_size: 4 min_size: 9.7 max_size: 9 max_size: 14.2 "
-         "aspect_ratio: 2 aspect_ratio: 3 clip: true variance: 0.1 variance: 0.1 variance: 0.2 "
-         "variance: 0.2 step: 8 offset: 0.25 }"),
-    Case("Upright",
-         "type: 'PriorBox' prior_box_param { min_size: 4 aspect_ratio: 0.5 flip: false img_h: 20 "
-         "img_w: 10 step_h: 2 step_w: 3 variance: 0.3 }"),
-    Case("Clustered",
-         "type: 'PriorBoxClustered' prior_box_param { width: 2 width: 3.5 height: 4 height: 1 "
-         "offset_h: 0.25 offset_h: 0.75 offset_w: 0.5 offset_w: 0.5 }"),
+const std::vector<LayerCase> kPriorBoxCases = {
+    PriorBoxCase("Square", "type: 'PriorBox' prior_box_param { min_size: 4 }"),
+    PriorBoxCase(
+        "Full",
+        "type: 'PriorBox' prior_box_param { min_size: 4 min_size: 9.7 max_size: 9 max_size: 14.2 "
+        "aspect_ratio: 2 aspect_ratio: 3 clip: true variance: 0.1 variance: 0.1 variance: 0.2 "
+        "variance: 0.2 step: 8 offset: 0.25 }"),
+    PriorBoxCase(
+        "Upright",
+        "type: 'PriorBox' prior_box_param { min_size: 4 aspect_ratio: 0.5 flip: false img_h: 20 "
+        "img_w: 10 step_h: 2 step_w: 3 variance: 0.3 }"),
+    PriorBoxCase(
+        "Clustered",
+        "type: 'PriorBoxClustered' prior_box_param { width: 2 width: 3.5 height: 4 height: 1 "
+        "offset_h: 0.25 offset_h: 0.75 offset_w: 0.5 offset_w: 0.5 }"),
 };
-INSTANTIATE_TEST_SUITE_P(PriorBox, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(PriorBox, LayerCases, ::testing::ValuesIn(kPriorBoxCases), CaseName());
 
-BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted) {
+BadLayerCase PriorBoxBad(const char* name, const std::string& param, const std::string& wanted) {
   return BadLayerCase(name, "type: 'PriorBox' prior_box_param { " + param + " }")
       .Bottom({1, 1, 2, 2})
       .Bottom({1, 3, 30, 50})
       .Says(wanted);
 }
 
-const std::vector<BadLayerCase> kBadCases = {
-    Bad("NoSize", "", "min_size is missing"),
-    Bad("Size", "min_size: 0.5", "min_size is in pixels and at least 1, got 0.5"),
-    Bad("MaxSizes", "min_size: 1 min_size: 2 max_size: 3",
-        "max_size is given 1 times for 2 min_size"),
-    Bad("Order", "min_size: 4 max_size: 4", "max_size 4 must be greater than min_size 4"),
-    Bad("Ratio", "min_size: 4 aspect_ratio: 0", "aspect_ratio must be positive, got 0"),
-    Bad("Variances", "min_size: 4 variance: 1 variance: 1", "variance once or 4 times, not 2"),
-    Bad("Variance", "min_size: 4 variance: 0", "variance must be positive, got 0"),
-    Bad("BothSteps", "min_size: 4 step: 3 step_h: 3", "step or step_h and step_w, not both"),
-    Bad("HalfAStep", "min_size: 4 step_h: 3", "give both step_h and step_w"),
-    Bad("Step", "min_size: 4 step: -1", "step must not be negative, got -1"),
-    Bad("ImageSize", "min_size: 4 img_size: 3 img_w: 3", "img or img_h and img_w, not both"),
-    Bad("Boxes", "width: 4", "width and height equally often, got 1 and 0"),
-    Bad("BoxesAndSizes", "width: 4 height: 4 min_size: 4", "not both"),
-    Bad("Box", "width: 4 height: 0", "must be positive, got 4 and 0"),
-    Bad("Offsets", "min_size: 4 offset_h: 1", "offset_h and offset_w equally often"),
-    Bad("BothOffsets", "min_size: 4 offset: 1 offset_h: 1 offset_w: 1", "not both"),
+const std::vector<BadLayerCase> kPriorBoxBadCases = {
+    PriorBoxBad("NoSize", "", "min_size is missing"),
+    PriorBoxBad("Size", "min_size: 0.5", "min_size is in pixels and at least 1, got 0.5"),
+    PriorBoxBad("MaxSizes", "min_size: 1 min_size: 2 max_size: 3",
+                "max_size is given 1 times for 2 min_size"),
+    PriorBoxBad("Order", "min_size: 4 max_size: 4", "max_size 4 must be greater than min_size 4"),
+    PriorBoxBad("Ratio", "min_size: 4 aspect_ratio: 0", "aspect_ratio must be positive, got 0"),
+    PriorBoxBad("Variances", "min_size: 4 variance: 1 variance: 1",
+                "variance once or 4 times, not 2"),
+    PriorBoxBad("Variance", "min_size: 4 variance: 0", "variance must be positive, got 0"),
+    PriorBoxBad("BothSteps", "min_size: 4 step: 3 step_h: 3",
+                "step or step_h and step_w, not both"),
+    PriorBoxBad("HalfAStep", "min_size: 4 step_h: 3", "give both step_h and step_w"),
+    PriorBoxBad("Step", "min_size: 4 step: -1", "step must not be negative, got -1"),
+    PriorBoxBad("ImageSize", "min_size: 4 img_size: 3 img_w: 3",
+                "img or img_h and img_w, not both"),
+    PriorBoxBad("Boxes", "width: 4", "width and height equally often, got 1 and 0"),
+    PriorBoxBad("BoxesAndSizes", "width: 4 height: 4 min_size: 4", "not both"),
+    PriorBoxBad("Box", "width: 4 height: 0", "must be positive, got 4 and 0"),
+    PriorBoxBad("Offsets", "min_size: 4 offset_h: 1", "offset_h and offset_w equally often"),
+    PriorBoxBad("BothOffsets", "min_size: 4 offset: 1 offset_h: 1 offset_w: 1", "not both"),
     BadLayerCase("NoCluster", "type: 'PriorBoxClustered' prior_box_param { min_size: 3 }")
         .Bottom({1, 1, 2, 2})
         .Bottom({1, 3, 30, 50})
@@ -62,7 +68,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({1, 3, 30, 50})
         .Says("feature map of 4 axes"),
 };
-INSTANTIATE_TEST_SUITE_P(PriorBox, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(PriorBox, BadLayerCases, ::testing::ValuesIn(kPriorBoxBadCases),
+                         CaseName());
 
 Example PriorBoxes(const std::string& param, const std::string& type = "PriorBox") {
   return Example("type: '" + type + "' prior_box_param { " + param + " }");

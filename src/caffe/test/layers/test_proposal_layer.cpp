@@ -10,7 +10,7 @@ const char kParam[] =
     "type: 'Proposal' proposal_param { base_size: 8 feat_stride: 8 min_size: 4 ratio: 1 ratio: 0.5 "
     "scale: 1 scale: 3 pre_nms_topn: 20 post_nms_topn: 6 nms_thresh: 0.6 }";
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kProposalCases = {
     LayerCase("OneTop", kParam)
         .Bottom({1, 8, 3, 4}, Fill::DISTINCT)
         .Bottom({1, 16, 3, 4})
@@ -23,33 +23,35 @@ const std::vector<LayerCase> kCases = {
         .Tops(2)
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(Proposal, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Proposal, LayerCases, ::testing::ValuesIn(kProposalCases), CaseName());
 
-BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
-                 std::vector<int> scores = {1, 2, 3, 4}, std::vector<int> codes = {1, 4, 3, 4},
-                 std::vector<int> images = {1, 3}) {
+BadLayerCase ProposalBad(const char* name, const std::string& param, const std::string& wanted,
+                         std::vector<int> scores = {1, 2, 3, 4},
+                         std::vector<int> codes = {1, 4, 3, 4}, std::vector<int> images = {1, 3}) {
   return BadLayerCase(name, "type: 'Proposal' proposal_param { " + param + " }")
       .Bottom(scores)
       .Bottom(codes)
       .Bottom(images)
       .Says(wanted);
 }
-const std::vector<BadLayerCase> kBadCases = {
-    Bad("Anchors", "ratio: 1", "ratio and scale are missing"),
-    Bad("Ratio", "ratio: 0 scale: 1", "ratio must be positive, got 0"),
-    Bad("Scale", "ratio: 1 scale: -1", "scale must be positive, got -1"),
-    Bad("Base", "ratio: 1 scale: 1 base_size: 0", "base_size must be positive"),
-    Bad("Stride", "ratio: 1 scale: 1 feat_stride: 0", "feat_stride must be positive"),
-    Bad("Before", "ratio: 1 scale: 1 pre_nms_topn: 0", "pre_nms_topn must be positive"),
-    Bad("After", "ratio: 1 scale: 1 post_nms_topn: 0", "post_nms_topn must be positive"),
-    Bad("Channels", "ratio: 1 scale: 1 scale: 2",
+const std::vector<BadLayerCase> kProposalBadCases = {
+    ProposalBad("Anchors", "ratio: 1", "ratio and scale are missing"),
+    ProposalBad("Ratio", "ratio: 0 scale: 1", "ratio must be positive, got 0"),
+    ProposalBad("Scale", "ratio: 1 scale: -1", "scale must be positive, got -1"),
+    ProposalBad("Base", "ratio: 1 scale: 1 base_size: 0", "base_size must be positive"),
+    ProposalBad("Stride", "ratio: 1 scale: 1 feat_stride: 0", "feat_stride must be positive"),
+    ProposalBad("Before", "ratio: 1 scale: 1 pre_nms_topn: 0", "pre_nms_topn must be positive"),
+    ProposalBad("After", "ratio: 1 scale: 1 post_nms_topn: 0", "post_nms_topn must be positive"),
+    ProposalBad(
+        "Channels", "ratio: 1 scale: 1 scale: 2",
         "1 times ratio and 2 times scale need 4 channels of scores and 8 of boxes, got 2 and 4"),
-    Bad("Axes", "ratio: 1 scale: 1", "Proposal takes maps of 4 axes", {1, 2, 3}),
-    Bad("Maps", "ratio: 1 scale: 1", "the maps differ", {1, 2, 3, 4}, {1, 4, 3, 5}),
-    Bad("Images", "ratio: 1 scale: 1", "height, width and scales", {1, 2, 3, 4}, {1, 4, 3, 4},
-        {1, 2}),
+    ProposalBad("Axes", "ratio: 1 scale: 1", "Proposal takes maps of 4 axes", {1, 2, 3}),
+    ProposalBad("Maps", "ratio: 1 scale: 1", "the maps differ", {1, 2, 3, 4}, {1, 4, 3, 5}),
+    ProposalBad("Images", "ratio: 1 scale: 1", "height, width and scales", {1, 2, 3, 4},
+                {1, 4, 3, 4}, {1, 2}),
 };
-INSTANTIATE_TEST_SUITE_P(Proposal, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Proposal, BadLayerCases, ::testing::ValuesIn(kProposalBadCases),
+                         CaseName());
 
 /// One square anchor of 16 pixels in two cells of 16.
 class ProposalValues : public ::testing::Test {

@@ -13,7 +13,7 @@ const Bottom kProposals =
         .WithoutGradient();
 const Bottom kTruths = Bottom({2, 5}).Values({0, 0, 15, 19, 1, 48, 0, 71, 31, 2}).WithoutGradient();
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kProposalTargetCases = {
     LayerCase(
         "All",
         "type: 'ProposalTarget' python_param { param_str: \"'num_classes': 3, 'batch_size': -1\" }")
@@ -29,28 +29,33 @@ const std::vector<LayerCase> kCases = {
         .Tops(5)
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(ProposalTarget, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(ProposalTarget, LayerCases, ::testing::ValuesIn(kProposalTargetCases),
+                         CaseName());
 
-BadLayerCase Bad(const char* name, const std::string& param, const std::string& wanted,
-                 std::vector<int> proposals = {3, 5}, std::vector<int> truths = {1, 5}) {
+BadLayerCase ProposalTargetBad(const char* name, const std::string& param,
+                               const std::string& wanted, std::vector<int> proposals = {3, 5},
+                               std::vector<int> truths = {1, 5}) {
   return BadLayerCase(name, "type: 'ProposalTarget' python_param { param_str: \"" + param + "\" }")
       .Bottom(proposals)
       .Bottom(truths)
       .Tops(5)
       .Says(wanted);
 }
-const std::vector<BadLayerCase> kBadCases = {
-    Bad("Classes", "'num_classes': 1", "num_classes counts the background too.*not 1"),
-    Bad("Batch", "'batch_size': 0", "batch_size must be positive, or -1 for all regions, got 0"),
-    Bad("Fraction", "'fg_fraction': -1", "fg_fraction is a share of batch_size"),
-    Bad("Means", "'bbox_normalize_means': 1", "are 4 numbers each, not 4, 1 and 4"),
-    Bad("Deviation", "'bbox_normalize_stds': [1, 1, 0, 1]",
-        "bbox_normalize_stds must be positive, got 0"),
-    Bad("Unknown", "'classes': 2", "there is no setting 'classes'"),
-    Bad("Proposals", "", "rows of item and corners, not 3 4", {3, 4}),
-    Bad("Truths", "", "rows of corners and class, not 1 4", {3, 5}, {1, 4}),
+const std::vector<BadLayerCase> kProposalTargetBadCases = {
+    ProposalTargetBad("Classes", "'num_classes': 1",
+                      "num_classes counts the background too.*not 1"),
+    ProposalTargetBad("Batch", "'batch_size': 0",
+                      "batch_size must be positive, or -1 for all regions, got 0"),
+    ProposalTargetBad("Fraction", "'fg_fraction': -1", "fg_fraction is a share of batch_size"),
+    ProposalTargetBad("Means", "'bbox_normalize_means': 1", "are 4 numbers each, not 4, 1 and 4"),
+    ProposalTargetBad("Deviation", "'bbox_normalize_stds': [1, 1, 0, 1]",
+                      "bbox_normalize_stds must be positive, got 0"),
+    ProposalTargetBad("Unknown", "'classes': 2", "there is no setting 'classes'"),
+    ProposalTargetBad("Proposals", "", "rows of item and corners, not 3 4", {3, 4}),
+    ProposalTargetBad("Truths", "", "rows of corners and class, not 1 4", {3, 5}, {1, 4}),
 };
-INSTANTIATE_TEST_SUITE_P(ProposalTarget, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(ProposalTarget, BadLayerCases,
+                         ::testing::ValuesIn(kProposalTargetBadCases), CaseName());
 
 enum Top { kRois, kLabels, kTargets, kInside, kOutside };
 

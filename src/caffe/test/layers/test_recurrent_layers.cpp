@@ -35,7 +35,7 @@ LayerCase Sequences(const std::string& name, const std::string& type, const std:
       .Detour(detour);
 }
 
-std::vector<LayerCase> Cases() {
+std::vector<LayerCase> RecurrentCases() {
   const Bottom static_input({2, 5}), state({1, 2, 3});
   std::vector<LayerCase> cases;
   for (const std::string type : {"RNN", "LSTM"}) {
@@ -78,9 +78,9 @@ std::vector<LayerCase> Cases() {
   for (LayerCase& c : cases) c.tolerance = 8;
   return cases;
 }
-INSTANTIATE_TEST_SUITE_P(Recurrent, LayerCases, ::testing::ValuesIn(Cases()), CaseName());
+INSTANTIATE_TEST_SUITE_P(Recurrent, LayerCases, ::testing::ValuesIn(RecurrentCases()), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kRecurrentBadCases = {
     BadLayerCase("NumOutput", "type: 'LSTM'")
         .Bottom({3, 2, 4})
         .Bottom({3, 2})
@@ -169,7 +169,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({3, 2})
         .Says("continuation_indicator_param: axis 2 is out of range"),
 };
-INSTANTIATE_TEST_SUITE_P(Recurrent, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Recurrent, BadLayerCases, ::testing::ValuesIn(kRecurrentBadCases),
+                         CaseName());
 
 // All gates are open: cells add up tanh(x).
 const Floats kAddingBias = {100, 100, 100, 0}, kAddingWeights = {0, 0, 0, 1};

@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kReductionCases = {
     LayerCase("Sum", "type: 'Reduction'").Bottom({kOddN, kOddC, kOddH}),
     LayerCase("SumOfRows", "type: 'Reduction' reduction_param { axis: 1 coeff: 2.5 }")
         .Bottom({kOddN, kOddC, kOddH}),
@@ -19,14 +19,15 @@ const std::vector<LayerCase> kCases = {
               "type: 'Reduction' reduction_param { operation: SUMSQ axis: 2 coeff: 0.1 }")
         .Bottom({kOddN, kOddC, kOddH, kOddW}),
 };
-INSTANTIATE_TEST_SUITE_P(Reduction, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Reduction, LayerCases, ::testing::ValuesIn(kReductionCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kReductionBadCases = {
     BadLayerCase("Axis", "type: 'Reduction' reduction_param { axis: 2 }")
         .Bottom({2, 3})
         .Says("reduction_param: axis 2 is out of range for a bottom of shape 2 3"),
 };
-INSTANTIATE_TEST_SUITE_P(Reduction, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Reduction, BadLayerCases, ::testing::ValuesIn(kReductionBadCases),
+                         CaseName());
 
 Floats Reduce(const std::string& param) {
   Example example("type: 'Reduction' reduction_param { " + param + " }");

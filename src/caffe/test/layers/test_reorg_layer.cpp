@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kReorgCases = {
     LayerCase("Reorg", "type: 'Reorg' reorg_param { stride: 2 }").Bottom({2, 8, 4, 6}),
     LayerCase("ReorgByThree", "type: 'Reorg' reorg_param { stride: 3 }").Bottom({1, 9, 3, 6}),
     LayerCase("ReorgReverse", "type: 'Reorg' reorg_param { stride: 2 reverse: true }")
@@ -19,9 +19,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({3, 8}),
     LayerCase("ShuffleOneGroup", "type: 'ShuffleChannel'").Bottom({2, kOddC, 3}),
 };
-INSTANTIATE_TEST_SUITE_P(Reorder, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Reorder, LayerCases, ::testing::ValuesIn(kReorgCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kReorgBadCases = {
     BadLayerCase("NoStride", "type: 'Reorg'")
         .Bottom({1, 4, 2, 2})
         .Says("reorg_param: stride is missing"),
@@ -45,7 +45,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Says("group must be positive, got 0"),
     BadLayerCase("ShuffleAxes", "type: 'ShuffleChannel'").Bottom({6}).Says("2 axes"),
 };
-INSTANTIATE_TEST_SUITE_P(Reorder, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Reorder, BadLayerCases, ::testing::ValuesIn(kReorgBadCases), CaseName());
 
 Floats Count(int n) {
   Floats values(n);

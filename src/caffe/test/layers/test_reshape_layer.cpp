@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kReshapeCases = {
     LayerCase("Copies", "type: 'Reshape' reshape_param { shape { dim: 0 dim: -1 dim: 2 } }")
         .Bottom({kOddN, kOddC, 4})
         .Terms(1),
@@ -27,9 +27,9 @@ const std::vector<LayerCase> kCases = {
         .Terms(1)
         .Detour({{12, 1}}),
 };
-INSTANTIATE_TEST_SUITE_P(Reshape, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Reshape, LayerCases, ::testing::ValuesIn(kReshapeCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kReshapeBadCases = {
     BadLayerCase("TwoUnknown", "type: 'Reshape' reshape_param { shape { dim: -1 dim: -1 } }")
         .Bottom({2, 6})
         .Says("more than one dim -1"),
@@ -66,7 +66,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 6})
         .Says("2 axes from axis 1 on are more than"),
 };
-INSTANTIATE_TEST_SUITE_P(Reshape, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Reshape, BadLayerCases, ::testing::ValuesIn(kReshapeBadCases), CaseName());
 
 TEST(ReshapeValues, KeepsTheOrder) {
   Example example("type: 'Reshape' reshape_param { shape { dim: 3 dim: -1 } }");

@@ -64,7 +64,7 @@ const std::vector<LayerCase> kUpsampleCases = {
 INSTANTIATE_TEST_SUITE_P(Upsample, LayerCases, ::testing::ValuesIn(kUpsampleCases), CaseName());
 
 const Bottom kPlain({1, 2, 3, 4});
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kResizeBadCases = {
     BadLayerCase("InterpNoSize", "type: 'Interp'")
         .Bottom(kPlain)
         .Says("interp_param: give one size"),
@@ -157,7 +157,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom(kPlain)
         .Says("for a bottom of shape 1 2 3 4 .*has more than 2.31 - 1 elements"),
 };
-INSTANTIATE_TEST_SUITE_P(Resize, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Resize, BadLayerCases, ::testing::ValuesIn(kResizeBadCases), CaseName());
 
 TEST(InterpValues, CornersStayCorners) {
   Example example(Interp("height: 1 width: 5"));

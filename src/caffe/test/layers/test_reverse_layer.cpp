@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kReverseCases = {
     LayerCase("Time", "type: 'Reverse'").Bottom({kOddN, kOddC, kOddH}).Terms(1),
     LayerCase("Middle", "type: 'Reverse' reverse_param { axis: 1 }")
         .Bottom({kOddN, kOddC, kOddH})
@@ -20,15 +20,15 @@ const std::vector<LayerCase> kCases = {
         .Bottom({kOddN, kOddC, kOddH, kOddW})
         .Terms(1),
 };
-INSTANTIATE_TEST_SUITE_P(Reverse, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Reverse, LayerCases, ::testing::ValuesIn(kReverseCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kReverseBadCases = {
     BadLayerCase("Axis", "type: 'Reverse' reverse_param { axis: 2 }")
         .Bottom({2, 3})
         .Says("reverse_param: axis 2 is out of range"),
     BadLayerCase("Flip", "type: 'Flip'").Bottom({2, 3, 4}).Says("Flip takes a bottom of 4 axes"),
 };
-INSTANTIATE_TEST_SUITE_P(Reverse, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Reverse, BadLayerCases, ::testing::ValuesIn(kReverseBadCases), CaseName());
 
 TEST(ReverseValues, TheLastComesFirst) {
   Example example("type: 'Reverse'");

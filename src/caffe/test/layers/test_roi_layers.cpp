@@ -11,56 +11,61 @@ std::vector<double> Regions() {
           0, 8, -6, 30, 6,  0, 40,   40,  50, 60,   1, 10, 8, -4, 2};
 }
 
-LayerCase Case(const char* name, const std::string& prototxt, int channels = 3,
-               Fill fill = Fill::DISTINCT) {
+LayerCase RoiCase(const char* name, const std::string& prototxt, int channels = 3,
+                  Fill fill = Fill::DISTINCT) {
   return LayerCase(name, prototxt).Bottom({2, channels, 7, 9}, fill).Values({6, 5}, Regions());
 }
 
-const std::vector<LayerCase> kCases = {
-    Case("Max",
-         "type: 'ROIPooling' roi_pooling_param { pooled_h: 3 pooled_w: 2 "
-         "spatial_scale: 0.5 }"),
-    Case("MaxOfMoreThanThere",
-         "type: 'ROIPooling' roi_pooling_param { pooled_h: 9 pooled_w: 7 spatial_scale: 0.25 }"),
-    Case("PositionSensitive",
-         "type: 'PSROIPooling' psroi_pooling_param { output_dim: 2 group_size: 3 "
-         "spatial_scale: 0.5 }",
-         18, Fill::GAUSSIAN),
-    Case("Align", "type: 'ROIAlign' roi_align_param { pooled_h: 3 pooled_w: 2 spatial_scale: 0.5 }",
-         3, Fill::GAUSSIAN),
-    Case("AlignTwoSamples",
-         "type: 'ROIAlign' roi_align_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.6 "
-         "sampling_ratio: 2 }",
-         3, Fill::GAUSSIAN),
+const std::vector<LayerCase> kRoiCases = {
+    RoiCase("Max",
+            "type: 'ROIPooling' roi_pooling_param { pooled_h: 3 pooled_w: 2 "
+            "spatial_scale: 0.5 }"),
+    RoiCase("MaxOfMoreThanThere",
+            "type: 'ROIPooling' roi_pooling_param { pooled_h: 9 pooled_w: 7 spatial_scale: 0.25 }"),
+    RoiCase("PositionSensitive",
+            "type: 'PSROIPooling' psroi_pooling_param { output_dim: 2 group_size: 3 "
+            "spatial_scale: 0.5 }",
+            18, Fill::GAUSSIAN),
+    RoiCase("Align",
+            "type: 'ROIAlign' roi_align_param { pooled_h: 3 pooled_w: 2 spatial_scale: 0.5 }", 3,
+            Fill::GAUSSIAN),
+    RoiCase("AlignTwoSamples",
+            "type: 'ROIAlign' roi_align_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.6 "
+            "sampling_ratio: 2 }",
+            3, Fill::GAUSSIAN),
 };
-INSTANTIATE_TEST_SUITE_P(Roi, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Roi, LayerCases, ::testing::ValuesIn(kRoiCases), CaseName());
 
-BadLayerCase Bad(const char* name, const std::string& prototxt, const std::string& wanted,
-                 std::vector<double> roi = {0, 0, 0, 1, 1}, std::vector<int> map = {1, 4, 5, 5},
-                 std::vector<int> rois = {1, 5}) {
+BadLayerCase RoiBad(const char* name, const std::string& prototxt, const std::string& wanted,
+                    std::vector<double> roi = {0, 0, 0, 1, 1}, std::vector<int> map = {1, 4, 5, 5},
+                    std::vector<int> rois = {1, 5}) {
   if (rois != std::vector<int>{1, 5}) roi.clear();
   return BadLayerCase(name, prototxt).Bottom(map).Values(rois, roi).InForward().Says(wanted);
 }
 const std::string kMax = "type: 'ROIPooling' roi_pooling_param { pooled_h: 2 pooled_w: 2 }";
 
-const std::vector<BadLayerCase> kBadCases = {
-    Bad("NoSize", "type: 'ROIPooling' roi_pooling_param { pooled_h: 2 }",
+const std::vector<BadLayerCase> kRoiBadCases = {
+    RoiBad(
+        "NoSize", "type: 'ROIPooling' roi_pooling_param { pooled_h: 2 }",
         "roi_pooling_param: the pooled height and width must be given and positive, got 2 and 0"),
-    Bad("Scale", "type: 'ROIAlign' roi_align_param { pooled_h: 2 pooled_w: 2 spatial_scale: 0 }",
-        "roi_align_param: spatial_scale must be positive, got 0"),
-    Bad("Item", kMax, "region number 0 is of item 1, but the batch has 1", {1, 0, 0, 1, 1}),
-    Bad("Corner", kMax, "region number 0 has a corner at inf", {0, 0, 1e300, 1, 1}),
-    Bad("Map", kMax, "feature map has 4 axes", {0, 0, 0, 1, 1}, {1, 4, 5}),
-    Bad("Regions", kMax, "regions have shape .R, 5., not 1 4", {}, {1, 4, 5, 5}, {1, 4}),
-    Bad("GroupSize", "type: 'PSROIPooling' psroi_pooling_param { output_dim: 1 spatial_scale: 1 }",
-        "psroi_pooling_param: group_size"),
-    Bad("OutputDim", "type: 'PSROIPooling' psroi_pooling_param { group_size: 2 spatial_scale: 1 }",
-        "output_dim must be given and positive, got 0"),
-    Bad("Channels",
+    RoiBad("Scale", "type: 'ROIAlign' roi_align_param { pooled_h: 2 pooled_w: 2 spatial_scale: 0 }",
+           "roi_align_param: spatial_scale must be positive, got 0"),
+    RoiBad("Item", kMax, "region number 0 is of item 1, but the batch has 1", {1, 0, 0, 1, 1}),
+    RoiBad("Corner", kMax, "region number 0 has a corner at inf", {0, 0, 1e300, 1, 1}),
+    RoiBad("Map", kMax, "feature map has 4 axes", {0, 0, 0, 1, 1}, {1, 4, 5}),
+    RoiBad("Regions", kMax, "regions have shape .R, 5., not 1 4", {}, {1, 4, 5, 5}, {1, 4}),
+    RoiBad("GroupSize",
+           "type: 'PSROIPooling' psroi_pooling_param { output_dim: 1 spatial_scale: 1 }",
+           "psroi_pooling_param: group_size"),
+    RoiBad("OutputDim",
+           "type: 'PSROIPooling' psroi_pooling_param { group_size: 2 spatial_scale: 1 }",
+           "output_dim must be given and positive, got 0"),
+    RoiBad(
+        "Channels",
         "type: 'PSROIPooling' psroi_pooling_param { output_dim: 2 group_size: 2 spatial_scale: 1 }",
         "output_dim 2 and group_size 2 need 8 channels, the feature map has 4"),
 };
-INSTANTIATE_TEST_SUITE_P(Roi, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Roi, BadLayerCases, ::testing::ValuesIn(kRoiBadCases), CaseName());
 
 /// A map of 4 x 4: 1 to 16.
 const Floats kMap = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};

@@ -3,7 +3,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kScaleCases = {
     LayerCase("PerChannel",
               "type: 'Scale' scale_param { bias_term: true filler { type: 'gaussian' std: 1 } "
               "bias_filler { type: 'gaussian' std: 1 } }")
@@ -28,9 +28,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({2, 3, 4})
         .Bottom({3}),
 };
-INSTANTIATE_TEST_SUITE_P(Scale, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Scale, LayerCases, ::testing::ValuesIn(kScaleCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kScaleBadCases = {
     BadLayerCase("Shape", "type: 'Scale' scale_param { axis: 1 }")
         .Bottom({2, 3, 4})
         .Bottom({4})
@@ -39,6 +39,6 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("axis 5 is out of range"),
 };
-INSTANTIATE_TEST_SUITE_P(Scale, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Scale, BadLayerCases, ::testing::ValuesIn(kScaleBadCases), CaseName());
 }  // namespace
 }  // namespace caffe

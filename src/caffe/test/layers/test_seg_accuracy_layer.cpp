@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kSegAccuracyCases = {
     LayerCase("Classes", "type: 'SegAccuracy'")
         .Bottom({kOddN, 4, kOddH, 3}, Fill::DISTINCT)
         .Labels({kOddN, 1, kOddH, 3}, 4)
@@ -14,9 +14,10 @@ const std::vector<LayerCase> kCases = {
         .Labels({kOddN, 1, 5, kOddW}, 2)
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(SegAccuracy, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(SegAccuracy, LayerCases, ::testing::ValuesIn(kSegAccuracyCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kSegAccuracyBadCases = {
     BadLayerCase("Labels", "type: 'SegAccuracy'")
         .Bottom({1, 3, 2, 2})
         .Bottom({1, 1, 2, 3})
@@ -32,7 +33,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .InForward()
         .Says("with 2 classes valid are 0 to 1"),
 };
-INSTANTIATE_TEST_SUITE_P(SegAccuracy, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(SegAccuracy, BadLayerCases, ::testing::ValuesIn(kSegAccuracyBadCases),
+                         CaseName());
 
 void ExpectNear(const Floats& expected, const Floats& actual) {
   ASSERT_EQ(expected.size(), actual.size());

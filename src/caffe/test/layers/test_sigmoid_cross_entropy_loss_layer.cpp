@@ -16,7 +16,7 @@ LayerCase Normalized(const std::string& mode) {
       .Bottoms(kLabelled);
 }
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kSigmoidCrossEntropyLossCases = {
     LayerCase("Plain", "type: 'SigmoidCrossEntropyLoss'").Bottoms(kBottoms),
     LayerCase("Ignored", "type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 2 }")
         .Bottoms(kLabelled),
@@ -28,10 +28,10 @@ const std::vector<LayerCase> kCases = {
     Normalized("BATCH_SIZE"),
     Normalized("NONE"),
 };
-INSTANTIATE_TEST_SUITE_P(SigmoidCrossEntropyLoss, LayerCases, ::testing::ValuesIn(kCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(SigmoidCrossEntropyLoss, LayerCases,
+                         ::testing::ValuesIn(kSigmoidCrossEntropyLossCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kSigmoidCrossEntropyLossBadCases = {
     BadLayerCase("Counts", "type: 'SigmoidCrossEntropyLoss'")
         .Bottom({2, 3})
         .Bottom({2, 4})
@@ -41,8 +41,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({3, 2})
         .Says("number of items"),
 };
-INSTANTIATE_TEST_SUITE_P(SigmoidCrossEntropyLoss, BadLayerCases, ::testing::ValuesIn(kBadCases),
-                         CaseName());
+INSTANTIATE_TEST_SUITE_P(SigmoidCrossEntropyLoss, BadLayerCases,
+                         ::testing::ValuesIn(kSigmoidCrossEntropyLossBadCases), CaseName());
 
 TEST(SigmoidCrossEntropyLossValues, IsTheSumPerItem) {
   Example example("type: 'SigmoidCrossEntropyLoss'");

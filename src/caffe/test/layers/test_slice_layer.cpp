@@ -3,7 +3,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kSliceCases = {
     LayerCase("EqualParts", "type: 'Slice'")
         .Bottom({kOddN, 6, kOddH})
         .Tops(3)
@@ -28,9 +28,9 @@ const std::vector<LayerCase> kCases = {
         .Terms(1),
     LayerCase("OneTop", "type: 'Slice'").Bottom({2, kOddC}).Terms(1),
 };
-INSTANTIATE_TEST_SUITE_P(Slice, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Slice, LayerCases, ::testing::ValuesIn(kSliceCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kSliceBadCases = {
     BadLayerCase("UnequalParts", "type: 'Slice'")
         .Bottom({2, 5})
         .Tops(2)
@@ -64,6 +64,6 @@ const std::vector<BadLayerCase> kBadCases = {
         .Tops(2)
         .Says("give axis or slice_dim .*not both"),
 };
-INSTANTIATE_TEST_SUITE_P(Slice, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Slice, BadLayerCases, ::testing::ValuesIn(kSliceBadCases), CaseName());
 }  // namespace
 }  // namespace caffe

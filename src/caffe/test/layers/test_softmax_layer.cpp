@@ -3,7 +3,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kSoftmaxCases = {
     LayerCase("Channels", "type: 'Softmax'").Bottom({2, 5, 2, 3}).InPlace(),
     LayerCase("LastAxis", "type: 'Softmax' softmax_param { axis: -1 }").Bottom({3, 4}).InPlace(),
     LayerCase("TwoClasses", "type: 'Softmax' softmax_param { axis: 2 }")
@@ -11,13 +11,13 @@ const std::vector<LayerCase> kCases = {
         .InPlace(),
     LayerCase("LongRows", "type: 'Softmax'").Bottom({2, 150}).InPlace(),
 };
-INSTANTIATE_TEST_SUITE_P(Softmax, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Softmax, LayerCases, ::testing::ValuesIn(kSoftmaxCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kSoftmaxBadCases = {
     BadLayerCase("Axis", "type: 'Softmax' softmax_param { axis: 4 }")
         .Bottom({2, 3})
         .Says("axis 4 is out of range"),
 };
-INSTANTIATE_TEST_SUITE_P(Softmax, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Softmax, BadLayerCases, ::testing::ValuesIn(kSoftmaxBadCases), CaseName());
 }  // namespace
 }  // namespace caffe

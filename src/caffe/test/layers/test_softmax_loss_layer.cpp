@@ -3,7 +3,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kSoftmaxLossCases = {
     LayerCase("Plain", "type: 'SoftmaxWithLoss'").Bottom({4, 5}).Labels({4}, 5),
     LayerCase("Spatial", "type: 'SoftmaxWithLoss' loss_param { normalization: FULL }")
         .Bottom({2, 3, 2, 2})
@@ -21,9 +21,10 @@ const std::vector<LayerCase> kCases = {
         .Bottom({3, 4})
         .Labels({3}, 4),
 };
-INSTANTIATE_TEST_SUITE_P(SoftmaxWithLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(SoftmaxWithLoss, LayerCases, ::testing::ValuesIn(kSoftmaxLossCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kSoftmaxLossBadCases = {
     BadLayerCase("Label", "type: 'SoftmaxWithLoss'")
         .Bottom({4, 2})
         .Labels({4}, 1000)
@@ -42,7 +43,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Labels({4}, 2)
         .Says("label_smoothing"),
 };
-INSTANTIATE_TEST_SUITE_P(SoftmaxWithLoss, BadLayerCases, ::testing::ValuesIn(kBadCases),
+INSTANTIATE_TEST_SUITE_P(SoftmaxWithLoss, BadLayerCases, ::testing::ValuesIn(kSoftmaxLossBadCases),
                          CaseName());
 }  // namespace
 }  // namespace caffe

@@ -5,7 +5,7 @@ namespace caffe {
 namespace {
 
 // Small enough that values stay different as FLOAT16.
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kSppCases = {
     LayerCase("Max", "type: 'SPP' spp_param { pyramid_height: 3 }")
         .Bottom({2, 3, 9, 12}, Fill::DISTINCT)
         .Terms(12),
@@ -16,9 +16,9 @@ const std::vector<LayerCase> kCases = {
         .Bottom({2, 3, kOddH, kOddW}, Fill::DISTINCT)
         .Terms(1),
 };
-INSTANTIATE_TEST_SUITE_P(SPP, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(SPP, LayerCases, ::testing::ValuesIn(kSppCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kSppBadCases = {
     BadLayerCase("NoLevels", "type: 'SPP'").Bottom({1, 1, 4, 4}).Says("must be 1 to 15, got 0"),
     BadLayerCase("ManyLevels", "type: 'SPP' spp_param { pyramid_height: 40 }")
         .Bottom({1, 1, 4, 4})
@@ -33,7 +33,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({1, 1, 5})
         .Says("a bottom of 4 axes"),
 };
-INSTANTIATE_TEST_SUITE_P(SPP, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(SPP, BadLayerCases, ::testing::ValuesIn(kSppBadCases), CaseName());
 
 // The whole image, then its quarters, of the first channel before the second.
 TEST(SppValues, LevelsStandOneBehindAnother) {

@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kTileCases = {
     LayerCase("Channels", "type: 'Tile' tile_param { tiles: 3 }")
         .Bottom({kOddN, kOddC, kOddH})
         .Terms(3),
@@ -16,9 +16,9 @@ const std::vector<LayerCase> kCases = {
         .Terms(5),
     LayerCase("Once", "type: 'Tile' tile_param { tiles: 1 }").Bottom({kOddN, kOddC}).Terms(1),
 };
-INSTANTIATE_TEST_SUITE_P(Tile, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Tile, LayerCases, ::testing::ValuesIn(kTileCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kTileBadCases = {
     BadLayerCase("Without", "type: 'Tile'")
         .Bottom({2, 3})
         .Says("tile_param: tiles is how often to repeat"),
@@ -32,7 +32,7 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("Tile: an axis of the top would have 6442450941 entries"),
 };
-INSTANTIATE_TEST_SUITE_P(Tile, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Tile, BadLayerCases, ::testing::ValuesIn(kTileBadCases), CaseName());
 
 TEST(TileValues, RepeatsBlocks) {
   Example example("type: 'Tile' tile_param { tiles: 2 }");

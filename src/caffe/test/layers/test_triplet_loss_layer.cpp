@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kTripletLossCases = {
     LayerCase("Features", "type: 'TripletLoss'")
         .Bottom({kOddN, 5})
         .Bottom({kOddN, 5})
@@ -17,9 +17,10 @@ const std::vector<LayerCase> kCases = {
         .Bottom({3, kOddC, 2, 1})
         .Bottom({3, kOddC, 2, 1}),
 };
-INSTANTIATE_TEST_SUITE_P(TripletLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(TripletLoss, LayerCases, ::testing::ValuesIn(kTripletLossCases),
+                         CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kTripletLossBadCases = {
     BadLayerCase("Shapes", "type: 'TripletLoss'")
         .Bottom({2, 3})
         .Bottom({2, 3})
@@ -31,7 +32,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom({2, 3})
         .Says("margin must not be negative, got -1"),
 };
-INSTANTIATE_TEST_SUITE_P(TripletLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(TripletLoss, BadLayerCases, ::testing::ValuesIn(kTripletLossBadCases),
+                         CaseName());
 
 // Triplet 0: 1 - 4 + 2 < 0; triplet 1: 4 - 1 + 2 = 5.
 TEST(TripletLossValues, CountsTripletsWithinTheMargin) {

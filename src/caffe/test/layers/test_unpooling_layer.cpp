@@ -17,7 +17,7 @@ const Bottom kMask = Bottom({1, 2, 2, 3})
                          .WithoutGradient();
 const Bottom kSize = Bottom({1, 1, 5, 6}).WithoutGradient();
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kUnpoolingCases = {
     LayerCase("ByThePooling", Unpooling("kernel_size: 2 stride: 2")).Bottom(kValues).Bottom(kMask),
     LayerCase("PerAxis", Unpooling("kernel_h: 3 kernel_w: 2 stride_h: 1 stride_w: 2"))
         .Bottom(kValues)
@@ -27,9 +27,9 @@ const std::vector<LayerCase> kCases = {
         .Labels({1, 2, 2, 3}, 6, {0, 3, 1, 5, 2, 4, 5, 4, 0, 2, 1, 3}),
     LayerCase("ByAThirdBottom", "type: 'Unpooling'").Bottom(kValues).Bottom(kMask).Bottom(kSize),
 };
-INSTANTIATE_TEST_SUITE_P(UnPooling, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(UnPooling, LayerCases, ::testing::ValuesIn(kUnpoolingCases), CaseName());
 
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kUnpoolingBadCases = {
     BadLayerCase("NoSize", "type: 'UnPooling'")
         .Bottom(kValues)
         .Bottom(kMask)
@@ -57,7 +57,8 @@ const std::vector<BadLayerCase> kBadCases = {
         .Bottom(kMask)
         .Says("the height .* would be"),
 };
-INSTANTIATE_TEST_SUITE_P(UnPooling, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(UnPooling, BadLayerCases, ::testing::ValuesIn(kUnpoolingBadCases),
+                         CaseName());
 
 TEST(UnPoolingValues, PutsEachValueWhereItCameFrom) {
   Example example(Unpooling("kernel_size: 2 stride: 2"));

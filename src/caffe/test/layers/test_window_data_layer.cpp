@@ -17,8 +17,8 @@ namespace {
 
 #ifdef USE_OPENCV
 
-LayerParameter Parameter(const string& windows, const string& data,
-                         const string& transform = "crop_size: 2") {
+LayerParameter WindowDataParameter(const string& windows, const string& data,
+                                   const string& transform = "crop_size: 2") {
   return ParseSource(Join("name: 'data' type: 'WindowData' window_data_param { source: '", windows,
                           "' ", data, " } transform_param { ", transform, " }"));
 }
@@ -36,8 +36,8 @@ class WindowDataLayerTest : public ::testing::Test {
  protected:
   /// The first channel of a batch of one foreground window.
   vector<Dtype> Window(const string& window, const string& data, const string& transform) {
-    Source<Dtype> source(Parameter(NewFile(Image(0, {"1 1 " + window})),
-                                   "batch_size: 1 fg_fraction: 1 " + data, transform));
+    Source<Dtype> source(WindowDataParameter(NewFile(Image(0, {"1 1 " + window})),
+                                             "batch_size: 1 fg_fraction: 1 " + data, transform));
     source.Forward();
     const Dtype* values = source.data().cpu_data();
     return vector<Dtype>(values, values + source.data().count(2));
@@ -119,7 +119,7 @@ TYPED_TEST(WindowDataLayerTest, DrawsWindowsInCaffesOrder) {
     rng_t& draw = *static_cast<rng_t*>(generator.generator());
     Caffe::set_random_seed(TestSeed());
     Source<TypeParam> source(
-        Parameter(windows, param + cache, "crop_size: 2 mirror: true mean_value: 0"));
+        WindowDataParameter(windows, param + cache, "crop_size: 2 mirror: true mean_value: 0"));
     const int backgrounds[] = {4, 24};  // their first pixels
     const int foregrounds[] = {0, 2, 20}, labels[] = {1, 2, 4};
     for (int batch = 0; batch < 4; ++batch) {
@@ -138,18 +138,20 @@ TYPED_TEST(WindowDataLayerTest, DrawsWindowsInCaffesOrder) {
 
 TYPED_TEST(WindowDataLayerTest, ResumesWhereTheNetWas) {
   const string windows = NewFile(Image(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "0 0 4 0 5 1"}));
-  ExpectResumes<TypeParam>(Parameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
+  ExpectResumes<TypeParam>(
+      WindowDataParameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
 }
 
 TYPED_TEST(WindowDataLayerTest, SettingUpAgainBeginsAgain) {
   const string windows = NewFile(Image(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "0 0 4 0 5 1"}));
-  ExpectBeginsAgain<TypeParam>(Parameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
+  ExpectBeginsAgain<TypeParam>(
+      WindowDataParameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
 }
 
 TYPED_TEST(WindowDataLayerTest, RefusesBadParameters) {
   const string windows = NewFile(Image(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"}));
   const auto error = [&](const string& data, const string& transform = "crop_size: 4") {
-    return SetUpError<TypeParam>(Parameter(windows, data, transform));
+    return SetUpError<TypeParam>(WindowDataParameter(windows, data, transform));
   };
   EXPECT_EQ(error("batch_size: 1"), "");
   ExpectContains(error(""), "batch_size");
@@ -160,13 +162,15 @@ TYPED_TEST(WindowDataLayerTest, RefusesBadParameters) {
   ExpectContains(error("batch_size: 1", "crop_size: 4 mean_value: 1 mean_value: 2"), "mean_value");
   ExpectContains(error("batch_size: 1", "crop_size: 4 resize_param { height: 9 width: 9 }"),
                  "resize_param");
-  ExpectContains(SetUpError<TypeParam>(Parameter("", "batch_size: 1")), "source is missing");
-  ExpectContains(SetUpError<TypeParam>(Parameter(windows + "x", "batch_size: 1")), windows + "x");
+  ExpectContains(SetUpError<TypeParam>(WindowDataParameter("", "batch_size: 1")),
+                 "source is missing");
+  ExpectContains(SetUpError<TypeParam>(WindowDataParameter(windows + "x", "batch_size: 1")),
+                 windows + "x");
 }
 
 TYPED_TEST(WindowDataLayerTest, RefusesBadWindowFiles) {
   const auto error = [](const string& text, const string& data = "batch_size: 4") {
-    return SetUpError<TypeParam>(Parameter(NewFile(text), data));
+    return SetUpError<TypeParam>(WindowDataParameter(NewFile(text), data));
   };
   const string good = Image(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"});
   ExpectContains(error(""), "names no images");
@@ -185,12 +189,12 @@ TYPED_TEST(WindowDataLayerTest, RefusesBadWindowFiles) {
 }
 
 TYPED_TEST(WindowDataLayerTest, NamesABadImage) {
-  Source<TypeParam> missing(
-      Parameter(NewFile("# 0 /no/a.jpg 3 8 8 1\n1 1 0 0 1 1"), "batch_size: 1 fg_fraction: 1"));
+  Source<TypeParam> missing(WindowDataParameter(NewFile("# 0 /no/a.jpg 3 8 8 1\n1 1 0 0 1 1"),
+                                                "batch_size: 1 fg_fraction: 1"));
   ExpectContains(ErrorOf([&] { missing.Forward(); }), "image 0 (/no/a.jpg)");
   ExpectContains(ErrorOf([] {
-                   Source<TypeParam>(
-                       Parameter(NewFile("# 0 /no/a.jpg 1 8 8 1\n1 1 0 0 1 1"), "batch_size: 1"));
+                   Source<TypeParam>(WindowDataParameter(
+                       NewFile("# 0 /no/a.jpg 1 8 8 1\n1 1 0 0 1 1"), "batch_size: 1"));
                  }),
                  "/no/a.jpg has 1 channels: WindowData is for 3");
   ExpectContains(ErrorOf([&] { this->Window("7 0 8 1", "", "crop_size: 2"); }),

@@ -6,7 +6,7 @@
 namespace caffe {
 namespace {
 
-const std::vector<LayerCase> kCases = {
+const std::vector<LayerCase> kYoloDetectionOutputCases = {
     LayerCase("Version2",
               "type: 'YoloDetectionOutput' yolo_detection_output_param { num_classes: 3 num_box: 2 "
               "confidence_threshold: 0.2 biases: 1 biases: 2 biases: 2.5 biases: 1.5 }")
@@ -33,7 +33,8 @@ const std::vector<LayerCase> kCases = {
         .Bottom({3, 6, 2, 2})
         .WithoutGradients(),
 };
-INSTANTIATE_TEST_SUITE_P(Yolo, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Yolo, LayerCases, ::testing::ValuesIn(kYoloDetectionOutputCases),
+                         CaseName());
 
 BadLayerCase Bad2(const char* name, const std::string& param, const std::string& wanted) {
   return BadLayerCase(name,
@@ -49,7 +50,7 @@ BadLayerCase Bad3(const char* name, const std::string& param, const std::string&
       .Bottom({1, 6, 2, 2})
       .Says(wanted);
 }
-const std::vector<BadLayerCase> kBadCases = {
+const std::vector<BadLayerCase> kYoloDetectionOutputBadCases = {
     Bad2("Classes", "num_classes: 0 biases: 1 biases: 1", "num_classes must be positive"),
     Bad2("Boxes", "num_box: 0 biases: 1 biases: 1", "num_box must be positive"),
     Bad2("Threshold", "nms_threshold: -1 biases: 1 biases: 1", "nms_threshold must not be"),
@@ -65,7 +66,8 @@ const std::vector<BadLayerCase> kBadCases = {
     Bad3("Scales", "mask: 0", "give anchors_scale for each of the 1 bottoms"),
     Bad3("Scale", "mask: 0 anchors_scale: 0", "anchors_scale must be positive"),
 };
-INSTANTIATE_TEST_SUITE_P(Yolo, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+INSTANTIATE_TEST_SUITE_P(Yolo, BadLayerCases, ::testing::ValuesIn(kYoloDetectionOutputBadCases),
+                         CaseName());
 
 void ExpectNear(const Floats& actual, const Floats& expected) {
   ASSERT_EQ(actual.size(), expected.size());

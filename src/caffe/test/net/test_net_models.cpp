@@ -98,13 +98,13 @@ TEST_P(TrainedNet, ComesNearCaffeInFloat16) {
 TEST_P(TrainedNet, SurvivesEveryWayOfSaving) {
   Net<float> net(Models(GetParam().net), TEST);
   net.CopyTrainedLayersFrom(Models(GetParam().weights));
-  const std::string bvlc = NewFileName(), raw = NewFileName();
+  const std::string bvlc = NewFileName(), raw = NewFileName(), hdf5 = NewFileName() + ".h5";
   net.ToBinaryProto(bvlc);
   net.ToBinaryProto(raw, /*write_diff=*/false, /*raw=*/true);
   std::vector<std::string> files = {bvlc, raw};
 #ifdef USE_HDF5
-  files.push_back(NewFileName() + ".h5");
-  net.ToHDF5(files.back());
+  net.ToHDF5(hdf5);
+  files.push_back(hdf5);
 #endif
   for (const std::string& file : files) {
     Net<float> other(Models(GetParam().net), TEST);
