@@ -315,7 +315,7 @@ struct VideoDataLayer<Dtype>::Cut {
 
 template <typename Dtype>
 typename VideoDataLayer<Dtype>::Cut VideoDataLayer<Dtype>::CutOf(int frame_height, int frame_width,
-                                                                  const SnippetDraws& draws) const {
+                                                                 const SnippetDraws& draws) const {
   const TransformationParameter& transform = this->layer_param_.transform_param();
   const int crop = static_cast<int>(transform.crop_size());
   if (crop == 0) return {0, 0, frame_width, frame_height};
