@@ -13,7 +13,7 @@ if [ $# -lt 1 ] || [ ! -d "$1/train" ] || [ ! -d "$1/test" ]; then
   exit 1
 fi
 images=$(cd "$1" && pwd)
-new_pictures=${2:-100}
+new_images=${2:-100}
 convert=${BUILD:-build}/tools/convert_imageset
 out=${OUT:-examples/finetuning}
 base="airplane automobile bird cat deer"
@@ -56,6 +56,6 @@ database() {
 {
   database base_train train 100000 $base
   database base_test test 100000 $base
-  database new_train train "$new_pictures" $new
+  database new_train train "$new_images" $new
   database new_test test 100000 $new
 }

@@ -4,7 +4,7 @@
 Five convolutions bring 96 x 96 pixels to maps of 12 x 12 and 6 x 6; each position of a map has boxes
 of two sizes and three shapes. Paths in what is written are relative to where caffe is started.
 
-    make_net.py OUT_DIR --data DATA_DIR [--classes N] [--iterations N] [--test-pictures N]
+    make_net.py OUT_DIR --data DATA_DIR [--classes N] [--iterations N] [--test-images N]
 
 OUT_DIR is also where snapshots go. DATA_DIR has train_lmdb, test_lmdb, labelmap.prototxt and
 test_name_size.txt, as prepare_data.sh writes them. --classes counts the background too.
@@ -138,10 +138,10 @@ def deploy_net(classes: int) -> Net:
     return net
 
 
-def solver_text(out: str, iterations: int, test_pictures: int) -> str:
+def solver_text(out: str, iterations: int, test_images: int) -> str:
     return message_text([
         ("train_net", out + "/train.prototxt"), ("test_net", out + "/test.prototxt"),
-        ("test_iter", test_pictures), ("test_interval", max(1, iterations // 4)),
+        ("test_iter", test_images), ("test_interval", max(1, iterations // 4)),
         ("test_initialization", False), ("eval_type", "detection"), ("ap_version", "11point"),
         ("base_lr", 0.001), ("type", "Adam"), ("momentum", 0.9), ("momentum2", 0.999),
         ("lr_policy", "multistep"), ("gamma", 0.1), ("stepvalue", iterations * 3 // 4),
@@ -157,13 +157,13 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--classes", type=int, default=4)
     parser.add_argument("--iterations", type=int, default=1200)
-    parser.add_argument("--test-pictures", type=int, default=100)
+    parser.add_argument("--test-images", type=int, default=100)
     arguments = parser.parse_args()
     out, data, classes = arguments.out_dir, arguments.data, arguments.classes
     os.makedirs(out, exist_ok=True)
     files = {"train": train_net(data, classes).text(), "test": test_net(data, classes).text(),
              "deploy": deploy_net(classes).text(),
-             "solver": solver_text(out, arguments.iterations, arguments.test_pictures)}
+             "solver": solver_text(out, arguments.iterations, arguments.test_images)}
     for name, text in files.items():
         with open(os.path.join(out, name + ".prototxt"), "w") as file:
             file.write(text)

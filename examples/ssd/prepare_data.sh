@@ -3,7 +3,7 @@
 #
 #     examples/ssd/prepare_data.sh DIR
 #
-# DIR (relative to the repository's root) has what make_pictures.py writes, or the same of images
+# DIR (relative to the repository's root) has what make_images.py writes, or the same of images
 # of your own: train.txt and test.txt (lines "image annotation", paths below DIR) and labels.txt (lines "name number name"). It gets
 # labelmap.prototxt, train_lmdb, test_lmdb and test_name_size.txt.
 set -euo pipefail

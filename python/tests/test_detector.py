@@ -34,7 +34,7 @@ def make(tmp_path):
 @pytest.fixture
 def image_file(tmp_path, random):
     """A file of 20 x 30 pixels and the same as load_image gives it."""
-    path = tmp_path / "picture.png"
+    path = tmp_path / "image.png"
     pixels = random.randint(0, 256, (20, 30, 3)).astype(np.uint8)
     PIL_Image.fromarray(pixels).save(path)
     return str(path), io.load_image(str(path))

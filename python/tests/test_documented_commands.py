@@ -123,10 +123,10 @@ PLAN_OF_SHAPES = """
 
 #: The nets of examples/ssd in ssd, their weights ssd.caffemodel, their data in shapes.
 SSD = """
-    examples/ssd/make_pictures.py shapes --train 4 --test 4
+    examples/ssd/make_images.py shapes --train 4 --test 4
     examples/ssd/prepare_data.sh shapes
     cp shapes/labelmap.prototxt labelmap_voc.prototxt
-    examples/ssd/make_net.py ssd --data shapes --test-pictures 4
+    examples/ssd/make_net.py ssd --data shapes --test-images 4
     python3 -c 'import caffe; caffe.Net("ssd/deploy.prototxt", caffe.TEST).save("ssd.caffemodel")'"""
 
 #: A classifier of images of any size.
@@ -171,7 +171,7 @@ SETUPS = {
         cp ssd/test.prototxt ssd_test.prototxt""",
     "compute_image_mean": "mv val_lmdb train_lmdb",
     "convert_annoset": """
-        examples/ssd/make_pictures.py VOCdevkit --train 4 --test 2
+        examples/ssd/make_images.py VOCdevkit --train 4 --test 2
         create_label_map -include_background VOCdevkit/labels.txt labelmap_voc.prototxt
         cp VOCdevkit/train.txt trainval.txt""",
     "examples/cifar10/readme.md": CIFAR10,
@@ -217,7 +217,7 @@ def write_image(path, side, seed):
     """A PNG file of noise, whatever its name's extension: readers look at the content. The tests of all
     commands share the files, so that no test's seed draws them."""
     sys.path.insert(0, str(ROOT / "examples" / "ssd"))
-    from make_pictures import png
+    from make_images import png
     rows = numpy.random.RandomState(seed).randint(0, 256, (side, side * 3)).astype(numpy.uint8)
     path.write_bytes(png([bytearray(row.tobytes()) for row in rows]))
 
@@ -319,16 +319,15 @@ def prepared(request, tmp_path_factory):
     shrink(folder / "models/cifar10_quick/train_test.prototxt")
 
     # Images with their lists.
-    for number, name in enumerate(["cat.jpg", "street.jpg", "picture.png", "image.png", "image.jpg",
-                                   "picture.jpg", "seven.png", "two.png", "dog.jpg"]):
+    for number, name in enumerate(["cat.jpg", "street.jpg", "image.png", "image.jpg", "seven.png",
+                                   "two.png", "dog.jpg"]):
         write_image(folder / name, 48, number)
     (folder / "images").mkdir()
     for number in range(100):
         write_image(folder / "images" / f"{number:03}.png", 36, number)
     lines = [f"images/{number:03}.png" for number in range(100)]
-    for name in ("images.txt", "pictures.txt", "faces.txt"):
+    for name in ("images.txt", "faces.txt"):
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
-    (folder / "pictures").symlink_to("images")
     for name in ("train.txt", "val.txt", "labelled.txt"):
         (folder / name).write_text("".join(f"{line[7:]} {i % 10}\n" for i, line in enumerate(lines)))
     for name in ("names.txt", "labels.txt", "synset.txt", "synset_words.txt"):

@@ -69,7 +69,7 @@ def test_a_detector_of_ssds_scripts(build, tmp_path):
         pytest.skip(f"{build}/tools has no {', '.join(missing)}")
     examples = SCRIPTS.parents[2] / "examples" / "ssd"
     data, nets = tmp_path / "data", tmp_path / "nets"
-    make = examples / "make_pictures.py"
+    make = examples / "make_images.py"
     for command in ([sys.executable, make, data, "--train", 8, "--test", 4],
                     [examples / "prepare_data.sh", data]):
         made = subprocess.run([*map(str, command)], text=True, capture_output=True, timeout=120,

@@ -74,7 +74,7 @@ def net(tmp_path):
 
 @pytest.fixture
 def images(tmp_path):
-    folder = tmp_path / "pictures"
+    folder = tmp_path / "images"
     folder.mkdir()
     for name, color in (("a", (255, 0, 0)), ("b", (0, 102, 51))):
         PIL_Image.new("RGB", (16, 16), color).save(folder / f"{name}.png")

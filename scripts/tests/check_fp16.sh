@@ -57,11 +57,11 @@ import zlib
 def chunk(kind, data):
     return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
 rows = b''.join(b'\0' + bytes(range(8 * y, 8 * y + 8)) for y in range(8))
-with open('a picture.png', 'wb') as file:
+with open('an image.png', 'wb') as file:
     file.write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 8, 8, 8, 0, 0, 0, 0)) +
                chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
 PYTHON
-printf 'a picture.png 3\n\n' > list.txt
+printf 'an image.png 3\n\n' > list.txt
 runs "$caffe" check_fp16 $net -images list.txt -mean 10,20,30 -scale 2 -channel_order RGB
 # The last four pixels, 54, 55, 62 and 63, become 59 at half the size: (59 - 10) * 2.
 has out.txt '^   data  *Input  *data  *98 '
@@ -79,8 +79,8 @@ wrong 'empty.txt: the file is empty' $net -images empty.txt
 printf '\n\n' > blank.txt
 wrong 'blank.txt: the list names no images' $net -images blank.txt
 # What no terminal should get is not shown: binary files, and names in other encodings.
-wrong 'a picture.png: this is not a list of images, it looks like an image (PNG): -images takes' \
-  $net -images 'a picture.png'
+wrong 'an image.png: this is not a list of images, it looks like an image (PNG): -images takes' \
+  $net -images 'an image.png'
 printf 'a\033[31mb\n' > binary.txt
 wrong 'binary.txt: this is not a list of images, byte 1 is no text' $net -images binary.txt
 printf 'caf\351.png\n' > latin.txt

@@ -59,12 +59,12 @@ grep -q 'loss' "$work/test.txt"
 "$caffe" time -model examples/siamese/mnist_siamese.prototxt -iterations 1
 
 # finetuning: plain images, one shade for each class
-python3 - "$work/pictures" "$root/examples/ssd" <<'PYTHON'
+python3 - "$work/images" "$root/examples/ssd" <<'PYTHON'
 import os
 import sys
 
 sys.path.insert(0, sys.argv[2])
-from make_pictures import png  # noqa: E402
+from make_images import png  # noqa: E402
 
 names = "airplane automobile bird cat deer dog frog horse ship truck".split()
 for part, count in (("train", 6), ("test", 8)):
@@ -76,7 +76,7 @@ for part, count in (("train", 6), ("test", 8)):
             with open("%s/%d.png" % (folder, i), "wb") as file:
                 file.write(png([row] * 32))
 PYTHON
-BUILD=$build OUT=$work examples/finetuning/create_data.sh "$work/pictures" 4 > "$work/data.txt"
+BUILD=$build OUT=$work examples/finetuning/create_data.sh "$work/images" 4 > "$work/data.txt"
 grep -q 'new_train_lmdb: 20 images' "$work/data.txt"
 solver=$(shortened 5 examples/finetuning/base_solver.prototxt examples/finetuning \
   examples/finetuning/base_train_test.prototxt)
@@ -89,14 +89,14 @@ grep -q 'Ignoring source layer ip2$' "$work/finetune.txt"
 [ -e "$work/finetune_iter_5.caffemodel" ]
 
 # ssd
-examples/ssd/make_pictures.py "$work/shapes" --train 24 --test 6
+examples/ssd/make_images.py "$work/shapes" --train 24 --test 6
 BUILD=$build examples/ssd/prepare_data.sh "$work/shapes"
-examples/ssd/make_net.py "$work/ssd" --data "$work/shapes" --iterations 6 --test-pictures 6
+examples/ssd/make_net.py "$work/ssd" --data "$work/shapes" --iterations 6 --test-images 6
 "$caffe" train -solver "$work/ssd/solver.prototxt"
 GLOG_minloglevel=0 "$caffe" test_detection -model "$work/ssd/test.prototxt" -iterations 6 \
   -weights "$work/ssd/shapes_ssd_iter_6.caffemodel" -ap_version 11point > "$work/map.txt" 2>&1
 grep -q 'detection_eval = ' "$work/map.txt"
-ls "$work"/shapes/pictures/0000[0-3].png > "$work/list.txt"
+ls "$work"/shapes/images/0000[0-3].png > "$work/list.txt"
 "$build/examples/ssd/ssd_detect" -scale 0.0078125 -confidence_threshold 0.01 \
   "$work/ssd/deploy.prototxt" "$work/ssd/shapes_ssd_iter_6.caffemodel" "$work/list.txt" \
   > "$work/found.txt"

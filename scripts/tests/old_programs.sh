@@ -47,7 +47,7 @@ for type in FLOAT FLOAT16; do
   run custom_solver train.prototxt
   run raw_memory classifier.prototxt
   run replaced_layers replaced_layers.prototxt
-  run write_model classifier.prototxt net.caffemodel mean.binaryproto picture.png
+  run write_model classifier.prototxt net.caffemodel mean.binaryproto image.png
   run shared_weights classifier.prototxt net.caffemodel
   run transitive_includes classifier.prototxt > /dev/null
   run reader_data_layer reader_data.prototxt records
@@ -56,20 +56,20 @@ for type in FLOAT FLOAT16; do
   run nv_pose classifier.prototxt net.caffemodel
   run nv_train train.prototxt
   if [ -e "$work/build/gpu_layer" ]; then run gpu_layer gpu_layer.prototxt; fi
-  if [ -e picture.png ]; then
-    run write_model detector.prototxt detector.caffemodel mean.binaryproto picture.png
+  if [ -e image.png ]; then
+    run write_model detector.prototxt detector.caffemodel mean.binaryproto image.png
     for program in ssd_detect nv_ssd_detect; do
-      run $program detector.prototxt detector.caffemodel mean.binaryproto picture.png > $program.txt
+      run $program detector.prototxt detector.caffemodel mean.binaryproto image.png > $program.txt
     done
-    grep '^picture.png 1 ' ssd_detect.txt > /dev/null
+    grep '^image.png 1 ' ssd_detect.txt > /dev/null
     diff <(tail -n +2 ssd_detect.txt) <(tail -n +2 nv_ssd_detect.txt)
     printf 'cat\ndog\nbird\n' > labels.txt
-    run classification classifier.prototxt net.caffemodel mean.binaryproto labels.txt picture.png \
+    run classification classifier.prototxt net.caffemodel mean.binaryproto labels.txt image.png \
       > prediction.txt
-    grep -q -- '---------- Prediction for picture.png ----------' prediction.txt
+    grep -q -- '---------- Prediction for image.png ----------' prediction.txt
     [ "$(grep -c '^[01]\.[0-9]\{4\} - "\(cat\|dog\|bird\)"$' prediction.txt)" = 3 ]
     echo cat > labels.txt
-    if run classification classifier.prototxt net.caffemodel mean.binaryproto labels.txt picture.png
+    if run classification classifier.prototxt net.caffemodel mean.binaryproto labels.txt image.png
     then
       echo "classification took one label for three classes"
       exit 1

@@ -4,11 +4,11 @@
 Each image is 96 x 96, noise with one to three discs, squares and triangles in it, none over
 another. Annotations are XML files as those of PASCAL VOC. What is written:
 
-    OUT_DIR/pictures/NUMBER.png, OUT_DIR/annotations/NUMBER.xml
+    OUT_DIR/images/NUMBER.png, OUT_DIR/annotations/NUMBER.xml
     OUT_DIR/train.txt, OUT_DIR/test.txt   lines "image annotation" for convert_annoset
     OUT_DIR/labels.txt                    lines "name number name" for create_label_map
 
-    make_pictures.py OUT_DIR [--train N] [--test N] [--seed N]
+    make_images.py OUT_DIR [--train N] [--test N] [--seed N]
 """
 import argparse
 import os
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
-    for folder in ("pictures", "annotations"):
+    for folder in ("images", "annotations"):
         os.makedirs(os.path.join(arguments.out_dir, folder), exist_ok=True)
 
     def write(path: str, data: bytes) -> None:
@@ -110,7 +110,7 @@ def main() -> None:
         lines = []
         for _ in range(count):
             rows, shapes = draw(chance)
-            image, boxes = "pictures/%05d.png" % number, "annotations/%05d.xml" % number
+            image, boxes = "images/%05d.png" % number, "annotations/%05d.xml" % number
             write(image, png(rows))
             write(boxes, annotation(shapes).encode())
             lines.append("%s %s\n" % (image, boxes))
