@@ -121,12 +121,12 @@ def average_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
     begin, behind = [w.pad for w in windows], [w.behind_padding for w in windows]
     if not any(begin):
         return _pooled(layer, "AveragePool", x, windows, [0, 0] + behind, count_include_pad=0)
-    if not any(behind):
-        return _pooled(layer, "AveragePool", x, windows, begin + [w.behind for w in windows],
-                       count_include_pad=1)
-    # Not by a Pad in front of the pooling: onnxruntime 1.20 merges them, and its zeros count no more.
-    average = _pooled(layer, "AveragePool", x, windows, begin + [w.behind for w in windows],
-                      count_include_pad=0)
+    pads = begin + [w.behind for w in windows]
+    if not any(behind) and len(set(pads)) == 1:
+        return _pooled(layer, "AveragePool", x, windows, pads, count_include_pad=1)
+    # Divided by positions on the image, for onnxruntime gets the others wrong: 1.20 merges a Pad in
+    # front of the pooling, whose zeros then count no more; 1.23 mixes up uneven pads that count.
+    average = _pooled(layer, "AveragePool", x, windows, pads, count_include_pad=0)
     shares = np.outer(*(w.shares for w in windows))
     return layer.op("Mul", average, layer.constant(shares, "shares", x.dtype))
 
