@@ -42,6 +42,13 @@ class Windows(NamedTuple):
         return max(0, self.reach - self.extent - 2 * self.pad)
 
     @property
+    def shares(self) -> np.ndarray:
+        """Which part of each window is on the image, of what is on it or its padding."""
+        first = np.arange(self.outputs) * self.stride - self.pad
+        end = np.minimum(first + self.kernel, self.extent + self.pad)
+        return (np.minimum(end, self.extent) - np.maximum(first, 0)) / (end - first)
+
+    @property
     def has_empty(self) -> bool:
         """True if the last window begins behind the image."""
         return (self.outputs - 1) * self.stride >= self.extent + self.pad
@@ -114,11 +121,14 @@ def average_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
     begin, behind = [w.pad for w in windows], [w.behind_padding for w in windows]
     if not any(begin):
         return _pooled(layer, "AveragePool", x, windows, [0, 0] + behind, count_include_pad=0)
-    if not any(behind):
-        return _pooled(layer, "AveragePool", x, windows, begin + [w.behind for w in windows],
-                       count_include_pad=1)
-    padded = _padded(layer, x, begin, begin, 0)
-    return _pooled(layer, "AveragePool", padded, windows, [0, 0] + behind, count_include_pad=0)
+    pads = begin + [w.behind for w in windows]
+    if not any(behind) and len(set(pads)) == 1:
+        return _pooled(layer, "AveragePool", x, windows, pads, count_include_pad=1)
+    # Divided by positions on the image, for onnxruntime gets the others wrong: 1.20 merges a Pad in
+    # front of the pooling, whose zeros then count no more; 1.23 mixes up uneven pads that count.
+    average = _pooled(layer, "AveragePool", x, windows, pads, count_include_pad=0)
+    shares = np.outer(*(w.shares for w in windows))
+    return layer.op("Mul", average, layer.constant(shares, "shares", x.dtype))
 
 
 def _positions(layer: Layer, x: Value, windows: List[Windows]) -> Value:
