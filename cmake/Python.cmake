@@ -1,4 +1,4 @@
-# The Python package: the module python/caffe/_caffe, beside the package's .py files, and the compiled
+# The Python package: the module python/caffe/_caffe, next to the package's .py files, and the compiled
 # schema that its messages are made from.
 #
 # The interpreter is Python_EXECUTABLE (or PYTHON_EXECUTABLE, as Caffe called it) where that is set;
@@ -6,7 +6,7 @@
 # protobuf, and headers.
 set(HAVE_PYTHON FALSE)
 set(python_package ${PROJECT_SOURCE_DIR}/python/caffe)
-# What is built goes beside the sources, so that PYTHONPATH=python does; but for a wheel (SKBUILD).
+# What is built goes next to the sources, so that PYTHONPATH=python does; but for a wheel (SKBUILD).
 set(python_output ${python_package})
 if(SKBUILD)
   set(python_output ${PROJECT_BINARY_DIR}/python)

@@ -238,7 +238,7 @@ class CudaDevice : public Device {
          << "\nMaximum threads per block:     " << properties_.maxThreadsPerBlock
          << "\nMaximum dimension of block:    " << extents(properties_.maxThreadsDim)
          << "\nMaximum dimension of grid:     " << extents(properties_.maxGridSize)
-         << "\nCopies beside kernels:         " << properties_.asyncEngineCount;
+         << "\nCopies during kernels:         " << properties_.asyncEngineCount;
     return text.str();
   }
 

@@ -17,7 +17,7 @@ class Recording {
   virtual void Launch(Stream& stream) = 0;
 };
 
-/// What streams are, beside a Stream, that can record.
+/// The base of streams that can record.
 class Recorder {
  public:
   virtual ~Recorder() = default;

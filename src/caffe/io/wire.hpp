@@ -19,7 +19,7 @@ enum class Type : uint32_t {
   FIXED32 = 5
 };
 
-/// A run of bytes in memory that somebody else owns.
+/// A run of bytes in memory that its owner keeps alive.
 struct Bytes {
   const uint8_t* begin = nullptr;
   const uint8_t* end = nullptr;

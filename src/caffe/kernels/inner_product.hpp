@@ -94,8 +94,9 @@ class Int8InnerProduct {
                Destination y) const;
 
  private:
-  template <typename Writing>  // Int8Tiles::Writing
-  void Run(int num, Numbers x, const int8_t* packed, const Writing& writing, void* scratch) const;
+  template <typename TilePostOps>  // Int8Tiles'
+  void Run(int num, Numbers x, const int8_t* packed, const TilePostOps& writing,
+           void* scratch) const;
 
   const Int8Tiles& tiles_;
   const AmxTiles* amx_;  // or null

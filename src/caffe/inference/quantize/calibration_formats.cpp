@@ -131,7 +131,7 @@ CalibrationTable ParseNcnnTable(const std::string& text, const std::string& name
     for (std::string word; words >> word;) {
       factors.push_back(ParsedNumber<double>(word, "the scale"));
       Require(factors.back() > 0 && std::isfinite(factors.back()), "the scale ", word,
-              " is no number above 0");
+              " is not a number above 0");
     }
     Require(!factors.empty(), "no scale behind '", key, "'");
     const std::string suffix = "_param_0";

@@ -102,7 +102,7 @@ void CalibrationTable::SetChannelMeans(const std::string& blob, std::vector<floa
   Require(!blob.empty(), "channel means of a blob without a name");
   Require(!means.empty(), "blob '", blob, "': no channel means");
   for (float& mean : means) {
-    Require(std::isfinite(mean), "blob '", blob, "': the channel mean ", mean, " is no number");
+    Require(std::isfinite(mean), "blob '", blob, "': the channel mean ", mean, " is not a number");
     char text[40];
     std::snprintf(text, sizeof(text), "%.5g", mean);
     mean = std::strtof(text, nullptr);

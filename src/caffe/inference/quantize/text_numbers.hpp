@@ -24,7 +24,7 @@ Number ParsedNumber(const std::string& text, const char* what) {
   const char* const end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
   Require(result.ec == std::errc() && result.ptr == end && !text.empty(), what, " '", text,
-          "' is no number");
+          "' is not a number");
   return value;
 }
 
@@ -35,7 +35,7 @@ inline uint64_t ParsedHex(const std::string& text, size_t most_digits, const cha
   const auto result = std::from_chars(text.data(), end, value, 16);
   Require(
       result.ec == std::errc() && result.ptr == end && !text.empty() && text.size() <= most_digits,
-      what, " '", text, "' is no number of at most ", most_digits, " hexadecimal digits");
+      what, " '", text, "' is not a number of at most ", most_digits, " hexadecimal digits");
   return value;
 }
 

@@ -21,7 +21,7 @@ class FusedFollowers {
   bool empty() const { return layers_.empty(); }
   /// What they compute, with their parameters of now, behind `first`.
   Pointwise Describe(int channels, const Pointwise& first = Pointwise()) const;
-  /// The same behind nothing, found anew only when Stamp() has changed.
+  /// The same behind nothing, found again only when Stamp() has changed.
   const Pointwise& DescribeOnce(int channels);
   /// Changes when one of their parameters may have been written.
   uint64_t Stamp() const;
@@ -35,8 +35,8 @@ class FusedFollowers {
   uint64_t described_stamp_ = 0;
 };
 
-/// Changes when the blob may have been written; never the same for a blob somebody holds a mutable
-/// pointer of.
+/// Changes when the blob may have been written; never the same for a blob whose mutable pointer was
+/// handed out.
 template <typename Dtype>
 uint64_t WriteStamp(const Blob<Dtype>& blob);
 

@@ -100,9 +100,9 @@ TEST(ErrorContext, KeepsTheInnerOfTwoFiles) {
 }
 
 TEST(ErrorContext, SaysWhereInAFile) {
-  Error error("this is no number");
+  Error error("this is not a number");
   AddFile("table", ", line 3", &error);
-  EXPECT_STREQ(error.what(), "table, line 3: this is no number");
+  EXPECT_STREQ(error.what(), "table, line 3: this is not a number");
   EXPECT_EQ(error.file(), "table");
 }
 

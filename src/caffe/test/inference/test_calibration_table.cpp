@@ -135,8 +135,8 @@ TEST_P(BadTables, AreRefusedWithTheirLine) {
 
 const BadTable kBad[] = {
     {"UnknownField", "threads: 3\n", "2: 'threads:' is not known here"},
-    {"NoHash", "net: xyz\n", "2: net 'xyz' is no number of at most 16 hexadecimal digits"},
-    {"LongHash", "net: 12345678901234567\n", "2: net '12345678901234567' is no number"},
+    {"NoHash", "net: xyz\n", "2: net 'xyz' is not a number of at most 16 hexadecimal digits"},
+    {"LongHash", "net: 12345678901234567\n", "2: net '12345678901234567' is not a number"},
     {"NoImages", "images:\n", "2: the number of images is missing"},
     {"NegativeImages", "images: -3\n", "2: images: -3 is less than none"},
     {"NoQuotes", "\nactivations:\na 1 s8\n", "4: a name in quotes is missing"},
@@ -145,7 +145,7 @@ const BadTable kBad[] = {
     {"UnknownEscape", "activations:\n\"\\q\" 1 s8\n", "3: \\q means nothing"},
     {"HalfEscape", "activations:\n\"\\x4\n", "3: \\x needs two hexadecimal digits"},
     {"NoThreshold", "activations:\n\"a\"\n", "3: the threshold is missing"},
-    {"NoNumber", "activations:\n\"a\" 1,5 s8\n", "3: threshold '1,5' is no number"},
+    {"NoNumber", "activations:\n\"a\" 1,5 s8\n", "3: threshold '1,5' is not a number"},
     {"Zero", "activations:\n\"a\" 0 s8\n", "3: blob 'a': the threshold 0 does not lie between"},
     {"Negative", "activations:\n\"a\" -1 s8\n", "3: blob 'a': the threshold -1 does not lie"},
     {"NaN", "activations:\n\"a\" nan s8\n", "3: blob 'a': the threshold nan does not lie"},
@@ -283,8 +283,8 @@ TEST(TensorRtCache, DamageIsNamedWithItsLine) {
     return ErrorOf([&] { ParseTensorRtCache("TRT-1-EntropyCalibration2\n" + lines, "it"); });
   };
   ExpectContains(error("a 3f800000\n"), "it, line 2: 'a 3f800000' is not '<tensor>: <hex>'");
-  ExpectContains(error("a: 3f80000g\n"), "it, line 2: the scale '3f80000g' is no number");
-  ExpectContains(error("a: 03f800000\n"), "it, line 2: the scale '03f800000' is no number");
+  ExpectContains(error("a: 3f80000g\n"), "it, line 2: the scale '3f80000g' is not a number");
+  ExpectContains(error("a: 03f800000\n"), "it, line 2: the scale '03f800000' is not a number");
   ExpectContains(error("a: 7f800000\n"), "it, line 2: tensor 'a': the scale inf");
   ExpectContains(error("a: bf800000\n"), "it, line 2: tensor 'a': the scale -1 ");
   ExpectContains(error("a: 1\n"), "it, line 2: tensor 'a': the scale 1.4013e-45");
@@ -336,9 +336,9 @@ TEST(NcnnTable, DamageIsNamedWithItsLine) {
   ExpectContains(error("conv2_param_0 3\n"), "it, line 1: the net has no layer 'conv2'");
   ExpectContains(error("conv1\n"), "it, line 1: no scale behind 'conv1'");
   ExpectContains(error("conv1 1 2\n"), "one scale is expected for its bottom, not 2");
-  ExpectContains(error("conv1 x\n"), "the scale 'x' is no number");
-  ExpectContains(error("conv1 -1\n"), "the scale -1 is no number above 0");
-  ExpectContains(error("conv1 inf\n"), "the scale inf is no number above 0");
+  ExpectContains(error("conv1 x\n"), "the scale 'x' is not a number");
+  ExpectContains(error("conv1 -1\n"), "the scale -1 is not a number above 0");
+  ExpectContains(error("conv1 inf\n"), "the scale inf is not a number above 0");
 }
 
 TEST(AnyCalibrationTable, IsToldByItsFirstLine) {

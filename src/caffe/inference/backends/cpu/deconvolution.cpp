@@ -169,7 +169,7 @@ std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Graph& graph, 
 
 constexpr char kWhyNot[] = "is for Deconvolutions of each channel by itself, in two axes";
 
-class Family : public Implementation {
+class DeconvolutionImpl : public Implementation {
  public:
   const char* name() const override { return "deconvolution"; }
   bool Takes(const Node&) const override { return true; }
@@ -254,8 +254,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Deconvolution() {
-  static const Family family;
-  return family;
+  static const DeconvolutionImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

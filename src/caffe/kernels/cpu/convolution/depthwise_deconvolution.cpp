@@ -115,7 +115,7 @@ class DepthwiseDeconvolution::Plan {
   void Run(float x_scale, const X* x, const float* weights, const PostOps& post, Y* y,
            void* scratch) const {
     const std::vector<float> factors(block_, x_scale);
-    Int8Tiles::Writing writing;
+    Int8Tiles::TilePostOps writing;
     writing.scale = factors.data();
     writing.bias = post.bias;
     writing.activation = post.activation;
@@ -131,7 +131,7 @@ class DepthwiseDeconvolution::Plan {
     // Twice as many terms: weights may be 255.
     const RescalingRows rows(by, tiles_, kTileType<Y>, s_.channels, blocks_ * block_,
                              2 * MostTerms(s_));
-    Int8Tiles::Writing writing;
+    Int8Tiles::TilePostOps writing;
     writing.type = kTileType<Y>;
     writing.rescaled = rows.get();
     RunBands(by.input_zero_point, x, weights, writing, y, scratch);
@@ -157,7 +157,7 @@ class DepthwiseDeconvolution::Plan {
   /// `writing` is that of the first block, without y.
   template <typename X, typename Y>
   void RunBands(int zero_point, const X* x, const float* weights,
-                const Int8Tiles::Writing& of_first, Y* y, void* scratch) const {
+                const Int8Tiles::TilePostOps& of_first, Y* y, void* scratch) const {
     const size_t bands = CeilDiv(s_.out_height, band_);
     const size_t products = Floats(band_) * s_.kernel[0] * s_.kernel[1];
     const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, products));
@@ -171,7 +171,7 @@ class DepthwiseDeconvolution::Plan {
         Fill(first / s_.stride[0], x + plane * s_.height * s_.width * block_, zero_point,
              own.input);
         Y* to = y + (plane * s_.out_height + first) * row();
-        Int8Tiles::Writing writing = of_first;
+        Int8Tiles::TilePostOps writing = of_first;
         if (writing.rescaled.rows) {
           writing.rescaled.rows += b * Int8Tiles::RESCALING_ROWS * block_;
         } else {
@@ -247,7 +247,7 @@ class DepthwiseDeconvolution::Plan {
   }
 
   void Compute(int outputs, const float* input, const float* weights,
-               const Int8Tiles::Writing& writing, float* taps) const {
+               const Int8Tiles::TilePostOps& writing, float* taps) const {
     for (size_t p = 0; p < phases_.size(); ++p) {
       const Phase& phase = phases_[p];
       const int row = static_cast<int>(p / columns_.taps.size());

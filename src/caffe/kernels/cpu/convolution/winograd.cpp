@@ -183,7 +183,7 @@ WinogradStrip StripOf(const Call& call, size_t strip) {
   return {begin, end - begin, call.s.TilePanels(end - begin)};
 }
 
-WinogradPostOps Writing(const Call& call, const float* bias, const float* slopes) {
+WinogradPostOps WinogradPostOpsOf(const Call& call, const float* bias, const float* slopes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Activation& activation = call.post.activation;
   WinogradPostOps writing = {bias,   call.post.residual.data, 1, -kInfinity, kInfinity, nullptr,
@@ -238,7 +238,7 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
   if (post.activation.slopes) std::copy_n(post.activation.slopes + o, outputs, slopes);
   return s.loops.output[call.output_type](s.g, strip, strip.begin(panel_begin),
                                           strip.begin(panel_end), m, m_stride, output_panel,
-                                          Writing(call, bias, slopes), call.y);
+                                          WinogradPostOpsOf(call, bias, slopes), call.y);
 }
 
 /// Each thread takes strips of its own, a new one when it has finished the last.

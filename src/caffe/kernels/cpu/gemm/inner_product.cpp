@@ -96,8 +96,8 @@ struct Int8Arithmetic {
   const void* x;
   bool is_signed;
   const int8_t* weights;
-  Int8Tiles::Writing writing;  // of all outputs, with bias and scale padded
-  const int32_t* starts;       // for sums of signed bytes, padded; or null
+  Int8Tiles::TilePostOps writing;  // of all outputs, with bias and scale padded
+  const int32_t* starts;           // for sums of signed bytes, padded; or null
 
   const void* residual = writing.residual.data;
   void* y = writing.y;
@@ -150,7 +150,7 @@ struct Int8Arithmetic {
     std::fill_n(work.partial, width * rows, 0);
   }
   void SetTarget(size_t start, const void* from, void* to, Work* work,
-                 Int8Tiles::Writing* target) const {
+                 Int8Tiles::TilePostOps* target) const {
     *target = writing;
     if (writing.rescaled.rows) {
       target->rescaled.rows += start * Int8Tiles::RESCALING_ROWS;
@@ -331,7 +331,7 @@ class Product {
     work->plane = tiles_.block;
     const void* weights = a.WeightsAt(start * p_.depth() + step * tiles_.block * width);
     if constexpr (A::kIntegers) {
-      Int8Tiles::Writing target;
+      Int8Tiles::TilePostOps target;
       a.SetTarget(start, from, whole ? y : static_cast<void*>(own.border), work, &target);
       RunWork(a, rows, tile_rows, step, vectors, weights, own, work);
     } else {
@@ -536,8 +536,8 @@ void Int8InnerProduct::Forward(int num, Numbers x, const int8_t* packed, const R
   Run(num, x, packed, Int8Tiles::InIntegers(rows.get(), y), scratch);
 }
 
-template <typename Writing>
-void Int8InnerProduct::Run(int num, Numbers x, const int8_t* packed, const Writing& writing,
+template <typename TilePostOps>
+void Int8InnerProduct::Run(int num, Numbers x, const int8_t* packed, const TilePostOps& writing,
                            void* scratch) const {
   RequireBytes(x.type);
   const bool is_signed = x.type == ElementType::INT8;

@@ -96,7 +96,7 @@ void AmxInt8::FillRows(const Call& call, const AmxPlan& plan, const Band& band, 
 
 void AmxInt8::Finish(const Call& call, const Band& band, size_t block, int blocks,
                      const Buffers& own, int32_t* sums) const {
-  const Int8Tiles::Writing target = From(call, block, band);
+  const Int8Tiles::TilePostOps target = From(call, block, band);
   Int8Tiles::Work work = {};
   work.x = reinterpret_cast<const int16_t*>(own.rows);  // no step reads it
   work.windows = own.windows;

@@ -178,7 +178,7 @@ void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t index, void* 
       const size_t rows = 2 * unit_rows() * v * block;                  // weights of a unit
       tiles_.widen_signed(units * rows, call.packed + start * column() * block + first * rows,
                           own.weights);
-      const Int8Tiles::Writing target = From(call, start, band);
+      const Int8Tiles::TilePostOps target = From(call, start, band);
       Int8Tiles::Work work;
       work.x = own.input;
       work.steps = own.steps;
@@ -299,7 +299,7 @@ void DepthwiseInt8::RunDirect(const Call& call) const {
         if (!in_bytes) tiles_.float_signed(taps * block, bytes, floats);
         Band band;
         band.image = static_cast<int>(n);
-        const Int8Tiles::Writing target = From(call, b, band);
+        const Int8Tiles::TilePostOps target = From(call, b, band);
         const size_t plane = n * call.strides.x + b * bands_.input_plane() * block;
         ForDepthwiseRows(
             bands_, static_cast<const char*>(call.x.data) + plane, block,
@@ -323,7 +323,7 @@ void DepthwiseInt8::RunItem(const Call& call, size_t index, void* scratch) const
   bands_.Fill(band, largest_, block, b, call.strides.x, own.input, Widener<float>(call.x, block),
               static_cast<float>(call.x.zero_point));
   tiles_.float_signed(taps * block, call.packed + b * taps * block, own.weights);
-  const Int8Tiles::Writing target = From(call, b, band);
+  const Int8Tiles::TilePostOps target = From(call, b, band);
   Int8Tiles::DepthwiseWork work;
   work.x = own.input;
   work.steps = own.steps;

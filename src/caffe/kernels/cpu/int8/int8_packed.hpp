@@ -63,7 +63,7 @@ class PackedInt8 : public Int8Convolution {
     const auto prepared = rows ? nullptr : Prepare(by, y.type, residual);
     if (num == 0) return;
     const Int8Tiles::Rescaled& rescaled = (rows ? rows : prepared.get())->get();
-    Int8Tiles::Writing writing = Int8Tiles::InIntegers(rescaled, y);
+    Int8Tiles::TilePostOps writing = Int8Tiles::InIntegers(rescaled, y);
     if (residual) {
       writing.residual = {residual->data,
                           residual->is_unsigned ? ElementType::UINT8 : ElementType::INT8};
@@ -90,7 +90,7 @@ class PackedInt8 : public Int8Convolution {
     int num;
     Input x;
     const int8_t* packed;
-    Int8Tiles::Writing writing;
+    Int8Tiles::TilePostOps writing;
     ImageStrides strides;
   };
 
@@ -122,8 +122,8 @@ class PackedInt8 : public Int8Convolution {
   }
 
   /// The call's `writing`, moved to the outputs from `block` on and the pixels of a band.
-  Int8Tiles::Writing From(const Call& call, size_t block, const Band& band) const {
-    Int8Tiles::Writing writing = call.writing;
+  Int8Tiles::TilePostOps From(const Call& call, size_t block, const Band& band) const {
+    Int8Tiles::TilePostOps writing = call.writing;
     const size_t start = block * bands_.output_plane() * tiles_.block;
     const auto elements = [&](size_t stride) {
       return start + bands_.FirstTarget(band, tiles_.block, stride);
@@ -144,7 +144,7 @@ class PackedInt8 : public Int8Convolution {
 
   /// Zeros the padding of each image's last block: activation and residual may have made it
   /// nonzero.
-  void ClearPadding(int num, const Int8Tiles::Writing& writing, size_t image) const {
+  void ClearPadding(int num, const Int8Tiles::TilePostOps& writing, size_t image) const {
     const size_t used = shape_.outputs % tiles_.block, size = SizeOf(writing.type);
     if (used == 0) return;
     const size_t plane = bands_.output_plane(), block = tiles_.block;
@@ -185,7 +185,7 @@ class PackedInt8 : public Int8Convolution {
     return pieces.bytes();
   }
 
-  void Run(int num, const Input& x, const int8_t* packed, const Int8Tiles::Writing& writing,
+  void Run(int num, const Input& x, const int8_t* packed, const Int8Tiles::TilePostOps& writing,
            const Destination& y, bool leaves_zeros, void* scratch) const {
     const ImageStrides strides =
         WithoutZeros(y.strides, input_image(), padded_outputs() * bands_.output_plane());

@@ -53,7 +53,7 @@ struct Int8Tiles {
 
   /// PostOps of some blocks of outputs, and their destination: scale, bias and slopes are (V,
   /// block), residual and y those of the first block.
-  struct Writing : PostOps {
+  struct TilePostOps : PostOps {
     ElementType type = ElementType::FLOAT;  ///< of y: FLOAT, INT8 or UINT8
     void* y = nullptr;
     float least = 0, most = 0;  ///< of a byte, before it is rounded
@@ -61,9 +61,9 @@ struct Int8Tiles {
     Rescaled rescaled;          ///< instead of PostOps, except for a residual's data and type
   };
   /// Writes sums as `post` specifies, with padded scale and bias.
-  static Writing InFloats(const PostOps& post, const float* scale, const float* bias,
-                          const Destination& y) {
-    Writing writing;
+  static TilePostOps InFloats(const PostOps& post, const float* scale, const float* bias,
+                              const Destination& y) {
+    TilePostOps writing;
     static_cast<PostOps&>(writing) = post;
     writing.scale = scale;
     writing.bias = bias;
@@ -74,8 +74,8 @@ struct Int8Tiles {
     return writing;
   }
   /// Writes sums with integers alone.
-  static Writing InIntegers(const Rescaled& rescaled, const Destination& y) {
-    Writing writing;
+  static TilePostOps InIntegers(const Rescaled& rescaled, const Destination& y) {
+    TilePostOps writing;
     writing.type = y.type;
     writing.y = y.y;
     writing.rescaled = rescaled;
@@ -83,7 +83,7 @@ struct Int8Tiles {
   }
   /// Moves clamping activations into the byte range least to most, which excludes the zero point.
   /// `writing` is complete except for these two.
-  static void SetRange(Writing* writing) {
+  static void SetRange(TilePostOps* writing) {
     const bool is_signed = writing->type == ElementType::INT8;
     const float zero = static_cast<float>(writing->zero_point);
     const float least = (is_signed ? -127.f : 0.f) - zero,
@@ -121,7 +121,7 @@ struct Int8Tiles {
     const int32_t* start;    ///< (V, block): start values of sums of bytes; null: 0
     int32_t* partial;        ///< (pixels, V, block): sums of the previous parts
     bool first, last;        ///< the last part writes to y, others to partial
-    const Writing* writing;
+    const TilePostOps* writing;
     const size_t* targets;           ///< where in y each pixel lies
     const size_t* residual_targets;  ///< and in the residual
     size_t plane;                    ///< elements of y from one block of outputs to the next
@@ -138,7 +138,7 @@ struct Int8Tiles {
     int steps_count;
     const int32_t* windows;
     const float* weights;
-    const Writing* writing;
+    const TilePostOps* writing;
     const size_t *targets, *residual_targets;
   };
   /// Computes `tiles` tiles of P pixels, from pixel `first` on; a tile's sums are kept in
@@ -181,10 +181,10 @@ struct Int8Tiles {
   // For signed bytes at [0], for unsigned ones at [1].
   /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
   /// columns, strides 1 and 2.
-  void (*depthwise_direct[2][2][2])(const Writing&, const DepthwiseRow& row, size_t target);
+  void (*depthwise_direct[2][2][2])(const TilePostOps&, const DepthwiseRow& row, size_t target);
   /// The same by sums of byte products, for 3 x 3 kernels whose weights are bytes; two rows at a
   /// time with stride 1 where `byte_depthwise_rows` is 2. Null where has_bytes() is false.
-  void (*byte_depthwise[2][2])(const Writing&, const DepthwiseRow& row, size_t target);
+  void (*byte_depthwise[2][2])(const TilePostOps&, const DepthwiseRow& row, size_t target);
   int byte_depthwise_rows;
   /// y = the maximum of each window.
   void (*max_windows[2])(const WindowRow& windows, const void* x, void* y);
@@ -232,9 +232,9 @@ struct Int8Tiles {
     /// u = G w G^T in integers, of n weights at each of 9 positions, `positions` elements apart; n
     /// is a multiple of 16.
     void (*weights)(size_t n, const int8_t* w, size_t positions, int16_t* u, size_t stride);
-    /// y = A^T m A with the Writing applied, for one block of outputs; tiles are `step` elements
-    /// apart in m, rows of y and of the residual `pitch`.
-    void (*output)(const Writing&, const WinogradTarget* targets, int tiles, const int32_t* m,
+    /// y = A^T m A with the TilePostOps applied, for one block of outputs; tiles are `step`
+    /// elements apart in m, rows of y and of the residual `pitch`.
+    void (*output)(const TilePostOps&, const WinogradTarget* targets, int tiles, const int32_t* m,
                    size_t step, size_t stride, size_t pitch);
   };
   Winograd winograd[2];  ///< for tiles of 2 x 2 and of 4 x 4 outputs

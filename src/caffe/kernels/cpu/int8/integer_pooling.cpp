@@ -15,9 +15,9 @@ template <typename T>
 constexpr int32_t kMiddle = std::is_signed<T>::value ? 0 : 128;
 
 template <typename T>
-constexpr int32_t kLeast = std::numeric_limits<T>::min();
+constexpr int32_t kMinOf = std::numeric_limits<T>::min();
 template <typename T>
-constexpr int32_t kMost = std::numeric_limits<T>::max();
+constexpr int32_t kMaxOf = std::numeric_limits<T>::max();
 
 /// The divisor of `size` (T. Granlund and P. L. Montgomery, Division by invariant integers using
 /// multiplication, 1994).
@@ -78,7 +78,7 @@ void AverageOfBlocks(const PoolingShape& shape, int block, int32_t zero_point, B
 template <typename T>
 void MaxPoolIntegers(const PoolingShape& shape, int block, ByteRange range, const T* x, T* y) {
   // The blocked kernel does not handle -128 in int8_t.
-  const bool is_whole = range.least <= kLeast<T> && range.most >= kMost<T>;
+  const bool is_whole = range.least <= kMinOf<T> && range.most >= kMaxOf<T>;
   if ((block == 8 || block == 16) && std::is_unsigned<T>::value && is_whole) {
     return BlockedMaxPoolingForward(shape, block, x, y);
   }

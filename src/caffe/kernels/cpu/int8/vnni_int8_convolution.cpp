@@ -256,7 +256,7 @@ void VnniInt8::RunBand(const Call& call, const Band& band, size_t group, size_t 
   for (size_t part = first_part; part < last_part; ++part) {
     const int v = parts_.vectors(part);
     const size_t start = group * group_blocks_ + parts_.begin(part);  // block of outputs
-    const Int8Tiles::Writing target = From(call, start, band);
+    const Int8Tiles::TilePostOps target = From(call, start, band);
     work.weights = call.packed + start * block * column();
     if (call.x.is_signed) work.start = static_cast<const int32_t*>(starts) + start * block;
     work.writing = &target;
