@@ -35,7 +35,7 @@ struct NetOptions {
 /// that names the file, the layer and the field.
 ///
 /// A net belongs to one thread at a time. Several nets may share trained layers and run at once,
-/// as long as no thread writes the parameters.
+/// as long as nobody writes the parameters.
 template <typename Dtype>
 class Net {
  public:
