@@ -151,7 +151,7 @@ class Caffe {
 
 #ifndef CPU_ONLY
   /// A cublasHandle_t and a curandGenerator_t of the calling thread on its device and stream, for
-  /// people's own layers (this library's headers do without CUDA's). The generator is seeded anew
+  /// custom layers (this library's headers do without CUDA's). The generator is seeded again
   /// after set_random_seed. Throw Error where there is no GPU or the library cannot be loaded.
   static cublasContext* cublas_handle();
   static curandGenerator_st* curand_generator();

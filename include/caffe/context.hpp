@@ -45,8 +45,8 @@ class Workspace {
   std::vector<Block> blocks_;
 };
 
-/// All that a computation needs beside its data: device, stream, random generator, scratch memory
-/// and rank. There is one per thread; Caffe:: is a face on the current one.
+/// All that a computation needs besides its data: device, stream, random generator, scratch memory
+/// and rank. There is one per thread; Caffe:: is a facade over the current one.
 class Context {
  public:
   /// What a thread hands to the threads it starts.

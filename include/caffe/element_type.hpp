@@ -112,7 +112,7 @@ void Dispatch(ElementType type, Function&& f) {
 }
 
 /// Calls f(T(), D()) with the C++ types of activations and of their gradients. FLOAT and FLOAT16
-/// come in every pair; a DOUBLE beside another type makes both DOUBLE (the tensor converts).
+/// come in every pair; a DOUBLE together with another type makes both DOUBLE (the tensor converts).
 template <typename Function>
 void Dispatch(ElementType data, ElementType diff, Function&& f) {
   if (data == ElementType::DOUBLE || diff == ElementType::DOUBLE) return f(double(), double());

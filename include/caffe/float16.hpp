@@ -106,7 +106,7 @@ inline CAFFE_HALF_CONSTEXPR float WidenHalf(uint16_t bits) {
 
 /// The double that a 16-bit number with 8 bits of exponent is. A subnormal one is a subnormal
 /// float, which a processor told to take those for zero would lose.
-inline CAFFE_HALF_CONSTEXPR double WidenBrainToDouble(uint16_t bits) {
+inline CAFFE_HALF_CONSTEXPR double WidenBFloat16ToDouble(uint16_t bits) {
   const uint16_t magnitude = bits & 0x7fff;
   if (magnitude >= 0x80) return FloatOf(uint32_t(bits) << 16);
   constexpr double kUnit = 1. / (uint64_t(1) << 63) / (uint64_t(1) << 63) / 128;  // 2^-133
@@ -250,7 +250,7 @@ struct bfloat16 {
   }
   template <typename T, half_detail::IfArithmetic<T> = 0>
   explicit CAFFE_HALF_CONSTEXPR operator T() const {
-    return static_cast<T>(half_detail::WidenBrainToDouble(bits));
+    return static_cast<T>(half_detail::WidenBFloat16ToDouble(bits));
   }
 
  private:

@@ -35,7 +35,7 @@ struct NetOptions {
 /// that names the file, the layer and the field.
 ///
 /// A net belongs to one thread at a time. Several nets may share trained layers and run at once,
-/// as long as nobody writes the parameters.
+/// as long as no thread writes the parameters.
 template <typename Dtype>
 class Net {
  public:
@@ -114,8 +114,8 @@ class Net {
   const vector<string>& layer_names() const { return layer_names_; }
   const vector<shared_ptr<Layer<Dtype>>>& layers() const { return layers_; }
   const vector<string>& blob_names() const { return blob_names_; }
-  /// Whoever asks for blobs may read them from here on (set_share_activations): a net that is not
-  /// const computes again at once what it has freed, a const one when it is read.
+  /// Whoever asks for blobs may read them from here on (set_share_activations): what the last pass
+  /// has freed is computed again. A const net may be asked by several threads at once.
   const vector<shared_ptr<Blob<Dtype>>>& blobs() { return KeepBlobs(), blobs_; }
   const vector<shared_ptr<Blob<Dtype>>>& blobs() const { return FreeNothingMore(), blobs_; }
 

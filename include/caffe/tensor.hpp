@@ -111,12 +111,12 @@ class Tensor {
   bool handed_out(ElementType type) const;
   /// True if the plain slot of `type` exists and something newer was written elsewhere.
   bool is_stale(ElementType type) const;
-  /// Declares that nobody holds pointers from before, so that Trim may drop every other slot.
+  /// Declares that no caller keeps pointers from before, so that Trim may drop every other slot.
   void ForgetPointers();
   /// What the integers of the slots of INT8 or UINT8 stand for. Set before the slot is used.
   void set_affine(ElementType type, const AffineParameters& parameters);
 
-  /// Declares the plain slot of `type`, already allocated, the truth: somebody wrote through a
+  /// Declares the plain slot of `type`, already allocated, the truth: a caller wrote through a
   /// pointer obtained earlier.
   void Touch(ElementType type);
   /// Brings the storage type's slot up to date and frees the others, except those whose mutable
@@ -131,7 +131,7 @@ class Tensor {
   /// Ends that state: the elements are zeros again.
   void Revive() { released_.clear(); }
   /// Frees all slots for a form of the caller's, from which `restore` can write the plain slot of
-  /// `type` again, capacity() elements, as soon as somebody reads it. Not while another thread may
+  /// `type` again, capacity() elements, as soon as it is read. Not while another thread may
   /// read the tensor. Returns false, and does nothing, where a pointer was handed out, memory is
   /// borrowed or that slot is not up to date.
   bool Replace(ElementType type, std::function<void(void*)> restore);

@@ -33,7 +33,7 @@ class GradientChecker {
         kink_range_(kink_range) {}
 
   /// Sets the layer up and checks the gradient of half the sum of squares of all its tops.
-  /// `check_bottom` is the bottom whose gradient is checked beside the parameters'; -1: all
+  /// `check_bottom` is the bottom whose gradient is checked besides the parameters'; -1: all
   /// bottoms, -2: none.
   void CheckGradient(Layer<Dtype>* layer, const vector<Blob<Dtype>*>& bottom,
                      const vector<Blob<Dtype>*>& top, int check_bottom = -1) {

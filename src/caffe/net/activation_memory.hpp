@@ -3,13 +3,28 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe/core/memory_pool.hpp"
 #include "caffe/tensor.hpp"
 
 namespace caffe {
+
+/// Calls a function at the end of a scope.
+template <typename Function>
+class AtScopeExit {
+ public:
+  explicit AtScopeExit(Function function) : function_(std::move(function)) {}
+  ~AtScopeExit() { function_(); }
+  AtScopeExit(const AtScopeExit&) = delete;
+  AtScopeExit& operator=(const AtScopeExit&) = delete;
+
+ private:
+  const Function function_;
+};
 
 /// Which tensors of a net are freed behind which layer, and whether they are. Blobs and layers are
 /// numbers here, in the net's order.
@@ -46,15 +61,31 @@ class ActivationMemory {
   /// What dies with layer number `layer`: each tensor with the last of its blobs.
   const std::vector<Dead>& DeadAfter(int layer);
 
-  /// True if there are freed tensors that the next pass has not begun to write again.
+  /// True if there may be freed tensors.
   bool freed() const { return freed_; }
   void set_freed(bool freed) { freed_ = freed; }
+
+  /// The layer that a pass has come to; -1 while none runs. Behind it are the last pass's blobs.
+  int layer() const { return layer_; }
+  void set_layer(int layer) { layer_ = layer; }
+
+  /// What the last pass read, one per input of the net; empty: not known. A program may have
+  /// written the next input before it asks for a blob that was freed.
+  std::vector<std::vector<char>>& inputs() { return inputs_; }
+  /// Held while freed tensors are computed again: several threads may read a net.
+  std::recursive_mutex& mutex() { return mutex_; }
+  /// True meanwhile, for the thread that holds it.
+  bool recomputes() const { return recomputes_; }
+  void set_recomputes(bool recomputes) { recomputes_ = recomputes; }
 
   /// What a freed tensor calls when it is read; void once Forget() has been called, by the net's
   /// destructor.
   void set_recompute(std::function<void()> f) { *recompute_ = std::move(f); }
   Tensor::Recompute recompute() const { return recompute_; }
   void Forget() { *recompute_ = nullptr; }
+  void Recompute() const {
+    if (*recompute_) (*recompute_)();
+  }
 
  private:
   void FindDead();
@@ -63,6 +94,10 @@ class ActivationMemory {
   int layers_;
   Sharing sharing_ = Sharing::NEVER;
   bool freed_ = false;
+  int layer_ = -1;
+  std::vector<std::vector<char>> inputs_;
+  std::recursive_mutex mutex_;
+  bool recomputes_ = false;
   std::shared_ptr<MemoryPool> pool_;
   std::vector<Tensor*> tensors_;  // per blob
   std::vector<const Tensor*> kept_;

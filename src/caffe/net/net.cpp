@@ -84,7 +84,7 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
     FindTensors();
     activations_->pool()->Gather();
   }
-  activations_->set_freed(false);
+  const AtScopeExit pass([this] { activations_->set_layer(-1); });
   const ScratchSource scratch(sharing ? activations_->pool().get() : nullptr);
   using Rounding = QuantizedTraining<Dtype>;
   const typename Rounding::Rounded rounded(
@@ -94,10 +94,11 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   Dtype loss = 0;
   vector<bool> done(layers_.size(), false);
   for (int i = start; i <= end; ++i) {
+    activations_->set_layer(i);
     for (Callback* callback : before_forward_) callback->run(i);
     if (!done[i]) RunForward(i, end, &loss, &done);
     for (Callback* callback : after_forward_) callback->run(i);
-    if (sharing) ReleaseAfter(i);
+    if (activations_->shares()) ReleaseAfter(i);  // a layer may have asked for the blobs
   }
   RefreshBlobs();
   return loss;
@@ -138,6 +139,20 @@ void Net<Dtype>::StampInputs() {
   for (Blob<Dtype>* input : net_input_blobs_) {
     Tensor& data = input->data_tensor();
     if (data.handed_out(kElementType<Dtype>)) data.Touch(kElementType<Dtype>);
+  }
+  vector<vector<char>>& last = activations_->inputs();
+  if (!activations_->shares() || share_activations() || Caffe::mode() == Caffe::GPU) {
+    last.clear();
+    return;
+  }
+  last.resize(net_input_blobs_.size());
+  for (size_t i = 0; i < last.size(); ++i) {
+    const Blob<Dtype>& input = *net_input_blobs_[i];
+    constexpr ElementType kType = kElementType<Dtype>;
+    const Tensor& values = input.data_tensor();
+    const bool known = input.count() > 0 && values.has_slot(kType) && !values.is_stale(kType);
+    const char* data = known ? reinterpret_cast<const char*>(input.cpu_data()) : nullptr;
+    last[i].assign(data, data + (known ? input.count() * sizeof(Dtype) : 0));
   }
 }
 

@@ -2,11 +2,14 @@
 #include "caffe/net.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 #include <set>
 
 #include "activation_memory.hpp"
 #include "caffe/core/repeatable.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/layers/view_layer.hpp"
 #include "caffe/operation.hpp"
 #include "quantized_training.hpp"
 
@@ -20,11 +23,48 @@ bool MakesTheSameAgain(const LayerParameter& layer, const vector<int>& bottom_id
   return IsRepeatable(layer) && !OperationTable::Find(layer.type())->source && !bottom_ids.empty();
 }
 
+/// While it lives the inputs have the values of the last pass.
+template <typename Dtype>
+class LastInputs {
+ public:
+  LastInputs(const vector<Blob<Dtype>*>& inputs, vector<vector<char>>* last)
+      : inputs_(inputs), last_(last) {
+    Swap();
+  }
+  ~LastInputs() { Swap(); }
+
+ private:
+  void Swap() {
+    for (size_t i = 0; i < last_->size(); ++i) {
+      vector<char>& last = (*last_)[i];
+      if (last.empty() || last.size() != inputs_[i]->count() * sizeof(Dtype)) continue;
+      if (std::memcmp(inputs_[i]->cpu_data(), last.data(), last.size()) == 0) continue;
+      Dtype* data = inputs_[i]->mutable_cpu_data();
+      std::swap_ranges(last.begin(), last.end(), reinterpret_cast<char*>(data));
+    }
+  }
+
+  const vector<Blob<Dtype>*>& inputs_;
+  vector<vector<char>>* const last_;
+};
+
 }  // namespace
 
 template <typename Dtype>
 Net<Dtype>::~Net() {
-  if (activations_) activations_->Forget();
+  if (!activations_) return;
+  // A program may keep a blob longer than its net.
+  const bool kept = std::any_of(blobs_.begin(), blobs_.end(), [](const auto& blob) {
+    return blob.use_count() > 1 && blob->data_tensor().released();
+  });
+  if (kept && activations_->sharing() != Sharing::ALWAYS) {
+    try {
+      RestoreReleased();
+    } catch (const std::exception& error) {
+      LOG(ERROR) << "computing freed blobs again, for the last time: " << error.what();
+    }
+  }
+  activations_->Forget();
 }
 
 // A source may make other values in the next pass; inputs and outputs belong to the caller.
@@ -61,27 +101,41 @@ bool Net<Dtype>::share_activations() const {
 
 template <typename Dtype>
 void Net<Dtype>::FreeNothingMore() const {
-  if (activations_->sharing() == Sharing::UNTIL_SEEN) activations_->set_sharing(Sharing::NEVER);
+  const std::lock_guard<std::recursive_mutex> lock(activations_->mutex());
+  if (activations_->sharing() == Sharing::ALWAYS) return;
+  activations_->set_sharing(Sharing::NEVER);
+  activations_->Recompute();
 }
 
 template <typename Dtype>
 void Net<Dtype>::KeepBlobs() {
-  if (activations_->sharing() == Sharing::ALWAYS) return;
   FreeNothingMore();
-  RestoreReleased();
 }
 
-// False where a blob that is kept was changed in place after other layers may have read it.
+// False where a blob that is kept was changed in place after other layers may have read it, by its
+// name or by that of a view of it.
 template <typename Dtype>
 bool Net<Dtype>::MayRepeatLayers() const {
   const auto is_output = [&](int id) {
     return std::count(net_output_blob_indices_.begin(), net_output_blob_indices_.end(), id) > 0;
   };
+  vector<int> viewed(blobs_.size());  // the blob whose tensor this one shows
+  std::iota(viewed.begin(), viewed.end(), 0);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (!dynamic_cast<const ViewLayer<Dtype>*>(layers_[i].get())) continue;
+    viewed[top_id_vecs_[i][0]] = viewed[bottom_id_vecs_[i][0]];
+  }
   for (size_t i = 0; i < layers_.size(); ++i) {
     for (const int id : top_id_vecs_[i]) {
       const bool in_place =
           std::count(bottom_id_vecs_[i].begin(), bottom_id_vecs_[i].end(), id) > 0;
-      if (in_place && activations_->StaysAfterPass(id) && !is_output(id)) return false;
+      if (!in_place) continue;
+      if (activations_->StaysAfterPass(id) && !is_output(id)) return false;
+      for (size_t other = 0; other < blobs_.size(); ++other) {
+        const bool same = static_cast<int>(other) != id && viewed[other] == viewed[id];
+        const bool stays = activations_->StaysAfterPass(id) || activations_->StaysAfterPass(other);
+        if (same && stays) return false;
+      }
     }
   }
   return true;
@@ -92,8 +146,14 @@ bool Net<Dtype>::MayRepeatLayers() const {
 // now (its input has changed since), the blobs that do not depend on it can still be read.
 template <typename Dtype>
 void Net<Dtype>::RestoreReleased() {
-  if (!activations_->freed()) return;
-  activations_->set_freed(false);
+  const std::lock_guard<std::recursive_mutex> lock(activations_->mutex());
+  if (activations_->recomputes() || !activations_->freed()) return;
+  const AtScopeExit over([this] { activations_->set_recomputes(false); });
+  activations_->set_recomputes(true);
+  // During a pass: what it has made so far.
+  const int layers = static_cast<int>(layers_.size());
+  const int end = (activations_->layer() < 0 ? layers : activations_->layer()) - 1;
+  if (end == layers - 1) activations_->set_freed(false);
   std::set<const Tensor*> written;
   for (const shared_ptr<Blob<Dtype>>& blob : blobs_) {
     if (blob->data_tensor().released()) written.insert(&blob->data_tensor());
@@ -114,10 +174,11 @@ void Net<Dtype>::RestoreReleased() {
       }
     }
   };
+  if (written.empty()) return;
+  const LastInputs<Dtype> inputs(net_input_blobs_, &activations_->inputs());
   const kernels::FlushDenormals flush;
   const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
                                                            QuantizedTraining<Dtype>::Pass::SAME);
-  const int end = static_cast<int>(layers_.size()) - 1;
   vector<bool> done(layers_.size(), false);
   Dtype loss = 0;
   for (int i = 0; i <= end; ++i) {
