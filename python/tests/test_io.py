@@ -381,9 +381,13 @@ def test_resize_of_other_channels_agrees_with_scipy(number, order, random):
     ndimage = pytest.importorskip("scipy.ndimage")
     old, new = random.randint(4, 40, (2, 2))
     image = random.random_sample((*old, 5)).astype(np.float32)
-    np.testing.assert_allclose(
-        io.resize_image(image, new, order),
-        ndimage.zoom(image, (*(new / old), 1), order=order), atol=1e-5, err_msg=f"{old} to {new}")
+    expected = ndimage.zoom(image, (*(new / old), 1), order=order)
+    resized = io.resize_image(image, new, order)
+    # SciPy writes zeros where rounding puts the last row or column outside of the image.
+    outside = expected == 0
+    assert not outside[:-1, :-1].any()
+    np.testing.assert_allclose(np.where(outside, 0, resized), expected, atol=1e-5,
+                               err_msg=f"{old} to {new}")
 
 
 def test_resize_with_splines_keeps_a_plane():
