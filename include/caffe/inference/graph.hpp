@@ -147,6 +147,7 @@ struct Graph {
 
 /// Bytes of a value in its type and layout, padding of channels included.
 size_t BytesOf(const Value& value);
+size_t BytesOf(const Constant& constant);
 
 /// Per value: the node that computes it, -1 for inputs and constants.
 std::vector<int> Producers(const Graph& graph);

@@ -15,8 +15,6 @@
 namespace caffe::inference {
 namespace {
 
-size_t ConstantBytes(const Constant& constant) { return constant.count() * SizeOf(constant.type); }
-
 /// Calls f for each constant of the node, those of its epilogue too.
 template <typename F>
 void ForEachConstant(const Node& node, F f) {
@@ -134,7 +132,7 @@ LayerInfo InfoOf(const Graph& graph, const Node& node) {
     if (MultipliesWeights(node)) layer.multipliers = MultipliersOf(node);
     layer.sum = SumOf(node);
   }
-  ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += ConstantBytes(c); });
+  ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += BytesOf(c); });
   for (const int output : node.outputs) {
     layer.tops.push_back(graph.values[output].shape);
     layer.activation_bytes += BytesOf(graph.values[output]);
@@ -194,7 +192,7 @@ size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs) {
   };
   for (const auto& graph : graphs) {
     for (const Node& node : graph->nodes) {
-      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), ConstantBytes(c)); });
+      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
     }
     for (const Value& value : graph->values) {
       if (value.is_constant()) add(value.data.get(), BytesOf(value));

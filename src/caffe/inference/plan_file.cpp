@@ -38,8 +38,6 @@ constexpr size_t kSummedHeader = offsetof(Header, checksum);
 
 size_t Aligned(size_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
-size_t StoredBytes(const Constant& constant) { return constant.count() * SizeOf(constant.type); }
-
 /// Appends numbers and strings. Constants are put behind the description, each once.
 class Writer {
  public:
@@ -69,7 +67,7 @@ class Writer {
     Number(static_cast<int64_t>(end_));
     offsets_[constant.data.get()] = end_;
     constants_.push_back(constant);
-    end_ = Aligned(end_ + StoredBytes(constant));
+    end_ = Aligned(end_ + BytesOf(constant));
   }
   void Add(const std::vector<Constant>& constants) {
     Number(static_cast<int64_t>(constants.size()));
@@ -461,8 +459,8 @@ void WritePlan(const Plan& plan, const std::string& file) {
   rest.resize(begin + description.constants_size());
   size_t offset = begin;
   for (const Constant& constant : description.constants()) {
-    std::memcpy(&rest[0] + offset, constant.data.get(), StoredBytes(constant));
-    offset += Aligned(StoredBytes(constant));
+    std::memcpy(&rest[0] + offset, constant.data.get(), BytesOf(constant));
+    offset += Aligned(BytesOf(constant));
   }
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));

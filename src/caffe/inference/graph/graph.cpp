@@ -66,6 +66,8 @@ int Graph::AddValue(const std::string& value_name, const Shape& shape) {
   return static_cast<int>(values.size()) - 1;
 }
 
+size_t BytesOf(const Constant& constant) { return constant.count() * SizeOf(constant.type); }
+
 size_t BytesOf(const Value& value) {
   size_t count = CountOf(value.shape);
   if (value.layout != Layout::PLAIN && count > 0) {
