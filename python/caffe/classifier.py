@@ -38,7 +38,7 @@ class Classifier(Net):
         name = self.inputs[0]
         shape = self.blobs[name].data.shape
         self.transformer = io.Transformer.for_images(name, shape, mean, input_scale, raw_scale,
-                                                       channel_swap)
+                                                     channel_swap)
         self.crop_dims = np.array(shape[2:])
         self.image_dims = self.crop_dims if image_dims is None else np.array(image_dims)
         if (self.image_dims < self.crop_dims).any():

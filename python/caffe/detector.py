@@ -36,7 +36,7 @@ class Detector(Net):
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
         name = self.inputs[0]
         self.transformer = io.Transformer.for_images(name, self.blobs[name].data.shape, mean,
-                                                       input_scale, raw_scale, channel_swap)
+                                                     input_scale, raw_scale, channel_swap)
         self.configure_crop(context_pad)
 
     def detect_windows(

@@ -149,8 +149,8 @@ class Transformer:
 
     @classmethod
     def for_images(cls, in_: str, shape: Sequence[int], mean: Optional[np.ndarray] = None,
-                     input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
-                     channel_swap: Optional[Sequence[int]] = None) -> Transformer:
+                   input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
+                   channel_swap: Optional[Sequence[int]] = None) -> Transformer:
         """One for an input of the shape N x C x H x W, with channels put first and the steps
         given."""
         transformer = cls({in_: shape})
