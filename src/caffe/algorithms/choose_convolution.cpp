@@ -26,7 +26,7 @@ bool WinogradPays(const ConvolutionProblem& p) {
          kernels::WinogradPays(kernels::WinogradShapeOf(p.shape, p.num, kernels::BlockChannels()));
 }
 
-AlgorithmPtr ChooseNativeHalf(const ConvolutionProblem& p) {
+AlgorithmPtr ChooseNativeHalfConvolution(const ConvolutionProblem& p) {
   const AlgorithmPtr packed =
       PackedConvolution(p.shape, p.num, p.plain_source, p.settings.types.forward_math);
   if (!packed || !WinogradPays(p)) return packed;
@@ -55,7 +55,7 @@ bool MayUseOneDnn(const ConvolutionProblem& p) {
          (p.settings.phase == TEST || fits(types.backward_type));
 }
 
-AlgorithmPtr ChooseOneDnn(const ConvolutionProblem& p) {
+AlgorithmPtr ChooseOneDnnConvolution(const ConvolutionProblem& p) {
   if (!MayUseOneDnn(p)) return nullptr;
   OneDnnOptions options;
   options.bias = p.bias || p.folds;
@@ -81,9 +81,9 @@ bool ConvolutionProblem::operator==(const ConvolutionProblem& other) const {
 AlgorithmPtr Choose(const ConvolutionProblem& problem) {
   AlgorithmPtr algorithm;
   if (problem.settings.is_native_half() && !problem.transposed) {
-    algorithm = ChooseNativeHalf(problem);
+    algorithm = ChooseNativeHalfConvolution(problem);
   }
-  if (!algorithm) algorithm = ChooseOneDnn(problem);
+  if (!algorithm) algorithm = ChooseOneDnnConvolution(problem);
   return algorithm ? algorithm : Plain(problem);
 }
 

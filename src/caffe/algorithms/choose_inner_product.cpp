@@ -8,7 +8,7 @@ namespace {
 /// are 1.2 to 10 times as fast in oneDNN.
 bool OneDnnIsFaster(int rows) { return rows > 16; }
 
-AlgorithmPtr ChooseOneDnn(const InnerProductProblem& p) {
+AlgorithmPtr ChooseOneDnnProduct(const InnerProductProblem& p) {
   if (!p.settings.wants_onednn(OneDnnIsFaster(p.rows))) return nullptr;
   onednn::InnerProduct::Options options;
   options.bias = p.bias;
@@ -25,7 +25,7 @@ AlgorithmPtr ChooseOneDnn(const InnerProductProblem& p) {
 }
 
 // Not where what fills up blocks makes the packed weights larger by more than a fiftieth.
-AlgorithmPtr ChooseNativeHalf(const InnerProductProblem& p) {
+AlgorithmPtr ChooseNativeHalfProduct(const InnerProductProblem& p) {
   if (!p.settings.is_native_half() || p.transposed || p.rows == 0 || p.inputs == 0) return nullptr;
   const AlgorithmPtr packed = PackedInnerProduct(p.rows, p.inputs, p.outputs);
   const size_t count = size_t(p.inputs) * p.outputs;
@@ -41,8 +41,8 @@ bool InnerProductProblem::operator==(const InnerProductProblem& other) const {
 }
 
 AlgorithmPtr Choose(const InnerProductProblem& problem) {
-  if (AlgorithmPtr onednn = ChooseOneDnn(problem)) return onednn;
-  if (AlgorithmPtr packed = ChooseNativeHalf(problem)) return packed;
+  if (AlgorithmPtr onednn = ChooseOneDnnProduct(problem)) return onednn;
+  if (AlgorithmPtr packed = ChooseNativeHalfProduct(problem)) return packed;
   return Plain(problem);
 }
 

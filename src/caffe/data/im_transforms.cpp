@@ -21,7 +21,7 @@ float Uniform(float lower, float upper) {
   return x;
 }
 
-void CheckRange(const char* field, float lower, float upper) {
+void CheckDistortionRange(const char* field, float lower, float upper) {
   Require(lower >= 0 && lower <= upper, Error::Field{"distort_param"}, ": ", field, "_lower ",
           lower, " and ", field, "_upper ", upper, " are no range");
 }
@@ -142,8 +142,8 @@ void CheckDistortion(const DistortionParameter& given) {
   Require(param.hue_delta() >= 0 && param.hue_delta() <= 180,
           Error::Field{"distort_param: hue_delta"}, " must lie between 0 and 180, got ",
           param.hue_delta());
-  CheckRange("contrast", param.contrast_lower(), param.contrast_upper());
-  CheckRange("saturation", param.saturation_lower(), param.saturation_upper());
+  CheckDistortionRange("contrast", param.contrast_lower(), param.contrast_upper());
+  CheckDistortionRange("saturation", param.saturation_lower(), param.saturation_upper());
 }
 
 void CheckNoise(const NoiseParameter& param) {

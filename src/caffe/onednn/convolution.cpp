@@ -3,7 +3,7 @@
 namespace caffe::onednn {
 namespace {
 
-struct Family {
+struct ConvolutionFamily {
   using Forward = dnnl::convolution_forward;
   using BackwardData = dnnl::convolution_backward_data;
   using BackwardWeights = dnnl::convolution_backward_weights;
@@ -94,8 +94,9 @@ WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, b
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
                                                      int num, const Options& options) {
   if (!HasWindows(shape, num)) return nullptr;
-  return MakeOrNull(
-      [&] { return WeightedPrimitiveOf<Family>::Make(WindowProblem(shape, num, false), options); });
+  return MakeOrNull([&] {
+    return WeightedPrimitiveOf<ConvolutionFamily>::Make(WindowProblem(shape, num, false), options);
+  });
 }
 
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
@@ -106,8 +107,9 @@ std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionS
     const WeightedProblem packed =
         PlacedProblem(places.packed_shape, places.packed_num, places, {});
     WeightedProblem problem = PlacedProblem(shape, num, places, places.strides);
-    problem.weights = WeightedPrimitiveOf<Family>::DescribeForward(packed, options).weights_desc();
-    return WeightedPrimitiveOf<Family>::Make(problem, options);
+    problem.weights =
+        WeightedPrimitiveOf<ConvolutionFamily>::DescribeForward(packed, options).weights_desc();
+    return WeightedPrimitiveOf<ConvolutionFamily>::Make(problem, options);
   });
 }
 

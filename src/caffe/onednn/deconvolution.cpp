@@ -3,7 +3,7 @@
 namespace caffe::onednn {
 namespace {
 
-struct Family {
+struct DeconvolutionFamily {
   using Forward = dnnl::deconvolution_forward;
   using BackwardData = dnnl::deconvolution_backward_data;
   using BackwardWeights = dnnl::deconvolution_backward_weights;
@@ -17,8 +17,9 @@ struct Family {
 std::unique_ptr<WeightedPrimitive> Deconvolution::Make(const kernels::ConvolutionShape& shape,
                                                        int num, const Options& options) {
   if (!HasWindows(shape, num)) return nullptr;
-  return MakeOrNull(
-      [&] { return WeightedPrimitiveOf<Family>::Make(WindowProblem(shape, num, true), options); });
+  return MakeOrNull([&] {
+    return WeightedPrimitiveOf<DeconvolutionFamily>::Make(WindowProblem(shape, num, true), options);
+  });
 }
 
 }  // namespace caffe::onednn

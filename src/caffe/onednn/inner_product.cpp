@@ -3,7 +3,7 @@
 namespace caffe::onednn {
 namespace {
 
-struct Family {
+struct InnerProductFamily {
   using Forward = dnnl::inner_product_forward;
   using BackwardData = dnnl::inner_product_backward_data;
   using BackwardWeights = dnnl::inner_product_backward_weights;
@@ -35,7 +35,7 @@ std::unique_ptr<WeightedPrimitive> InnerProduct::Make(int rows, int inputs, int 
     Dims strides = {transposed ? 1 : inputs, memory::dim(spatial) * step};
     if (!plain) strides.push_back(step);
     p.plain_weights = memory::desc(p.weights_dims, kFloat, strides);
-    return WeightedPrimitiveOf<Family>::Make(p, options);
+    return WeightedPrimitiveOf<InnerProductFamily>::Make(p, options);
   });
 }
 

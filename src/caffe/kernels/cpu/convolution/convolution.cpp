@@ -26,9 +26,9 @@ Scratch<F> Make(size_t count) {
 
 /// An array as F: itself, or a widened copy.
 template <typename F, typename T>
-class Widened {
+class WidenedArray {
  public:
-  Widened(const T* x, size_t n) {
+  WidenedArray(const T* x, size_t n) {
     if constexpr (std::is_same<F, T>::value) {
       data_ = x;
     } else {
@@ -77,11 +77,12 @@ class Rows {
   Scratch<F> wide_;
 };
 
-size_t Threads() { return omp_in_parallel() ? 1 : std::max(1, omp_get_max_threads()); }
+/// The threads of a team that begins here.
+size_t TeamThreads() { return omp_in_parallel() ? 1 : std::max(1, omp_get_max_threads()); }
 
 /// The matrices of one group of one image.
-struct Product {
-  explicit Product(const ConvolutionShape& s)
+struct GroupMatrices {
+  explicit GroupMatrices(const ConvolutionShape& s)
       : channels(s.channels / s.group),
         m(s.outputs / s.group),
         n(static_cast<int>(s.output_spatial())),
@@ -97,7 +98,7 @@ struct Product {
 /// y = bias + w * columns for positions [begin, end) of the first axis, which begin at column
 /// `first` of the result. `column` is scratch.
 template <typename F, typename W, typename X>
-void ForwardBand(const ConvolutionShape& s, const Product& p, int begin, int end, const X* x,
+void ForwardBand(const ConvolutionShape& s, const GroupMatrices& p, int begin, int end, const X* x,
                  const F* w, const W* bias, X* y, F* column) {
   const int first = begin * p.inner, width = (end - begin) * p.inner;
   Rows<F, X> rows(p.m, width);
@@ -120,7 +121,7 @@ void ForwardBand(const ConvolutionShape& s, const Product& p, int begin, int end
 /// How many indices of the first output axis make one piece of work, for `units` independent
 /// products: pieces of equal size whose column matrix fits the cache, at least one per thread; or
 /// all of them, if there are so few positions that the threads should rather share one product.
-int BandOf(const Product& p, size_t units, size_t threads) {
+int BandOf(const GroupMatrices& p, size_t units, size_t threads) {
   if (units < threads && size_t(p.n) < threads * kMinPositions) return p.extent;
   const size_t cached = kColumnElements / std::max<size_t>(1, size_t(p.k) * p.inner);
   const size_t least = CeilDiv(kMinPositions, p.inner);
@@ -136,10 +137,10 @@ void ConvolutionForward(const ConvolutionShape& s, int num, const X* x, const W*
                         const W* bias, X* y) {
   if (IsDepthwise(s)) return DepthwiseForward(s, num, x, weights, bias, y);
   using F = AccumulatorType<X>;
-  const Product p(s);
+  const GroupMatrices p(s);
   if (num == 0 || p.n == 0 || p.m == 0) return;
-  const Widened<F, W> w(weights, s.weight_count());
-  const size_t units = size_t(num) * s.group, threads = Threads();
+  const WidenedArray<F, W> w(weights, s.weight_count());
+  const size_t units = size_t(num) * s.group, threads = TeamThreads();
   const int band = BandOf(p, units, threads);
   const size_t bands = CeilDiv(p.extent, band);
   const auto compute = [&](size_t from, size_t to) {
@@ -162,7 +163,7 @@ void ConvolutionForward(const ConvolutionShape& s, int num, const X* x, const W*
 namespace {
 
 /// Channels of a group that make one piece of work, for `units` independent groups.
-int ChannelBlock(const Product& p, size_t units, size_t threads) {
+int ChannelBlock(const GroupMatrices& p, size_t units, size_t threads) {
   const size_t cached =
       std::max<size_t>(1, kColumnElements / std::max<size_t>(1, size_t(p.kernel) * p.n));
   const size_t fair = std::max<size_t>(1, units * p.channels / threads);
@@ -188,10 +189,10 @@ void ConvolutionBackwardData(const ConvolutionShape& s, int num, const X* dy, co
   if (s.output_size() == 0) return FillChannels(s, num, bias, dx);
   if (IsDepthwise(s)) return DepthwiseBackwardData(s, num, dy, weights, bias, dx);
   using F = AccumulatorType<X>;
-  const Product p(s);
+  const GroupMatrices p(s);
   if (num == 0 || p.channels == 0) return;
-  const size_t inputs = s.input_spatial(), units = size_t(num) * s.group, threads = Threads();
-  const Widened<F, W> w(weights, s.weight_count());
+  const size_t inputs = s.input_spatial(), units = size_t(num) * s.group, threads = TeamThreads();
+  const WidenedArray<F, W> w(weights, s.weight_count());
   const int block = ChannelBlock(p, units, threads);
   const size_t blocks = CeilDiv(p.channels, block);
   const auto compute = [&](size_t from, size_t to) {
@@ -236,9 +237,9 @@ void ConvolutionBackwardWeights(const ConvolutionShape& s, int num, const X* x, 
                                 AccumulatorType<D>* d_weights) {
   if (IsDepthwise(s)) return DepthwiseBackwardWeights(s, num, x, dy, d_weights);
   using F = AccumulatorType<D>;
-  const Product p(s);
+  const GroupMatrices p(s);
   if (num == 0 || p.n == 0 || p.m == 0 || p.channels == 0) return;
-  const size_t threads = Threads();
+  const size_t threads = TeamThreads();
   const int block = ChannelBlock(p, s.group, threads);
   const size_t blocks = CeilDiv(p.channels, block);
   const int parts = std::min(p.m, static_cast<int>(CeilDiv(threads, s.group * blocks)));

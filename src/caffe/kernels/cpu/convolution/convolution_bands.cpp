@@ -15,7 +15,7 @@ int EqualPart(int extent, int most) {
   return static_cast<int>(CeilDiv(extent, parts));
 }
 
-BandAxis AxisOf(const ConvolutionShape& s, int axis) {
+BandAxis BandAxisOf(const ConvolutionShape& s, int axis) {
   BandAxis result;
   result.input = s.input[axis];
   result.output = s.output[axis];
@@ -33,8 +33,8 @@ Bands::Bands(const ConvolutionShape& s) {
     columns_.input = columns_.output = static_cast<int>(s.output_spatial());
     return;
   }
-  columns_ = AxisOf(s, s.axes() - 1);
-  if (s.axes() == 2) rows_ = AxisOf(s, 0);
+  columns_ = BandAxisOf(s, s.axes() - 1);
+  if (s.axes() == 2) rows_ = BandAxisOf(s, 0);
 }
 
 size_t Bands::BufferSize(const Band& b) const {

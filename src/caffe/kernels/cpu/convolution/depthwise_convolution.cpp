@@ -13,7 +13,7 @@ namespace caffe::kernels {
 namespace {
 
 /// The sizes along one axis.
-struct Axis {
+struct DepthwiseAxis {
   int input, output, kernel, stride, pad, dilation;
 
   int phase(int tap) const { return tap * dilation % stride; }  ///< of a tap of the kernel
@@ -22,7 +22,7 @@ struct Axis {
   int phases() const { return std::min(stride, (kernel - 1) * dilation + 1); }
 };
 
-Axis AxisOf(const ConvolutionShape& s, int axis) {
+DepthwiseAxis DepthwiseAxisOf(const ConvolutionShape& s, int axis) {
   if (axis < 0) return {1, 1, 1, 1, 0, 1};
   return {s.input[axis],  s.output[axis], s.kernel[axis],
           s.stride[axis], s.pad[axis],    s.dilation[axis]};
@@ -30,8 +30,8 @@ Axis AxisOf(const ConvolutionShape& s, int axis) {
 
 struct Plane {
   explicit Plane(const ConvolutionShape& s)
-      : h(AxisOf(s, s.axes() - 2)),
-        w(AxisOf(s, s.axes() - 1)),
+      : h(DepthwiseAxisOf(s, s.axes() - 2)),
+        w(DepthwiseAxisOf(s, s.axes() - 1)),
         taps(h.kernel * w.kernel),
         multiplier(s.outputs / s.channels) {}
 
@@ -49,7 +49,7 @@ struct Plane {
            w.shift(kw);
   }
 
-  const Axis h, w;
+  const DepthwiseAxis h, w;
   const int taps;
   const int multiplier;  // outputs of a channel
 };
@@ -57,7 +57,7 @@ struct Plane {
 /// Splits the padded x into phases. The padding of `phased` is zero and stays so.
 template <typename X, typename F>
 void Split(const Plane& p, const X* x, F* phased) {
-  const Axis &h = p.h, &w = p.w;
+  const DepthwiseAxis &h = p.h, &w = p.w;
   for (int fh = 0; fh < h.phases(); ++fh) {
     for (int fw = 0; fw < w.phases(); ++fw, phased += p.phase_size()) {
       // The first column whose input lies in the image, and how many there are.
@@ -155,7 +155,7 @@ struct PhaseTerms {
 };
 
 /// The taps of one axis in each phase.
-std::vector<std::vector<int>> TapsOfPhases(const Axis& axis) {
+std::vector<std::vector<int>> TapsOfPhases(const DepthwiseAxis& axis) {
   std::vector<std::vector<int>> taps(axis.phases());
   for (int k = 0; k < axis.kernel; ++k) taps[axis.phase(k)].push_back(k);
   return taps;
@@ -179,7 +179,7 @@ void CollectTerms(const TransposedPlane& p, const std::vector<int>& taps_h,
 
 /// Scatters a row of one phase to its places in a row of dx.
 template <typename F>
-void InterleaveRow(const Axis& w, int pitch, int phase, const F* from, F* row) {
+void InterleaveRow(const DepthwiseAxis& w, int pitch, int phase, const F* from, F* row) {
   const int first = std::max(0, (w.pad - phase + w.stride - 1) / w.stride);
   const int last = std::min(pitch, (w.input + w.pad - phase + w.stride - 1) / w.stride);
   F* to = row + phase - w.pad;

@@ -18,19 +18,19 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr size_t kBandFloats = 8 << 10;  // of the input, widened
-constexpr int kMinRows = 4;              // of each phase, for wide rows
-constexpr size_t kGrain = 1 << 14;       // products below which work stays on one thread
+constexpr size_t kBandFloats = 8 << 10;          // of the input, widened
+constexpr int kMinRows = 4;                      // of each phase, for wide rows
+constexpr size_t kDeconvolutionGrain = 1 << 14;  // products below which work stays on one thread
 
 /// One axis: output `phase + stride j` sees input `j + shift` through the tap of that shift.
-struct Axis {
+struct DeconvolutionAxis {
   struct Tap {
     int kernel, shift;
   };
   std::vector<std::vector<Tap>> taps;  ///< of each phase that has outputs
   int lowest = 0, highest = 0;         ///< shifts
 
-  Axis(int kernel, int stride, int pad, int dilation, int input, int output)
+  DeconvolutionAxis(int kernel, int stride, int pad, int dilation, int input, int output)
       : taps(std::min(stride, output)) {
     bool first = true;
     for (int phase = 0; phase < int(taps.size()); ++phase) {
@@ -160,7 +160,7 @@ class DepthwiseDeconvolution::Plan {
                 const Int8Tiles::TilePostOps& of_first, Y* y, void* scratch) const {
     const size_t bands = CeilDiv(s_.out_height, band_);
     const size_t products = Floats(band_) * s_.kernel[0] * s_.kernel[1];
-    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, products));
+    const size_t grain = std::max<size_t>(1, kDeconvolutionGrain / std::max<size_t>(1, products));
     ParallelParts(items(), grain, [&](size_t part, size_t begin, size_t last) {
       Pieces pieces(static_cast<char*>(scratch) + part * bytes());
       const Buffers own(*this, &pieces);
@@ -206,8 +206,8 @@ class DepthwiseDeconvolution::Plan {
 
   Phase PhaseOf(size_t row, size_t column) const {
     Phase phase;
-    for (const Axis::Tap& r : rows_.taps[row]) {
-      for (const Axis::Tap& c : columns_.taps[column]) {
+    for (const DeconvolutionAxis::Tap& r : rows_.taps[row]) {
+      for (const DeconvolutionAxis::Tap& c : columns_.taps[column]) {
         phase.taps.push_back(r.kernel * s_.kernel[1] + c.kernel);
         phase.steps.push_back(((r.shift - rows_.lowest) * width_ + c.shift - columns_.lowest) *
                               block_);
@@ -282,7 +282,7 @@ class DepthwiseDeconvolution::Plan {
   const Int8Tiles& tiles_;
   const int block_;
   const size_t blocks_;
-  const Axis rows_, columns_;
+  const DeconvolutionAxis rows_, columns_;
   const int width_;  ///< pixels of a row of the widened input
   const int band_;   ///< rows of the output at a time
   std::vector<Phase> phases_;

@@ -18,18 +18,18 @@ Range InsideOf(int start, int stride, int inputs, int outputs) {
 }
 
 /// The requested outputs: all, or a band on the first axis.
-struct Band {
+struct OutputRange {
   int begin, end;
 };
 
-Band WholeOf(const ConvolutionShape& s) { return {0, s.axes() == 0 ? 1 : s.output[0]}; }
+OutputRange WholeOf(const ConvolutionShape& s) { return {0, s.axes() == 0 ? 1 : s.output[0]}; }
 
-int OutputsOn(const ConvolutionShape& s, Band band, int axis) {
+int OutputsOn(const ConvolutionShape& s, OutputRange band, int axis) {
   return axis == 0 ? band.end - band.begin : s.output[axis];
 }
 
 /// Where on `axis` the first requested output's input lies for a kernel position.
-int StartOn(const ConvolutionShape& s, Band band, int axis, const int* kernel_position) {
+int StartOn(const ConvolutionShape& s, OutputRange band, int axis, const int* kernel_position) {
   return kernel_position[axis] * s.dilation[axis] - s.pad[axis] +
          (axis == 0 ? band.begin * s.stride[axis] : 0);
 }
@@ -38,7 +38,7 @@ int StartOn(const ConvolutionShape& s, Band band, int axis, const int* kernel_po
 /// along the last axis; `inside` is false for runs entirely in the padding. Handles one channel and
 /// one kernel position, axis by axis.
 template <typename Row>
-void WalkRows(const ConvolutionShape& s, Band band, const int* kernel_position, int axis,
+void WalkRows(const ConvolutionShape& s, OutputRange band, const int* kernel_position, int axis,
               ptrdiff_t image, ptrdiff_t column, bool inside, Row&& row) {
   const int outputs = OutputsOn(s, band, axis);
   if (axis == s.axes() - 1) {
@@ -82,7 +82,7 @@ void ForEachChannel(const ConvolutionShape& s, int channels, Function&& f) {
 template <typename T, typename C>
 void Im2colBand(const ConvolutionShape& s, int channels, int begin, int end, const T* image,
                 C* column) {
-  const Band band = {begin, end};
+  const OutputRange band = {begin, end};
   const int last = s.axes() - 1;
   if (last < 0) return Convert(channels, image, column);
   const size_t inputs = s.input_spatial(), positions = s.kernel_size();
@@ -110,7 +110,7 @@ void Im2colBand(const ConvolutionShape& s, int channels, int begin, int end, con
 
 template <typename T, typename C>
 void Im2col(const ConvolutionShape& s, int channels, const T* image, C* column) {
-  const Band all = WholeOf(s);
+  const OutputRange all = WholeOf(s);
   Im2colBand(s, channels, all.begin, all.end, image, column);
 }
 
@@ -119,7 +119,7 @@ namespace {
 /// plane += the columns of one channel.
 template <typename C, typename F>
 void AddColumns(const ConvolutionShape& s, const C* column, F* plane) {
-  const Band band = WholeOf(s);
+  const OutputRange band = WholeOf(s);
   const int last = s.axes() - 1;
   if (last < 0) {
     *plane += static_cast<F>(*column);

@@ -152,9 +152,9 @@ Plan MakePlan(const WinogradPlan& s, size_t max_scratch) {
 }
 
 /// The scratch memory of a plan, in parts.
-class Scratch {
+class PlanScratch {
  public:
-  Scratch(const Plan& plan, void* memory) : plan_(plan), memory_(static_cast<float*>(memory)) {}
+  PlanScratch(const Plan& plan, void* memory) : plan_(plan), memory_(static_cast<float*>(memory)) {}
   float* weights(size_t thread) const {
     return memory_ + plan_.shared_floats() + thread * plan_.own_stride();
   }
@@ -242,7 +242,7 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
 }
 
 /// Each thread takes strips of its own, a new one when it has finished the last.
-bool ForwardByStrips(const Call& call, const Scratch& scratch) {
+bool ForwardByStrips(const Call& call, const PlanScratch& scratch) {
   const WinogradPlan& s = call.s;
   std::atomic<bool> finite{true};
   std::atomic<size_t> next{0};
@@ -264,7 +264,7 @@ bool ForwardByStrips(const Call& call, const Scratch& scratch) {
 }
 
 /// The threads transform a strip together and share its outputs.
-bool ForwardByOutputs(const Call& call, const Scratch& scratch) {
+bool ForwardByOutputs(const Call& call, const PlanScratch& scratch) {
   const WinogradPlan& s = call.s;
   const size_t v_stride = s.input_stride(call.plan.strip_tiles);
   float* v = scratch.input(0);
@@ -298,7 +298,7 @@ bool ForwardByOutputs(const Call& call, const Scratch& scratch) {
 }
 
 bool Forward(const Call& call, void* scratch) {
-  const Scratch parts(call.plan, scratch);
+  const PlanScratch parts(call.plan, scratch);
   return call.plan.shared ? ForwardByOutputs(call, parts) : ForwardByStrips(call, parts);
 }
 

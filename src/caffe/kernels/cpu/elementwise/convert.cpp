@@ -11,7 +11,7 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr size_t kGrain = 1 << 15;
+constexpr size_t kConversionGrain = 1 << 15;
 
 template <typename From, typename To>
 void ConvertSerial(size_t n, const From* x, To* y) {
@@ -101,7 +101,7 @@ Scaling ScalingOf(float scale, int zero_point) {
 
 template <typename From, typename To>
 void Convert(size_t n, const From* x, To* y) {
-  ParallelFor(n, kGrain,
+  ParallelFor(n, kConversionGrain,
               [&](size_t begin, size_t end) { ConvertSerial(end - begin, x + begin, y + begin); });
 }
 

@@ -11,7 +11,7 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr size_t kGrain = 1 << 14;
+constexpr size_t kPointwiseGrain = 1 << 14;
 
 /// Calls f with the activation, NONE, RELU or CLIP, as a function of one number.
 template <typename Function>
@@ -37,7 +37,7 @@ void ApplyPointwise(size_t num, size_t channels, size_t spatial, size_t block, c
   std::copy(scale, scale + channels, a.begin());
   std::copy(shift, shift + channels, b.begin());
   const size_t length = spatial * block;
-  const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, length));
+  const size_t grain = std::max<size_t>(1, kPointwiseGrain / std::max<size_t>(1, length));
   WithActivation(activation, [&](auto activate) {
     ParallelFor(num * blocks, grain, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
@@ -71,7 +71,7 @@ void BlockedPRelu(size_t num, size_t channels, size_t spatial, size_t block, con
   const size_t blocks = CeilDiv(channels, block), length = spatial * block;
   std::vector<float> slopes(blocks * block, 0.f);
   std::copy(slope, slope + channels, slopes.begin());
-  ParallelFor(num * blocks, std::max<size_t>(1, kGrain / std::max<size_t>(1, length)),
+  ParallelFor(num * blocks, std::max<size_t>(1, kPointwiseGrain / std::max<size_t>(1, length)),
               [&](size_t begin, size_t end) {
                 for (size_t i = begin; i < end; ++i) {
                   const float* own = slopes.data() + i % blocks * block;
@@ -106,7 +106,7 @@ void ActivateInPlace(size_t num, size_t channels, size_t spatial, size_t block,
   constexpr size_t kChunk = 2048;
   const size_t blocks = CeilDiv(channels, block);
   const size_t run = std::max<size_t>(1, kChunk / block), runs = CeilDiv(spatial, run);
-  ParallelFor(num * blocks * runs, kGrain / kChunk, [&](size_t begin, size_t end) {
+  ParallelFor(num * blocks * runs, kPointwiseGrain / kChunk, [&](size_t begin, size_t end) {
     std::vector<float> numbers(run * block);
     for (size_t i = begin; i < end; ++i) {
       const size_t plane = i / runs, first = i % runs * run, b = plane % blocks;

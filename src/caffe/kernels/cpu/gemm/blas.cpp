@@ -92,7 +92,7 @@ Panel<C, T> RowsOf(bool transpose, const T* matrix, int stride, int row, int row
 constexpr int64_t kPanelElements = 1 << 20;
 
 /// How many of `extent` rows (or columns) of `length` elements a piece takes.
-int Band(int extent, int length) {
+int PieceOf(int extent, int length) {
   const int64_t fitting = std::max<int64_t>(64, kPanelElements / std::max(length, 1));
   return static_cast<int>(std::min<int64_t>(extent, fitting));
 }
@@ -198,8 +198,8 @@ void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorTy
   if constexpr (std::is_same<A, F>::value && std::is_same<B, F>::value && !kNarrow) {
     CblasGemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   } else {
-    const int row_band = Band(m, k);
-    const int column_band = Band(n, std::max(k, row_band));
+    const int row_band = PieceOf(m, k);
+    const int column_band = PieceOf(n, std::max(k, row_band));
     std::unique_ptr<F[]> narrow;
     if (kNarrow) narrow = Scratch<F>(size_t(row_band) * column_band);
     for (int row = 0; row < m; row += row_band) {

@@ -17,7 +17,7 @@ namespace caffe::kernels {
 namespace {
 
 constexpr int kTableBits = 30;
-constexpr size_t kGrain = 1 << 12;
+constexpr size_t kGrainElements = 1 << 12;
 constexpr size_t kDifferences = 511;  // between two bytes
 
 /// Common part of divisions with channels in blocks.
@@ -100,16 +100,17 @@ class DivisionInBlocks {
   Int8Tiles::Division first_;
 };
 
-/// Calls f(image, first pixel, pixels) for all pixels in parts of up to kPixels, on all cores.
-constexpr size_t kPixels = 64;
+/// Calls f(image, first pixel, pixels) for all pixels in parts of up to kPartPixels, on all cores.
+constexpr size_t kPartPixels = 64;
 template <typename Function>
 void ForEachPart(size_t num, size_t channels, size_t spatial, Function&& f) {
-  const size_t parts = CeilDiv(spatial, kPixels);
-  const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, channels * kPixels));
+  const size_t parts = CeilDiv(spatial, kPartPixels);
+  const size_t grain =
+      std::max<size_t>(1, kGrainElements / std::max<size_t>(1, channels * kPartPixels));
   ParallelFor(num * parts, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      const size_t pixel = i % parts * kPixels;
-      f(i / parts, pixel, static_cast<int>(std::min(kPixels, spatial - pixel)));
+      const size_t pixel = i % parts * kPartPixels;
+      f(i / parts, pixel, static_cast<int>(std::min(kPartPixels, spatial - pixel)));
     }
   });
 }
@@ -153,7 +154,7 @@ void SoftmaxOfPairs(const SoftmaxExtents& extents, const int32_t* table, const S
   }
   const Pair* const pairs = of_difference.data() + 255;
   const size_t inner = extents.inner;
-  ParallelFor(extents.outer * inner, kGrain, [&](size_t begin, size_t end) {
+  ParallelFor(extents.outer * inner, kGrainElements, [&](size_t begin, size_t end) {
     if (inner == 1) {
       for (size_t i = begin; i < end; ++i) {
         const Pair pair = pairs[x[2 * i] - x[2 * i + 1]];
@@ -190,7 +191,7 @@ void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_
       y[at + c * inner] = share(table[largest - from[c * inner]], sum);
     }
   };
-  ParallelFor(rows, std::max<size_t>(1, kGrain / std::max<size_t>(1, length)),
+  ParallelFor(rows, std::max<size_t>(1, kGrainElements / std::max<size_t>(1, length)),
               [&](size_t begin, size_t end) { ForEachSoftmaxRow(extents, begin, end, of_row); });
 }
 
@@ -271,7 +272,7 @@ void NormalizeIntegersInBlocks(const NormExtents& extents, const int32_t* table,
     of_images.push_back(Interpolated(table, sum));
   }
   ForEachPart(extents.num, channels, spatial, [&](size_t image, size_t pixel, int pixels) {
-    int32_t factors[kPixels];
+    int32_t factors[kPartPixels];
     for (int i = 0; i < pixels; ++i) {
       factors[i] = extents.across_spatial ? of_images[image]
                                           : Interpolated(table, sums[image * spatial + pixel + i]);
@@ -287,7 +288,7 @@ void StandardizeIntegers(size_t rows, size_t length, const int32_t* table, const
                          const IntegerResult& result, Y* y) {
   const int64_t n = static_cast<int64_t>(length);
   ParallelFor(
-      rows, std::max<size_t>(1, kGrain / std::max<size_t>(1, length)),
+      rows, std::max<size_t>(1, kGrainElements / std::max<size_t>(1, length)),
       [&](size_t begin, size_t end) {
         for (size_t row = begin; row < end; ++row) {
           const size_t first = row * length;

@@ -11,9 +11,9 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr size_t kExact = 1 << 14;  // 17-bit products whose sum fits 32 bits
-constexpr size_t kPositions = 32;   // patches that are gathered at a time
-constexpr size_t kGrain = 1 << 14;  // products worth a thread
+constexpr size_t kExact = 1 << 14;          // 17-bit products whose sum fits 32 bits
+constexpr size_t kPositions = 32;           // patches that are gathered at a time
+constexpr size_t kGrainProducts = 1 << 14;  // products worth a thread
 
 template <typename X, typename W>
 int64_t SumOfProducts(size_t count, const X* x, const W* w, int32_t weight_zero_point) {
@@ -78,7 +78,7 @@ void Convolve(const ConvolutionShape& s, bool transposed, size_t num, const X* x
   const size_t count = channels * taps;
   const size_t blocks = CeilDiv(positions, kPositions);
   const size_t grain =
-      std::max<size_t>(1, kGrain / std::max<size_t>(1, kPositions * count * outputs));
+      std::max<size_t>(1, kGrainProducts / std::max<size_t>(1, kPositions * count * outputs));
   ParallelFor(num * s.group * blocks, grain, [&](size_t begin, size_t end) {
     std::vector<X> patches(kPositions * count);
     for (size_t i = begin; i < end; ++i) {
@@ -146,7 +146,7 @@ void IntegerDeconvolution(const ConvolutionShape& shape, size_t num, const X* x,
 template <typename X, typename W, typename Y>
 void IntegerInnerProduct(size_t rows, size_t inputs, size_t outputs, const X* x, const W* weights,
                          int32_t weight_zero_point, const Rescaling& by, Y* y) {
-  const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, inputs * rows));
+  const size_t grain = std::max<size_t>(1, kGrainProducts / std::max<size_t>(1, inputs * rows));
   ParallelFor(outputs, grain, [&](size_t begin, size_t end) {
     for (size_t o = begin; o < end; ++o) {
       for (size_t row = 0; row < rows; ++row) {

@@ -30,7 +30,7 @@ auto FromInteger() {
 
 /// Calls f(offset, channel) for each row of `inner` elements of (groups, outer, channels, inner).
 template <typename Function>
-void ForEachRow(size_t groups, size_t outer, size_t channels, size_t inner, Function&& f) {
+void ForEachRun(size_t groups, size_t outer, size_t channels, size_t inner, Function&& f) {
   const size_t grain = std::max<size_t>(1, kLoopGrain / std::max<size_t>(inner, 1));
   ParallelFor(groups * outer * channels, grain, [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) {
@@ -71,7 +71,7 @@ void FakeQuantize(size_t n, float scale, const float* x, float* y) {
 void QuantizeChannels(size_t groups, size_t outer, size_t channels, size_t inner,
                       const float* factors, const float* x, int8_t* y) {
   const auto loop = ChosenKernels().quantize.to_int8;
-  ForEachRow(groups, outer, channels, inner, [&](size_t offset, size_t channel) {
+  ForEachRun(groups, outer, channels, inner, [&](size_t offset, size_t channel) {
     loop(inner, factors[channel], 0, x + offset, y + offset);
   });
 }
@@ -79,7 +79,7 @@ void QuantizeChannels(size_t groups, size_t outer, size_t channels, size_t inner
 void DequantizeChannels(size_t groups, size_t outer, size_t channels, size_t inner,
                         const float* scales, const int8_t* q, float* y) {
   const auto loop = ChosenKernels().quantize.from_int8;
-  ForEachRow(groups, outer, channels, inner, [&](size_t offset, size_t channel) {
+  ForEachRun(groups, outer, channels, inner, [&](size_t offset, size_t channel) {
     loop(inner, scales[channel], 0, q + offset, y + offset);
   });
 }

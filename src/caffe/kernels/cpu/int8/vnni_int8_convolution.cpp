@@ -14,7 +14,7 @@ namespace {
 
 // What a thread works on at a time: pixels of a band, and bytes of its input, which stay in a
 // core's L2 cache together with the weights of some blocks of outputs.
-constexpr int kPixels = 512;
+constexpr int kBandPixels = 512;
 constexpr size_t kInputBytes = 128 << 10;
 
 /// Inputs are unsigned bytes; signed ones and their padding are increased by 128. What that adds to
@@ -138,7 +138,7 @@ VnniInt8::Plan VnniInt8::MakePlan(int num) const {
   Plan plan;
   const int images = std::max(1, num);
   const size_t positions = std::max<size_t>(1, kInputBytes / (units_ * lanes_));
-  const int pixels = static_cast<int>(std::min<size_t>(kPixels, positions));
+  const int pixels = static_cast<int>(std::min<size_t>(kBandPixels, positions));
   plan.largest = bands_.ForThreads(images, bands_.Largest(images, pixels, positions), Threads());
   plan.unit_size = bands_.BufferSize(plan.largest) * lanes_;
   // Buffers whole pages apart would map to the same cache sets.

@@ -14,14 +14,14 @@ namespace {
 
 /// A window: its positions within the image, where it begins in the padding, and its size for
 /// averages by Caffe's rule.
-struct Window {
+struct BlockedWindow {
   int top, bottom, left, right;  // [top, bottom) x [left, right)
   int first_row, first_column;
   int size;
 };
 
-Window WindowAt(const PoolingShape& s, int row, int column) {
-  Window w;
+BlockedWindow BlockedWindowAt(const PoolingShape& s, int row, int column) {
+  BlockedWindow w;
   w.first_row = row * s.stride_h - s.pad_h;
   w.first_column = column * s.stride_w - s.pad_w;
   const int padded_bottom = std::min(w.first_row + s.kernel_h, s.height + s.pad_h);
@@ -54,7 +54,7 @@ template <int block, typename Function>
 void ForEachOutputRow(const PoolingShape& s, Function&& f) {
   ForEachRow(s, block, [&](int row, size_t input, size_t output) {
     for (int column = 0; column < s.pooled_width; ++column) {
-      f(WindowAt(s, row, column), input, output + column * block);
+      f(BlockedWindowAt(s, row, column), input, output + column * block);
     }
   });
 }
@@ -69,7 +69,7 @@ void ForEachOutputOfPlanes(const PoolingShape& s, float* dx, Function&& f) {
       size_t output = plane * s.output_plane() * block;
       for (int row = 0; row < s.pooled_height; ++row) {
         for (int column = 0; column < s.pooled_width; ++column, output += block) {
-          f(WindowAt(s, row, column), plane * s.input_plane() * block, output);
+          f(BlockedWindowAt(s, row, column), plane * s.input_plane() * block, output);
         }
       }
     }
@@ -78,7 +78,7 @@ void ForEachOutputOfPlanes(const PoolingShape& s, float* dx, Function&& f) {
 
 template <int block, typename I>
 void MaxForward(const PoolingShape& s, const float* x, float* y, I* mask) {
-  ForEachOutputRow<block>(s, [&](const Window& w, size_t input, size_t output) {
+  ForEachOutputRow<block>(s, [&](const BlockedWindow& w, size_t input, size_t output) {
     float best[block];
     int32_t where[block];  // as wide as the values, for vector selection
     std::fill(best, best + block, -std::numeric_limits<float>::infinity());
@@ -100,7 +100,7 @@ void MaxForward(const PoolingShape& s, const float* x, float* y, I* mask) {
 
 template <int block, typename I>
 void MaskBackward(const PoolingShape& s, const float* dy, const I* mask, float* dx) {
-  ForEachOutputOfPlanes<block>(s, dx, [&](const Window& w, size_t input, size_t output) {
+  ForEachOutputOfPlanes<block>(s, dx, [&](const BlockedWindow& w, size_t input, size_t output) {
     for (int k = 0; k < block; ++k) {
       const I where = mask[output + k];
       if (where == I(-1)) continue;
@@ -112,7 +112,7 @@ void MaskBackward(const PoolingShape& s, const float* dy, const I* mask, float* 
 
 template <int block>
 void AverageBackward(const PoolingShape& s, const float* dy, float* dx) {
-  ForEachOutputOfPlanes<block>(s, dx, [&](const Window& w, size_t input, size_t output) {
+  ForEachOutputOfPlanes<block>(s, dx, [&](const BlockedWindow& w, size_t input, size_t output) {
     float share[block];
     for (int k = 0; k < block; ++k) share[k] = dy[output + k] / w.size;
     for (int h = w.top; h < w.bottom; ++h) {
@@ -129,7 +129,7 @@ template <typename T, typename Function>
 void PoolWindows(const PoolingShape& s, int block, const T* x, T* y, Function&& pool) {
   const auto pool_all = [&](auto lanes) {
     constexpr int kLanes = decltype(lanes)::value;
-    ForEachOutputRow<kLanes>(s, [&](const Window& w, size_t input, size_t output) {
+    ForEachOutputRow<kLanes>(s, [&](const BlockedWindow& w, size_t input, size_t output) {
       const size_t first = input + (size_t(w.top) * s.width + w.left) * kLanes;
       pool(std::max(0, w.bottom - w.top), std::max(0, w.right - w.left), size_t(s.width) * kLanes,
            static_cast<float>(w.size), x + first, y + output);
@@ -148,7 +148,7 @@ void MaxByRows(const PoolingShape& s, size_t block, Function* pool, const T* x, 
   const int end = width < 0 ? begin : std::clamp(width / s.stride_w + 1, begin, s.pooled_width);
   ForEachRow(s, block, [&](int row, size_t input, size_t output) {
     const auto compute = [&](int column, int outputs) {
-      const Window w = WindowAt(s, row, column);
+      const BlockedWindow w = BlockedWindowAt(s, row, column);
       const WindowRow windows = {outputs,
                                  std::max(0, w.bottom - w.top),
                                  std::max(0, w.right - w.left),

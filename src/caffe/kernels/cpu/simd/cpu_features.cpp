@@ -23,7 +23,7 @@ struct CpuidBits {
 /// States of registers that the operating system saves, bits of XCR0.
 constexpr unsigned kAvxState = 0x6, kAvx512State = 0xe6, kTileState = 0x60000;
 
-struct Row {
+struct FeatureRow {
   CpuFeatures feature;
   const char* name;
   unsigned state;
@@ -34,7 +34,7 @@ constexpr CpuidBits InLeaf7(Register in, unsigned bits) { return {7, 0, in, bits
 constexpr CpuidBits InLeaf7_1(Register in, unsigned bits) { return {7, 1, in, bits}; }
 constexpr CpuidBits kTile = InLeaf7(EDX, 1u << 24);
 
-constexpr Row kRows[] = {
+constexpr FeatureRow kFeatureRows[] = {
     {CpuFeatures::AVX2, "avx2", kAvxState, {InLeaf7(EBX, 1u << 5), {1, 0, ECX, 1u << 12}}},
     {CpuFeatures::F16C, "f16c", kAvxState, {{1, 0, ECX, 1u << 29}}},
     {CpuFeatures::AVX_VNNI, "avx_vnni", kAvxState, {InLeaf7_1(EAX, 1u << 4)}},
@@ -76,32 +76,32 @@ bool MayUseTiles() {
 #endif
 }
 
-CpuFeatures Find() {
+CpuFeatures FindFeatures() {
   unsigned states = SavedStates();
   if ((states & kTileState) == kTileState && Has(kTile) && !MayUseTiles()) states &= ~kTileState;
   CpuFeatures found = CpuFeatures::NONE;
-  for (const Row& row : kRows) {
+  for (const FeatureRow& row : kFeatureRows) {
     const bool has = Has(row.bits[0]) && Has(row.bits[1]) && (states & row.state) == row.state;
     if (has) found = found | row.feature;
   }
   return found;
 }
 #else
-CpuFeatures Find() { return CpuFeatures::NONE; }
+CpuFeatures FindFeatures() { return CpuFeatures::NONE; }
 #endif
 
 }  // namespace
 
 std::vector<std::string> NamesOf(CpuFeatures features) {
   std::vector<std::string> names;
-  for (const Row& row : kRows) {
+  for (const FeatureRow& row : kFeatureRows) {
     if (Includes(features, row.feature)) names.push_back(row.name);
   }
   return names;
 }
 
 CpuFeatures FoundCpuFeatures() {
-  static const CpuFeatures found = Find();
+  static const CpuFeatures found = FindFeatures();
   return found;
 }
 

@@ -42,7 +42,7 @@ void RequireSupported(InstructionSet set, const std::string& setting) {
        Joined(NamesOf(Without(set.needed(), FoundCpuFeatures()))), "; it runs ", ValidNames());
 }
 
-const InstructionSetRow* Find(const std::string& name) {
+const InstructionSetRow* FindInstructionSet(const std::string& name) {
   for (const InstructionSetRow& row : RegisteredRows()) {
     if (row.name == name) return &row;
   }
@@ -68,7 +68,7 @@ const Choice* ChoiceOf(InstructionSet set) {
 InstructionSet FirstChoice() {
   const char* wanted = std::getenv("CAFFE_CPU_ISA");
   if (!wanted || !*wanted) return SupportedInstructionSets().back();
-  const InstructionSetRow* row = Find(wanted);
+  const InstructionSetRow* row = FindInstructionSet(wanted);
   if (!row) {
     Fail("CAFFE_CPU_ISA is '", wanted, "', no instruction set: this machine runs ", ValidNames());
   }
@@ -88,7 +88,7 @@ const Choice& Chosen() {
 }  // namespace
 
 InstructionSet InstructionSet::Named(const std::string& name) {
-  const InstructionSetRow* row = Find(name);
+  const InstructionSetRow* row = FindInstructionSet(name);
   Require(row, "there is no instruction set '", name, "': this machine runs ", ValidNames());
   return InstructionSet(*row);
 }
