@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kPartBytes = 1 << 10;
 constexpr size_t kRowsBytes = 512 << 10;
 constexpr size_t kSums = 256 << 10;
-constexpr int kMaxPixels = 512, kMinPixels = 32;
+constexpr int kMaxBandPixels = 512, kMinBandPixels = 32;
 constexpr size_t kBufferPositions = 4 << 10;
 
 /// Copies one row; a constant size makes it a few moves.
@@ -95,7 +95,7 @@ AmxPlan::AmxPlan(const AmxLayout& layout_of_any, const Bands& bands, int num, in
                  int planes)
     : layout(layout_of_any) {
   const int fitting = static_cast<int>(kRowsBytes / (layout.pitch() * planes));
-  largest = bands.Largest(std::max(1, num), std::clamp(fitting, kMinPixels, kMaxPixels),
+  largest = bands.Largest(std::max(1, num), std::clamp(fitting, kMinBandPixels, kMaxBandPixels),
                           kBufferPositions);
   tiles = PixelTiles(largest.pixels());
   layout.FindRuns(largest);
