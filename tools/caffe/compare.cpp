@@ -140,7 +140,7 @@ void Print(const std::vector<inference::BlobComparison>& blobs, double output_er
 }
 
 /// Says which layer goes wrong first. Returns the status.
-int Judge(const std::vector<inference::BlobComparison>& blobs, std::ostream& out) {
+int PrintFirstBadBlob(const std::vector<inference::BlobComparison>& blobs, std::ostream& out) {
   const auto first = std::find_if(blobs.begin(), blobs.end(), [](const auto& blob) {
     return blob.SignalToNoise() < FLAGS_min_sqnr;
   });
@@ -224,7 +224,7 @@ int Compare() {
   progress.Clear();
   const std::vector<inference::BlobComparison> blobs = BlobsOf(comparison, *engine, param);
   Print(blobs, comparison.OutputError(), std::cout);
-  const int status = Judge(blobs, std::cout);
+  const int status = PrintFirstBadBlob(blobs, std::cout);
   return FLAGS_bisect ? Bisect(comparison, maker.get(), batches.get(), std::cout) : status;
 }
 

@@ -365,7 +365,7 @@ uint64_t ChecksumOf(const Header& header, const uint8_t* rest, size_t size) {
 }
 
 /// The target that a plan's fingerprint is for. Throws Error if it is not one of this machine.
-std::string TargetOf(const std::string& fingerprint) {
+std::string TargetIn(const std::string& fingerprint) {
   if (fingerprint == PlanFingerprint()) return "";
   std::string here = PlanFingerprint();
   if (fingerprint.find(kGpu) != std::string::npos) {
@@ -399,7 +399,7 @@ Plan ReadMapped(const std::shared_ptr<const MappedFile>& file) {
               Aligned(sizeof(header) + header.description_size) <= file->size(),
           "it is damaged: its description is larger than the file");
   Reader reader(file, header.description_size);
-  const std::string target = TargetOf(reader.Text());
+  const std::string target = TargetIn(reader.Text());
   Plan plan;
   plan.tuned_threads = reader.Int();
   Require(plan.tuned_threads >= 0, "its number of threads is negative");

@@ -15,15 +15,6 @@ namespace {
 
 using wire::Bytes;
 
-bool IsMessage(const wire::Field& field, int number) {
-  return field.type == wire::Type::LENGTH_DELIMITED &&
-         field.number == static_cast<uint32_t>(number);
-}
-
-std::string String(Bytes bytes) {
-  return std::string(reinterpret_cast<const char*>(bytes.begin), bytes.size());
-}
-
 /// A layer's encoding, taken apart: the blobs, and everything else.
 struct SplitLayer {
   std::vector<Bytes> blobs;

@@ -13,7 +13,7 @@ namespace caffe {
 
 namespace {
 
-using Form = CaffemodelWriter::Form;
+using FileForm = CaffemodelWriter::Form;
 
 /// How the elements of a blob's data or diff are written.
 struct Place {
@@ -21,20 +21,20 @@ struct Place {
   ElementType type;
 };
 
-struct Numbers {
+struct ArrayNumbers {
   uint32_t floats, doubles, raw, raw_type;
 };
-constexpr Numbers kData = {BlobProto::kDataFieldNumber, BlobProto::kDoubleDataFieldNumber,
-                           BlobProto::kRawDataFieldNumber, BlobProto::kRawDataTypeFieldNumber};
-constexpr Numbers kDiff = {BlobProto::kDiffFieldNumber, BlobProto::kDoubleDiffFieldNumber,
-                           BlobProto::kRawDiffFieldNumber, BlobProto::kRawDiffTypeFieldNumber};
+constexpr ArrayNumbers kData = {BlobProto::kDataFieldNumber, BlobProto::kDoubleDataFieldNumber,
+                                BlobProto::kRawDataFieldNumber, BlobProto::kRawDataTypeFieldNumber};
+constexpr ArrayNumbers kDiff = {BlobProto::kDiffFieldNumber, BlobProto::kDoubleDiffFieldNumber,
+                                BlobProto::kRawDiffFieldNumber, BlobProto::kRawDiffTypeFieldNumber};
 
-Place PlaceOf(ElementType type, Form form, const Numbers& numbers) {
+Place PlaceOf(ElementType type, FileForm form, const ArrayNumbers& numbers) {
   const bool is_integer = type == ElementType::INT32 || type == ElementType::UINT32;
-  Require(
-      type != ElementType::INT8 && type != ElementType::UINT8 && (!is_integer || form == Form::RAW),
-      "a caffemodel of this form cannot hold ", Name(type), " elements");
-  if (form == Form::RAW) {
+  Require(type != ElementType::INT8 && type != ElementType::UINT8 &&
+              (!is_integer || form == FileForm::RAW),
+          "a caffemodel of this form cannot hold ", Name(type), " elements");
+  if (form == FileForm::RAW) {
     return {numbers.raw, type == ElementType::BFLOAT16 ? ElementType::FLOAT : type};
   }
   if (type == ElementType::DOUBLE) return {numbers.doubles, ElementType::DOUBLE};
@@ -70,11 +70,11 @@ void WriteElements(const Section& section, AtomicFile* file) {
   }
 }
 
-Section MakeSection(const void* elements, uint64_t count, ElementType type, Form form,
-                    const Numbers& numbers) {
+Section MakeSection(const void* elements, uint64_t count, ElementType type, FileForm form,
+                    const ArrayNumbers& numbers) {
   const Place place = PlaceOf(type, form, numbers);
   Section section{"", elements, count, type, place.type};
-  if (form == Form::RAW) {
+  if (form == FileForm::RAW) {
     wire::AppendTag(numbers.raw_type, wire::Type::VARINT, &section.head);
     wire::AppendVarint(RawType(place.type), &section.head);
   }
@@ -93,7 +93,7 @@ struct EncodedBlob {
   }
 };
 
-EncodedBlob Encode(const BlobSource& blob, Form form) {
+EncodedBlob Encode(const BlobSource& blob, FileForm form) {
   const uint64_t count = static_cast<uint64_t>(CountOf(blob.shape));
   EncodedBlob encoded;
   if (count > 0) {
@@ -123,7 +123,7 @@ std::string EncodeParameters(const LayerParameter& param) {
 
 }  // namespace
 
-CaffemodelWriter::CaffemodelWriter(const std::string& file, const NetParameter& net, Form form)
+CaffemodelWriter::CaffemodelWriter(const std::string& file, const NetParameter& net, FileForm form)
     : file_(file), form_(form) {
   Require(net.layer_size() == 0 && net.layers_size() == 0, Error::File{file},
           ": layers are written with WriteLayer, the net's own message must have none");

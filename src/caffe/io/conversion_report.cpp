@@ -13,7 +13,7 @@ namespace {
 
 /// Rounds `before` and counts what that did to it.
 template <typename To, typename From>
-To Convert(From before, bool clamp, ConversionCounts* counts) {
+To ConvertOne(From before, bool clamp, ConversionCounts* counts) {
   const double exact = static_cast<double>(before);
   To after = static_cast<To>(before);
   if (std::isnan(exact)) {
@@ -51,7 +51,7 @@ void ConvertRun(const Payload::Run& run, bool clamp, ConversionCounts* counts,
     for (size_t i = 0; i < piece.size(); ++i) {
       From before;
       std::memcpy(&before, run.begin + (done + i) * run.stride, sizeof(before));
-      piece[i] = Convert<To>(before, clamp, counts);
+      piece[i] = ConvertOne<To>(before, clamp, counts);
     }
     write(piece.data(), piece.size() * sizeof(To));
   }

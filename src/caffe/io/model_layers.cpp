@@ -15,16 +15,7 @@ namespace caffe {
 namespace {
 
 using wire::Bytes;
-using Form = ModelLayer::Form;
-
-bool IsMessage(const wire::Field& field, int number) {
-  return field.type == wire::Type::LENGTH_DELIMITED &&
-         field.number == static_cast<uint32_t>(number);
-}
-
-std::string String(Bytes bytes) {
-  return std::string(reinterpret_cast<const char*>(bytes.begin), bytes.size());
-}
+using LayerForm = ModelLayer::Form;
 
 std::string Encoded(int number, const std::string& content) {
   std::string bytes;
@@ -33,16 +24,16 @@ std::string Encoded(int number, const std::string& content) {
 }
 
 /// Where a layer of each form has what is looked for.
-struct Numbers {
+struct LayerNumbers {
   int blobs, name, type;
 };
 constexpr int kNoField = 0;
-constexpr Numbers kNumbers[] = {
+constexpr LayerNumbers kNumbers[] = {
     {V0LayerParameter::kBlobsFieldNumber, V0LayerParameter::kNameFieldNumber, kNoField},
     {V1LayerParameter::kBlobsFieldNumber, V1LayerParameter::kNameFieldNumber, kNoField},
     {LayerParameter::kBlobsFieldNumber, LayerParameter::kNameFieldNumber,
      LayerParameter::kTypeFieldNumber}};
-const Numbers& NumbersOf(Form form) { return kNumbers[static_cast<int>(form)]; }
+const LayerNumbers& NumbersOf(LayerForm form) { return kNumbers[static_cast<int>(form)]; }
 
 bool HoldsElements(uint32_t number) {
   switch (number) {
@@ -94,7 +85,7 @@ ModelBlob ReadBlob(Bytes encoded, const MappedFile& file, const std::string& whe
 
 /// Fills in name, type, rest and blobs from the message that has them.
 void ReadInner(Bytes encoded, const MappedFile& file, ModelLayer* layer) {
-  const Numbers& numbers = NumbersOf(layer->form);
+  const LayerNumbers& numbers = NumbersOf(layer->form);
   std::vector<Bytes> blobs;
   layer->rest = Without(encoded, file.data(), [&](const wire::Field& field) {
     if (IsMessage(field, numbers.name)) layer->name = String(field.content);
@@ -113,33 +104,33 @@ ModelLayer ReadLayer(const wire::Field& field, const MappedFile& file) {
   ModelLayer layer;
   Bytes inner = field.content;
   if (!IsMessage(field, NetParameter::kLayerFieldNumber)) {
-    layer.form = Form::V1;
+    layer.form = LayerForm::V1;
     layer.outer = Without(field.content, file.data(), [&](const wire::Field& part) {
       if (!IsMessage(part, V1LayerParameter::kLayerFieldNumber)) return false;
-      layer.form = Form::V0;
+      layer.form = LayerForm::V0;
       inner = part.content;
       return true;
     });
-    if (layer.form == Form::V1) layer.outer.clear();
+    if (layer.form == LayerForm::V1) layer.outer.clear();
   }
   ReadInner(inner, file, &layer);
   return layer;
 }
 
 /// A blob to be written to the file: `head` is everything in front of the elements.
-struct EncodedBlob {
+struct BlobToWrite {
   std::string head;
   const Payload* elements;
   ElementType type;
   uint64_t size() const { return head.size() + elements->count() * SizeOf(type); }
 };
 
-EncodedBlob Encode(const ModelBlob& blob, const ModelLayers::Storage& storage) {
+BlobToWrite EncodeHead(const ModelBlob& blob, const ModelLayers::Storage& storage) {
   blob.stored.RequireComplete();
   const Payload& elements = blob.stored.data;
   const bool is_integer =
       elements.type() == ElementType::INT32 || elements.type() == ElementType::UINT32;
-  EncodedBlob encoded{blob.rest, &elements,
+  BlobToWrite encoded{blob.rest, &elements,
                       storage.raw && is_integer ? elements.type() : storage.type};
   if (elements.empty()) return encoded;
   int number = BlobProto::kDataFieldNumber;
@@ -156,21 +147,21 @@ EncodedBlob Encode(const ModelBlob& blob, const ModelLayers::Storage& storage) {
 std::string EncodeLayer(const ModelLayer& layer, uint64_t size_of_blobs) {
   const uint64_t inner = layer.rest.size() + size_of_blobs;
   std::string head;
-  if (layer.form == Form::V0) {
+  if (layer.form == LayerForm::V0) {
     std::string header;
     wire::AppendHeader(V1LayerParameter::kLayerFieldNumber, inner, &header);
     wire::AppendHeader(NetParameter::kLayersFieldNumber, layer.outer.size() + header.size() + inner,
                        &head);
     head += layer.outer + header;
   } else {
-    wire::AppendHeader(
-        layer.form == Form::V1 ? NetParameter::kLayersFieldNumber : NetParameter::kLayerFieldNumber,
-        inner, &head);
+    wire::AppendHeader(layer.form == LayerForm::V1 ? NetParameter::kLayersFieldNumber
+                                                   : NetParameter::kLayerFieldNumber,
+                       inner, &head);
   }
   return head + layer.rest;
 }
 
-ConversionCounts WriteElements(const EncodedBlob& blob, bool clamp, AtomicFile* file) {
+ConversionCounts WriteConverted(const BlobToWrite& blob, bool clamp, AtomicFile* file) {
   if (blob.type == ElementType::INT32 || blob.type == ElementType::UINT32) {
     std::vector<uint8_t> bytes(blob.elements->count() * SizeOf(blob.type));
     blob.elements->CopyTo(bytes.data(), blob.type);
@@ -311,11 +302,11 @@ std::vector<LayerConversion> ModelLayers::Write(
   file->Write(head_.data(), head_.size());
   for (const ModelLayer& layer : layers) {
     const Storage storage = storage_of(layer);
-    std::vector<EncodedBlob> blobs;
+    std::vector<BlobToWrite> blobs;
     std::vector<std::string> headers;
     uint64_t size = 0;
     for (const ModelBlob& blob : layer.blobs) {
-      blobs.push_back(Encode(blob, storage));
+      blobs.push_back(EncodeHead(blob, storage));
       headers.emplace_back();
       wire::AppendHeader(NumbersOf(layer.form).blobs, blobs.back().size(), &headers.back());
       size += headers.back().size() + blobs.back().size();
@@ -326,7 +317,7 @@ std::vector<LayerConversion> ModelLayers::Write(
     for (size_t i = 0; i < blobs.size(); ++i) {
       file->Write(headers[i].data(), headers[i].size());
       file->Write(blobs[i].head.data(), blobs[i].head.size());
-      row.counts.Add(WriteElements(blobs[i], storage.clamp, file));
+      row.counts.Add(WriteConverted(blobs[i], storage.clamp, file));
     }
     if (!blobs.empty()) report.push_back(row);
   }

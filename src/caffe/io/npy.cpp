@@ -30,7 +30,7 @@ std::string Entry(const std::string& header, const std::string& key) {
 }
 
 template <typename From, typename T>
-void Convert(const std::string& bytes, size_t count, T* values) {
+void ConvertAll(const std::string& bytes, size_t count, T* values) {
   for (size_t i = 0; i < count; ++i) {
     From element;
     std::memcpy(&element, bytes.data() + i * sizeof(From), sizeof(From));
@@ -115,19 +115,19 @@ void NpyFile::ReadAs(size_t first, size_t count, T* values) const {
       for (size_t i = 0; i < count; ++i) values[i] = static_cast<T>(static_cast<float>(halves[i]));
       return;
     }
-    return size_ == 4 ? Convert<float>(bytes, count, values)
-                      : Convert<double>(bytes, count, values);
+    return size_ == 4 ? ConvertAll<float>(bytes, count, values)
+                      : ConvertAll<double>(bytes, count, values);
   }
   if (kind_ == 'i') {
-    if (size_ == 1) return Convert<int8_t>(bytes, count, values);
-    if (size_ == 2) return Convert<int16_t>(bytes, count, values);
-    return size_ == 4 ? Convert<int32_t>(bytes, count, values)
-                      : Convert<int64_t>(bytes, count, values);
+    if (size_ == 1) return ConvertAll<int8_t>(bytes, count, values);
+    if (size_ == 2) return ConvertAll<int16_t>(bytes, count, values);
+    return size_ == 4 ? ConvertAll<int32_t>(bytes, count, values)
+                      : ConvertAll<int64_t>(bytes, count, values);
   }
-  if (size_ == 1) return Convert<uint8_t>(bytes, count, values);
-  if (size_ == 2) return Convert<uint16_t>(bytes, count, values);
-  return size_ == 4 ? Convert<uint32_t>(bytes, count, values)
-                    : Convert<uint64_t>(bytes, count, values);
+  if (size_ == 1) return ConvertAll<uint8_t>(bytes, count, values);
+  if (size_ == 2) return ConvertAll<uint16_t>(bytes, count, values);
+  return size_ == 4 ? ConvertAll<uint32_t>(bytes, count, values)
+                    : ConvertAll<uint64_t>(bytes, count, values);
 }
 
 void NpyFile::Read(size_t first, size_t count, float* values) const {

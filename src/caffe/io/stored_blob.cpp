@@ -41,7 +41,7 @@ ElementType RawElementType(uint64_t type, const char* field) {
 }
 
 /// The three places in which elements of a blob (or of its diff) may lie.
-struct Places {
+struct ElementPlaces {
   Payload doubles{ElementType::DOUBLE};
   Payload floats{ElementType::FLOAT};
   wire::Bytes raw;
@@ -163,12 +163,12 @@ class BlobParser {
     }
   }
 
-  static void TakeRawType(const wire::Field& field, Places* places) {
+  static void TakeRawType(const wire::Field& field, ElementPlaces* places) {
     if (field.type != wire::Type::VARINT) return;
     places->has_raw_type = true;
     places->raw_type = field.varint;
   }
-  static void TakeRaw(const wire::Field& field, Places* places) {
+  static void TakeRaw(const wire::Field& field, ElementPlaces* places) {
     if (field.type == wire::Type::LENGTH_DELIMITED) places->raw = field.content;
   }
 
@@ -176,8 +176,8 @@ class BlobParser {
   std::vector<int64_t> shape_;
   std::vector<int64_t> legacy_ = {0, 0, 0, 0};
   bool has_legacy_shape_ = false;
-  Places data_;
-  Places diff_;
+  ElementPlaces data_;
+  ElementPlaces diff_;
 };
 
 void CopySame(const Payload::Run& run, size_t size, uint8_t* to) {

@@ -35,6 +35,15 @@ struct Field {
   Bytes whole;          // with tag and length
 };
 
+/// Whether a field is the message, string or bytes of this number.
+inline bool IsMessage(const Field& field, int number) {
+  return field.type == Type::LENGTH_DELIMITED && field.number == static_cast<uint32_t>(number);
+}
+
+inline std::string String(Bytes bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.begin), bytes.size());
+}
+
 /// Takes the fields of a message one after another, touching no byte of what it skips.
 class Reader {
  public:

@@ -74,7 +74,7 @@ void AddWeightScales(const Net<float>& net, CalibrationTable* table) {
   }
 }
 
-void AddChannels(const BlobStatistics& blob, CalibrationTable* table) {
+void AddChannelsOf(const BlobStatistics& blob, CalibrationTable* table) {
   if (blob.channels.empty()) return;
   std::vector<float> means;
   for (const double sum : blob.sums) means.push_back(static_cast<float>(sum / blob.values));
@@ -210,7 +210,7 @@ CalibrationTable TableBy(const Calibrator& calibrator, const CalibrationData& da
   for (size_t i = 0; i < blobs.size(); ++i) {
     if (options.leave_out.count(blobs[i].blob) > 0) continue;
     table.Set(blobs[i].blob, calibrations[i]);
-    AddChannels(blobs[i], &table);
+    AddChannelsOf(blobs[i], &table);
   }
   const Net<float>& net = data.statistics.net();
   table.set_images(data.images);

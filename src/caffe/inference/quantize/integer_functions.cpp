@@ -54,7 +54,7 @@ std::optional<NumberFunction> FunctionOf(const kernels::Activation& f) {
 }
 
 /// Scale, Bias and batch normalization with trained numbers.
-std::optional<NumberFunction> ByChannel(const Shape& shape, const Node& node) {
+std::optional<NumberFunction> FunctionByChannel(const Shape& shape, const Node& node) {
   if (shape.size() < 2) return {};
   const size_t channels = shape[1];
   NumberFunction function;
@@ -113,7 +113,7 @@ std::optional<NumberFunction> NumberFunctionOf(const Graph& graph, const Node& n
   if (const auto activation = ActivationOf(node.layer)) {
     if (auto function = FunctionOf(*activation)) return function;
   }
-  return ByChannel(graph.values[node.inputs[0]].shape, node);
+  return FunctionByChannel(graph.values[node.inputs[0]].shape, node);
 }
 
 uint8_t ByteType::Byte(double y) const {

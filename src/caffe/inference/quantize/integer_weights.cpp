@@ -60,7 +60,7 @@ Constant Int32s(const std::vector<int32_t>& values) {
 }
 
 /// A scale for each output, zero point 0.
-IntegerWeights ByChannel(const FloatWeights& weights, const WeightRounding& rounding) {
+IntegerWeights RoundByChannel(const FloatWeights& weights, const WeightRounding& rounding) {
   IntegerWeights result;
   std::vector<int> values(weights.values.size());
   if (!rounding.to_nearest && rounding.bits == 8) {
@@ -213,7 +213,7 @@ IntegerWeights IntegerWeightsOf(const Graph& graph, const Node& node,
   const FloatWeights weights = FloatWeightsOf(graph, node);
   const size_t outputs = WeightChannelsOf(weights.layer, weights.shape).outputs();
   return rounding.scheme == QuantizationScheme::PAPER ? ByTensor(weights, rounding, outputs)
-                                                      : ByChannel(weights, rounding);
+                                                      : RoundByChannel(weights, rounding);
 }
 
 std::vector<Constant> WeightedIntegerParameters(const Graph& graph, const Node& node,

@@ -14,7 +14,7 @@ namespace caffe::inference {
 namespace {
 
 constexpr double kInch = 72;  // pixels
-constexpr double kMargin = 12;
+constexpr double kGraphMargin = 12;
 
 /// A temporary folder, removed with this object.
 class TemporaryFolder {
@@ -69,14 +69,14 @@ class PlainReader {
 
  private:
   Point Pixels(double x, double y) const {
-    return {kMargin + x * kInch, drawing_.height - kMargin - y * kInch};
+    return {kGraphMargin + x * kInch, drawing_.height - kGraphMargin - y * kInch};
   }
 
   void ReadGraph(std::istream& words) {
     double scale, width, height;
     words >> scale >> width >> height;
-    drawing_.width = width * kInch + 2 * kMargin;
-    drawing_.height = height * kInch + 2 * kMargin;
+    drawing_.width = width * kInch + 2 * kGraphMargin;
+    drawing_.height = height * kInch + 2 * kGraphMargin;
   }
 
   void ReadNode(std::istream& words) {

@@ -15,9 +15,9 @@ std::string FromTo(const std::vector<T>& values, F text) {
   return *least == *most ? text(*least) : text(*least) + " to " + text(*most);
 }
 
-std::string RowHtml(const std::string& name, const std::string& type,
-                    const AffineParameters& affine,
-                    const std::vector<kernels::Multiplier>& multipliers) {
+std::string IntegersRowHtml(const std::string& name, const std::string& type,
+                            const AffineParameters& affine,
+                            const std::vector<kernels::Multiplier>& multipliers) {
   std::vector<int> values, shifts;
   std::vector<double> reals;
   std::string all;
@@ -41,8 +41,8 @@ std::string RowHtml(const std::string& name, const std::string& type,
 std::string RowsHtml(const LayerInfo& layer) {
   const auto& sum = layer.sum;
   const std::string row =
-      RowHtml(layer.name, layer.type, sum ? sum->before : layer.affine, layer.multipliers);
-  return sum ? row + RowHtml(sum->name, "Eltwise", layer.affine, sum->multipliers) : row;
+      IntegersRowHtml(layer.name, layer.type, sum ? sum->before : layer.affine, layer.multipliers);
+  return sum ? row + IntegersRowHtml(sum->name, "Eltwise", layer.affine, sum->multipliers) : row;
 }
 
 }  // namespace

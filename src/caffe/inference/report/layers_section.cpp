@@ -11,18 +11,18 @@ namespace caffe::inference {
 namespace {
 
 /// A layer in each of the engines; null where an engine has none of that name.
-using Row = std::vector<const LayerInfo*>;
+using LayerRow = std::vector<const LayerInfo*>;
 
 /// Layers in the order of the first engine; further layers of others are inserted where they run.
-std::list<Row> RowsOf(const std::vector<EngineResult>& engines) {
-  std::list<Row> rows;
-  std::map<std::string, std::list<Row>::iterator> row_of;
+std::list<LayerRow> RowsOf(const std::vector<EngineResult>& engines) {
+  std::list<LayerRow> rows;
+  std::map<std::string, std::list<LayerRow>::iterator> row_of;
   for (size_t e = 0; e < engines.size(); ++e) {
     auto next = rows.begin();  // after the engine's previous layer
     for (const LayerInfo& layer : engines[e].layers) {
       auto known = row_of.find(layer.name);
       if (known == row_of.end()) {
-        const auto added = rows.insert(next, Row(engines.size(), nullptr));
+        const auto added = rows.insert(next, LayerRow(engines.size(), nullptr));
         known = row_of.emplace(layer.name, added).first;
       }
       (*known->second)[e] = &layer;
@@ -63,7 +63,7 @@ std::string TimeCell(const LayerInfo* layer, double longest) {
                  (timed ? Bar(layer->microseconds / longest, look) : ""));
 }
 
-std::string RowHtml(const Row& row, double longest) {
+std::string LayerRowHtml(const LayerRow& row, double longest) {
   const LayerInfo& any = **std::find_if(row.begin(), row.end(), [](auto* layer) { return layer; });
   std::string cells =
       NameCell(any) + Tag("td", Attribute("data-key", any.type), SvgEscaped(any.type));
@@ -79,7 +79,7 @@ std::string LayersSection(const BuildReport& report) {
     head += Tag("th", "data-numbers=\"yes\"", SvgEscaped(engine.name));
   }
   const double longest = LongestTime(report.engines);
-  for (const Row& row : RowsOf(report.engines)) body += RowHtml(row, longest);
+  for (const LayerRow& row : RowsOf(report.engines)) body += LayerRowHtml(row, longest);
   return Tag("table", "class=\"layers\"", Tag("thead", Tag("tr", head)) + Tag("tbody", body));
 }
 

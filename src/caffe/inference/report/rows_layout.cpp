@@ -8,7 +8,7 @@
 namespace caffe::inference {
 namespace {
 
-constexpr double kGap = 18, kRowGap = 30, kMargin = 12;
+constexpr double kGap = 18, kRowGap = 30, kDrawingMargin = 12;
 constexpr double kBendWidth = 8;
 constexpr int kOrderSweeps = 6, kPlaceSweeps = 10;
 
@@ -19,7 +19,7 @@ struct Item {
   std::vector<int> above, below;  // items
 };
 
-using Row = std::vector<int>;
+using ItemRow = std::vector<int>;
 
 class RowLayout {
  public:
@@ -94,15 +94,15 @@ class RowLayout {
   /// Items stand in the order of the mean places of their neighbours, so that few arrows cross.
   void Order() {
     std::vector<double> place(items_.size());
-    const auto number = [&](const Row& row) {
+    const auto number = [&](const ItemRow& row) {
       for (size_t i = 0; i < row.size(); ++i) {
         place[row[i]] = (static_cast<double>(i) + 0.5) / static_cast<double>(row.size());
       }
     };
-    for (const Row& row : rows_) number(row);
+    for (const ItemRow& row : rows_) number(row);
     for (int sweep = 0; sweep < kOrderSweeps; ++sweep) {
       const bool down = sweep % 2 == 0;
-      Sweep(down, [&](Row* row) {
+      Sweep(down, [&](ItemRow* row) {
         std::vector<double> wanted(items_.size());
         for (const int i : *row) {
           wanted[i] = Mean(down ? items_[i].above : items_[i].below, place, place[i]);
@@ -120,7 +120,7 @@ class RowLayout {
 
   /// Where items want to be, moved apart as far as they have to: the mean of what pushing to the
   /// right and pushing to the left give.
-  void Spread(const Row& row, const std::vector<double>& wanted) {
+  void Spread(const ItemRow& row, const std::vector<double>& wanted) {
     std::vector<double> right(row.size()), left(row.size());
     for (size_t i = 0; i < row.size(); ++i) {
       right[i] = wanted[row[i]];
@@ -138,7 +138,7 @@ class RowLayout {
     std::vector<double> x(items_.size(), 0);
     for (int sweep = 0; sweep < kPlaceSweeps; ++sweep) {
       const bool down = sweep % 2 == 0;
-      Sweep(down, [&](Row* row) {
+      Sweep(down, [&](ItemRow* row) {
         std::vector<double> wanted(items_.size());
         for (const int i : *row) {
           wanted[i] = Mean(down ? items_[i].above : items_[i].below, x, x[i]);
@@ -149,7 +149,7 @@ class RowLayout {
     }
   }
 
-  double Height(const Row& row) const {
+  double Height(const ItemRow& row) const {
     double height = 0;
     for (const int i : row) {
       if (size_t(i) < drawing_.boxes.size()) height = std::max(height, drawing_.boxes[i].height);
@@ -163,15 +163,15 @@ class RowLayout {
       left = std::min(left, item.x - item.width / 2);
       right = std::max(right, item.x + item.width / 2);
     }
-    drawing_.width = right - left + 2 * kMargin;
+    drawing_.width = right - left + 2 * kDrawingMargin;
     std::vector<double> y;
-    double top = kMargin;
-    for (const Row& row : rows_) {
+    double top = kDrawingMargin;
+    for (const ItemRow& row : rows_) {
       y.push_back(top + Height(row) / 2);
       top += Height(row) + kRowGap;
     }
-    drawing_.height = top - kRowGap + kMargin;
-    for (Item& item : items_) item.x += kMargin - left;
+    drawing_.height = top - kRowGap + kDrawingMargin;
+    for (Item& item : items_) item.x += kDrawingMargin - left;
     for (size_t i = 0; i < drawing_.boxes.size(); ++i) {
       drawing_.boxes[i].x = items_[i].x;
       drawing_.boxes[i].y = y[items_[i].row];
@@ -194,7 +194,7 @@ class RowLayout {
 
   Drawing& drawing_;
   std::vector<Item> items_;  // boxes, then bends
-  std::vector<Row> rows_;
+  std::vector<ItemRow> rows_;
   std::vector<std::vector<int>> ways_;  // items of each arrow
 };
 

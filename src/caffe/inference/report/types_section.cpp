@@ -12,22 +12,22 @@ namespace {
 constexpr size_t kColours = 8;  // k0 to k7 of the style sheet; the last one is for all others
 constexpr char kOthers[] = "others";
 
-using Times = std::map<std::string, double>;  // microseconds by type
+using TypeTimes = std::map<std::string, double>;  // microseconds by type
 
-Times TimesOf(const EngineResult& engine) {
-  Times times;
+TypeTimes TimesOf(const EngineResult& engine) {
+  TypeTimes times;
   for (const LayerInfo& layer : engine.layers) times[layer.type] += layer.microseconds;
   return times;
 }
 
-double Sum(const Times& times) {
+double Sum(const TypeTimes& times) {
   double sum = 0;
   for (const auto& time : times) sum += time.second;
   return sum;
 }
 
 /// Types that have a colour of their own, those that take longest in the first engine first.
-std::vector<std::string> LongestTypes(const Times& times) {
+std::vector<std::string> LongestTypes(const TypeTimes& times) {
   std::vector<std::pair<double, std::string>> sorted;
   for (const auto& time : times) sorted.emplace_back(-time.second, time.first);
   std::sort(sorted.begin(), sorted.end());
@@ -52,7 +52,7 @@ std::string Part(const std::string& type, size_t colour, double time, double of,
 
 std::string Stack(const EngineResult& engine, const std::vector<std::string>& types,
                   double longest) {
-  Times times = TimesOf(engine);
+  TypeTimes times = TimesOf(engine);
   const double sum = Sum(times);
   std::string parts;
   for (size_t i = 0; i < types.size(); ++i) {

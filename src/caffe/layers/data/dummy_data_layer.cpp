@@ -22,7 +22,7 @@ int OldExtent(const char* name, const google::protobuf::RepeatedField<uint32_t>&
   return static_cast<int>(extent);
 }
 
-std::vector<Shape> ReadShapes(const DummyDataParameter& param, int tops) {
+std::vector<Shape> DummyShapes(const DummyDataParameter& param, int tops) {
   const bool old_form =
       param.num_size() || param.channels_size() || param.height_size() || param.width_size();
   Require(!param.shape_size() || !old_form, Error::Field{"dummy_data_param"},
@@ -42,7 +42,7 @@ std::vector<Shape> ReadShapes(const DummyDataParameter& param, int tops) {
 }
 
 std::vector<Shape> TopShapesOfDummyData(const LayerParameter& layer, const std::vector<Shape>&) {
-  return ReadShapes(layer.dummy_data_param(), layer.top_size());
+  return DummyShapes(layer.dummy_data_param(), layer.top_size());
 }
 
 // Labels come from here too: tops are written in Dtype and stay so.
@@ -62,7 +62,7 @@ void DummyDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
   Require(fillers == 0 || fillers == 1 || fillers == tops, Error::Field{"dummy_data_param"},
           ": data_filler is given ", fillers, " times for ", tops, " tops",
           Error::Remedy{"give it once, or once per top"});
-  const std::vector<Shape> shapes = ReadShapes(param, tops);
+  const std::vector<Shape> shapes = DummyShapes(param, tops);
   for (int i = 0; i < tops; ++i) top[i]->Reshape(shapes[i]);
 
   FillerParameter zero;

@@ -43,7 +43,7 @@ void HDF5DataLayer<Dtype>::ReadSource() {
 
 namespace {
 
-rng_t* GeneratorOf(const shared_ptr<Caffe::RNG>& random) {
+rng_t* SharedGenerator(const shared_ptr<Caffe::RNG>& random) {
   return static_cast<rng_t*>(random->generator());
 }
 
@@ -76,11 +76,11 @@ void HDF5DataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
 // Each pass is drawn from the start, so that one can be repeated without those before it.
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::BeginPass() {
-  pass_state_ = RandomStateOf(*GeneratorOf(random_));
+  pass_state_ = RandomStateOf(*SharedGenerator(random_));
   file_permutation_.resize(num_files_);
   std::iota(file_permutation_.begin(), file_permutation_.end(), 0u);
   if (this->layer_param_.hdf5_data_param().shuffle()) {
-    shuffle(file_permutation_.begin(), file_permutation_.end(), GeneratorOf(random_));
+    shuffle(file_permutation_.begin(), file_permutation_.end(), SharedGenerator(random_));
   }
   current_file_ = 0;
 }
@@ -90,7 +90,7 @@ template <typename Dtype>
 void HDF5DataLayer<Dtype>::DrawRows() {
   data_permutation_.resize(hdf_blobs_[0]->shape(0));
   std::iota(data_permutation_.begin(), data_permutation_.end(), 0u);
-  rng_t generator((*GeneratorOf(random_))());
+  rng_t generator((*SharedGenerator(random_))());
   if (this->layer_param_.hdf5_data_param().shuffle()) {
     shuffle(data_permutation_.begin(), data_permutation_.end(), &generator);
   }
@@ -188,9 +188,9 @@ void HDF5DataLayer<Dtype>::RestoreState(const string& text) {
   const uint64_t file = state.Number(), row = state.Number();
   Require(file < num_files_, this->layer_param_.hdf5_data_param().source(), " lists ", num_files_,
           " files, the run stopped in number ", file, ": has the list changed?");
-  SetRandomStateOf(pass_state, GeneratorOf(random_));
+  SetRandomStateOf(pass_state, SharedGenerator(random_));
   BeginPass();
-  for (; current_file_ < file; ++current_file_) (*GeneratorOf(random_))();
+  for (; current_file_ < file; ++current_file_) (*SharedGenerator(random_))();
   LoadFile();
   Require(row < rows(), loaded_file_, " has ", rows(), " rows, the run stopped at number ", row,
           ": has the file changed?");

@@ -6,7 +6,7 @@ namespace caffe {
 namespace {
 
 /// Empty if none are given: the program shapes the tops.
-std::vector<Shape> ReadShapes(const InputParameter& param, int tops) {
+std::vector<Shape> InputShapes(const InputParameter& param, int tops) {
   const int shapes = param.shape_size();
   Require(shapes == 0 || shapes == 1 || shapes == tops, Error::Field{"input_param"},
           ": shape is given ", shapes, " times for ", tops, " tops",
@@ -19,7 +19,7 @@ std::vector<Shape> ReadShapes(const InputParameter& param, int tops) {
 }
 
 std::vector<Shape> TopShapesOfInput(const LayerParameter& layer, const std::vector<Shape>&) {
-  return ReadShapes(layer.input_param(), layer.top_size());
+  return InputShapes(layer.input_param(), layer.top_size());
 }
 
 const bool input_registered = OperationTable::Add(Operation("Input")
@@ -34,7 +34,7 @@ const bool input_registered = OperationTable::Add(Operation("Input")
 template <typename Dtype>
 void InputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>& top) {
   const std::vector<Shape> shapes =
-      ReadShapes(this->layer_param_.input_param(), static_cast<int>(top.size()));
+      InputShapes(this->layer_param_.input_param(), static_cast<int>(top.size()));
   for (size_t i = 0; i < shapes.size(); ++i) top[i]->Reshape(shapes[i]);
 }
 

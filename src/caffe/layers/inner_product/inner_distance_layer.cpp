@@ -7,7 +7,7 @@
 namespace caffe {
 namespace {
 
-int InputAxis(const InnerDistanceParameter& param, const Shape& input) {
+int DistanceAxis(const InnerDistanceParameter& param, const Shape& input) {
   const int axes = static_cast<int>(input.size());
   Require(param.axis() >= -axes && param.axis() < axes, "inner_distance_param: axis ", param.axis(),
           " is out of range for a bottom of shape ", ShapeString(input));
@@ -18,7 +18,7 @@ std::vector<Shape> TopShapesOfInnerDistance(const LayerParameter& layer,
                                             const std::vector<Shape>& bottoms) {
   const InnerDistanceParameter& param = layer.inner_distance_param();
   const Shape& input = bottoms.at(0);
-  const int axis = InputAxis(param, input);
+  const int axis = DistanceAxis(param, input);
   Shape top(input.begin(), input.begin() + axis);
   if (bottoms.size() == 1) {
     top.push_back(param.num_output());
@@ -50,7 +50,7 @@ void InnerDistanceLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
           "inner_distance_param: distance_type must be \"L2\" or \"L1\", not \"",
           param.distance_type(), "\"");
   squared_ = param.distance_type() == "L2";
-  K_ = bottom[0]->count(InputAxis(param, bottom[0]->shape()));
+  K_ = bottom[0]->count(DistanceAxis(param, bottom[0]->shape()));
   if (bottom.size() > 1) return;
   N_ = param.num_output();
   Require(N_ > 0, "inner_distance_param: num_output must be positive, got ", param.num_output());
@@ -66,7 +66,7 @@ void InnerDistanceLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   std::vector<Shape> shapes;
   for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
   top[0]->Reshape(TopShapesOfInnerDistance(this->layer_param_, shapes)[0]);
-  const int axis = InputAxis(this->layer_param_.inner_distance_param(), shapes[0]);
+  const int axis = DistanceAxis(this->layer_param_.inner_distance_param(), shapes[0]);
   if (bottom.size() > 1) {
     K_ = bottom[0]->count(axis);
     N_ = bottom[1]->shape(0);

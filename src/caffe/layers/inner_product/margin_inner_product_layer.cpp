@@ -8,7 +8,7 @@
 namespace caffe {
 namespace {
 
-int InputAxis(const MarginInnerProductParameter& param, const Shape& input) {
+int MarginAxis(const MarginInnerProductParameter& param, const Shape& input) {
   const int axes = static_cast<int>(input.size());
   Require(param.axis() >= -axes && param.axis() < axes, "margin_inner_product_param: axis ",
           param.axis(), " is out of range for a bottom of shape ", ShapeString(input));
@@ -18,7 +18,7 @@ int InputAxis(const MarginInnerProductParameter& param, const Shape& input) {
 std::vector<Shape> ShapesFor(const MarginInnerProductParameter& param,
                              const std::vector<Shape>& bottoms, int tops) {
   const Shape& input = bottoms.at(0);
-  const int axis = InputAxis(param, input);
+  const int axis = MarginAxis(param, input);
   int64_t items = 1, labels = 1;
   for (int i = 0; i < axis; ++i) items *= input[i];
   for (int extent : bottoms.at(1)) labels *= extent;
@@ -74,7 +74,7 @@ void MarginInnerProductLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bott
   N_ = param.num_output();
   Require(N_ > 0, "margin_inner_product_param: num_output must be positive, got ",
           param.num_output());
-  K_ = bottom[0]->count(InputAxis(param, bottom[0]->shape()));
+  K_ = bottom[0]->count(MarginAxis(param, bottom[0]->shape()));
   margin_ = 1 + static_cast<int>(param.type());
   iter_ = param.iteration();
   MakeOrCheckParameters<Dtype>({{{N_, K_}, param.weight_filler()}}, &this->blobs_);
@@ -88,7 +88,7 @@ void MarginInnerProductLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   const std::vector<Shape> shapes =
       ShapesFor(param, {bottom[0]->shape(), bottom[1]->shape()}, top.size());
   for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(shapes[i]);
-  const int axis = InputAxis(param, bottom[0]->shape());
+  const int axis = MarginAxis(param, bottom[0]->shape());
   Require(bottom[0]->count(axis) == K_, "the bottom of shape ", bottom[0]->shape_string(), " has ",
           bottom[0]->count(axis), " inputs per row where the weights are for ", K_);
   M_ = bottom[0]->count(0, axis);

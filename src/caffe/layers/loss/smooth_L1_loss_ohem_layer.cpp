@@ -5,14 +5,14 @@
 namespace caffe {
 namespace {
 
-int Extent(const Shape& shape, size_t axis) { return axis < shape.size() ? shape[axis] : 1; }
+int ExtentOrOne(const Shape& shape, size_t axis) { return axis < shape.size() ? shape[axis] : 1; }
 
 std::vector<Shape> TopShapesOfSmoothL1LossOhem(const LayerParameter& layer,
                                                const std::vector<Shape>& bottoms) {
   std::vector<Shape> tops = DifferenceLossShapes(layer, bottoms);
   const Shape& x = bottoms.at(0);
   Require(x.size() <= 4, "predictions have at most 4 axes, not ", ShapeString(x));
-  if (layer.top_size() > 1) tops.push_back({x[0], 1, Extent(x, 2), Extent(x, 3)});
+  if (layer.top_size() > 1) tops.push_back({x[0], 1, ExtentOrOne(x, 2), ExtentOrOne(x, 3)});
   return tops;
 }
 

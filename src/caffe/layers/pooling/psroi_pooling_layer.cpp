@@ -34,7 +34,8 @@ const bool psroi_pooling_registered = OperationTable::Add(Operation("PSROIPoolin
                                                               .Homogeneous());
 
 /// Corners are rounded in the image, the last one counts; parts overlap by what they share.
-std::vector<kernels::Taps> Parts(float first, float last, float scale, int parts, int extent) {
+std::vector<kernels::Taps> ScaledParts(float first, float last, float scale, int parts,
+                                       int extent) {
   const float start = std::round(first) * scale, end = (std::round(last) + 1) * scale;
   const float bin = std::max(end - start, 0.1f) / parts;
   std::vector<kernels::Taps> taps;
@@ -60,8 +61,8 @@ void PSROIPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 kernels::RoiBins PSROIPoolingLayer<Dtype>::BinsOf(const Roi& roi) const {
   const kernels::RoiShape& s = *this->shape_;
-  return {0, Parts(roi.y1, roi.y2, this->scale_, s.pooled_height, s.height),
-          Parts(roi.x1, roi.x2, this->scale_, s.pooled_width, s.width)};
+  return {0, ScaledParts(roi.y1, roi.y2, this->scale_, s.pooled_height, s.height),
+          ScaledParts(roi.x1, roi.x2, this->scale_, s.pooled_width, s.width)};
 }
 
 INSTANTIATE_CLASS(PSROIPoolingLayer);

@@ -52,8 +52,8 @@ kernels::Taps Samples(float start, float size, int count, int extent) {
   return taps;
 }
 
-std::vector<kernels::Taps> Parts(float first, float last, int sampling_ratio, int parts,
-                                 int extent) {
+std::vector<kernels::Taps> SampledParts(float first, float last, int sampling_ratio, int parts,
+                                        int extent) {
   const float bin = std::max(last - first, 1.f) / parts;
   const int count = sampling_ratio > 0 ? sampling_ratio : static_cast<int>(std::ceil(bin));
   std::vector<kernels::Taps> taps;
@@ -77,8 +77,8 @@ kernels::RoiBins ROIAlignLayer<Dtype>::BinsOf(const Roi& roi) const {
   const kernels::RoiShape& s = *this->shape_;
   const int ratio = this->layer_param_.roi_align_param().sampling_ratio();
   const float scale = this->scale_;
-  return {0, Parts(roi.y1 * scale, roi.y2 * scale, ratio, s.pooled_height, s.height),
-          Parts(roi.x1 * scale, roi.x2 * scale, ratio, s.pooled_width, s.width)};
+  return {0, SampledParts(roi.y1 * scale, roi.y2 * scale, ratio, s.pooled_height, s.height),
+          SampledParts(roi.x1 * scale, roi.x2 * scale, ratio, s.pooled_width, s.width)};
 }
 
 INSTANTIATE_CLASS(ROIAlignLayer);

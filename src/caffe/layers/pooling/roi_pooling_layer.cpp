@@ -28,7 +28,7 @@ const bool roi_pooling_registered = OperationTable::Add(Operation("ROIPooling")
                                                             .Homogeneous());
 
 /// [floor(i * bin), ceil((i + 1) * bin)) for each part of `size` positions from `start`.
-std::vector<kernels::Taps> Parts(int start, int size, int parts, int extent) {
+std::vector<kernels::Taps> MaximumParts(int start, int size, int parts, int extent) {
   const float bin = float(size) / float(parts);
   std::vector<kernels::Taps> taps;
   for (int i = 0; i < parts; ++i) {
@@ -55,7 +55,8 @@ kernels::RoiBins ROIPoolingLayer<Dtype>::BinsOf(const Roi& roi) const {
   const int width = std::max(position(roi.x2) - x + 1, 1);
   const int height = std::max(position(roi.y2) - y + 1, 1);
   const kernels::RoiShape& s = *this->shape_;
-  return {0, Parts(y, height, s.pooled_height, s.height), Parts(x, width, s.pooled_width, s.width)};
+  return {0, MaximumParts(y, height, s.pooled_height, s.height),
+          MaximumParts(x, width, s.pooled_width, s.width)};
 }
 
 template <typename Dtype>

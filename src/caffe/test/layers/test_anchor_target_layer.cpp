@@ -9,21 +9,22 @@ namespace caffe {
 namespace {
 
 const Bottom kImage = Bottom({1, 3}).Values({48, 64, 1}).WithoutGradient();
-const Bottom kTruths = Bottom({2, 5}).Values({3, 5, 20, 30, 1, 30, 0, 60, 40, 2}).WithoutGradient();
-const char kMany[] =
+const Bottom kAnchorTruths =
+    Bottom({2, 5}).Values({3, 5, 20, 30, 1, 30, 0, 60, 40, 2}).WithoutGradient();
+const char kManyAnchors[] =
     "type: 'AnchorTarget' python_param { param_str: \"{'feat_stride': 8, 'base_size': 8, "
     "'ratios': [0.5, 1], 'scales': [1, 3], 'rpn_batchsize': 9}\" }";
 
 const std::vector<LayerCase> kAnchorTargetCases = {
-    LayerCase("ThreeBottoms", kMany)
+    LayerCase("ThreeBottoms", kManyAnchors)
         .Bottom({1, 8, 6, 8})
-        .Bottom(kTruths)
+        .Bottom(kAnchorTruths)
         .Bottom(kImage)
         .Tops(4)
         .WithoutGradients(),
-    LayerCase("WithTheImage", kMany)
+    LayerCase("WithTheImage", kManyAnchors)
         .Bottom({1, 8, 6, 8})
-        .Bottom(kTruths)
+        .Bottom(kAnchorTruths)
         .Bottom(kImage)
         .Bottom({1, 3, 48, 64})
         .Tops(4)
@@ -66,7 +67,7 @@ const std::vector<BadLayerCase> kAnchorTargetBadCases = {
 INSTANTIATE_TEST_SUITE_P(AnchorTarget, BadLayerCases, ::testing::ValuesIn(kAnchorTargetBadCases),
                          CaseName());
 
-enum Top { kLabels, kTargets, kInside, kOutside };
+enum AnchorTop { kAnchorLabels, kAnchorTargets, kAnchorInside, kAnchorOutside };
 
 /// One square anchor of 16 pixels in each cell of 16.
 class AnchorTargetValues : public ::testing::Test {
@@ -86,75 +87,78 @@ TEST_F(AnchorTargetValues, ShapesFollowTheScores) {
   Example example("type: 'AnchorTarget'", 4);
   example.Bottom({1, 18, 5, 7}, Floats(18 * 35, 0)).Bottom({1, 5}, {0, 0, 9, 9, 1});
   example.Bottom({1, 3}, {80, 112, 1}).SetUp();
-  EXPECT_EQ(example.TopShape(kLabels), (Shape{1, 1, 45, 7}));
-  for (const Top top : {kTargets, kInside, kOutside}) {
+  EXPECT_EQ(example.TopShape(kAnchorLabels), (Shape{1, 1, 45, 7}));
+  for (const AnchorTop top : {kAnchorTargets, kAnchorInside, kAnchorOutside}) {
     EXPECT_EQ(example.TopShape(top), (Shape{1, 36, 5, 7}));
   }
 }
 
 TEST_F(AnchorTargetValues, AnchorsOnABoxAreObjectsThoseFarAwayBackground) {
   Example example = Make(3, {0, 0, 15, 15, 7});
-  EXPECT_EQ(example.Forward(kLabels), (Floats{1, 0, 0}));
-  EXPECT_EQ(example.Forward(kTargets), Floats(12, 0));
+  EXPECT_EQ(example.Forward(kAnchorLabels), (Floats{1, 0, 0}));
+  EXPECT_EQ(example.Forward(kAnchorTargets), Floats(12, 0));
 }
 
 // Shifted by 4 the overlap is 12 / 20; the second anchor has 4 / 28 of it.
 TEST_F(AnchorTargetValues, WhatOverlapsABoxMostIsAnObjectWhateverTheThreshold) {
   const Floats shifted = {4, 0, 19, 15, 1};
-  EXPECT_EQ(Make(3, shifted).Forward(kLabels), (Floats{1, 0, 0}));
-  EXPECT_EQ(Make(3, shifted, "'rpn_negative_overlap': 0.1").Forward(kLabels), (Floats{1, -1, 0}));
-  EXPECT_EQ(Make(3, shifted, "'rpn_positive_overlap': 0.1").Forward(kLabels), (Floats{1, 1, 0}));
+  EXPECT_EQ(Make(3, shifted).Forward(kAnchorLabels), (Floats{1, 0, 0}));
+  EXPECT_EQ(Make(3, shifted, "'rpn_negative_overlap': 0.1").Forward(kAnchorLabels),
+            (Floats{1, -1, 0}));
+  EXPECT_EQ(Make(3, shifted, "'rpn_positive_overlap': 0.1").Forward(kAnchorLabels),
+            (Floats{1, 1, 0}));
 }
 
 TEST_F(AnchorTargetValues, OfEqualOnesAllAreObjectsUnlessClobbered) {
   const Floats between = {8, 0, 23, 15, 1};  // overlaps two anchors by 1/3
   Example example = Make(3, between);
-  EXPECT_EQ(example.Forward(kLabels), (Floats{1, 1, 0}));
-  EXPECT_EQ(example.Forward(kTargets), (Floats{.5f, -.5f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(example.Forward(kAnchorLabels), (Floats{1, 1, 0}));
+  EXPECT_EQ(example.Forward(kAnchorTargets), (Floats{.5f, -.5f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
   const std::string clobber = "'rpn_clobber_positives': True, 'rpn_negative_overlap': ";
-  EXPECT_EQ(Make(3, between, clobber + "0.4").Forward(kLabels), (Floats{0, 0, 0}));
-  EXPECT_EQ(Make(3, between, clobber + "0.3").Forward(kLabels), (Floats{1, 1, 0}));
+  EXPECT_EQ(Make(3, between, clobber + "0.4").Forward(kAnchorLabels), (Floats{0, 0, 0}));
+  EXPECT_EQ(Make(3, between, clobber + "0.3").Forward(kAnchorLabels), (Floats{1, 1, 0}));
 }
 
 TEST_F(AnchorTargetValues, TargetsAreRelativeToTheAnchor) {
   Example example = Make(1, {0, 0, 31, 7, 1});  // twice as wide, half as high
-  EXPECT_EQ(example.Forward(kLabels), (Floats{1}));
-  EXPECT_EQ(example.Forward(kTargets), (Floats{.5f, -.25f, std::log(2.f), std::log(.5f)}));
+  EXPECT_EQ(example.Forward(kAnchorLabels), (Floats{1}));
+  EXPECT_EQ(example.Forward(kAnchorTargets), (Floats{.5f, -.25f, std::log(2.f), std::log(.5f)}));
 }
 
 TEST_F(AnchorTargetValues, AnAnchorTakesTheBoxThatItOverlapsMost) {
   Example example = Make(1, {0, 0, 3, 15, 1, 0, 0, 11, 15, 1});
-  EXPECT_FLOAT_EQ(example.Forward(kTargets)[2], std::log(12.f / 16));
+  EXPECT_FLOAT_EQ(example.Forward(kAnchorTargets)[2], std::log(12.f / 16));
 }
 
 TEST_F(AnchorTargetValues, AnchorsOutsideOfTheImageDoNotCount) {
   const Floats truth = {0, 0, 15, 15, 1};
-  EXPECT_EQ(Make(3, truth, "", 47).Forward(kLabels), (Floats{1, 0, -1}));
-  EXPECT_EQ(Make(3, truth, "'allowed_border': 1", 47).Forward(kLabels), (Floats{1, 0, 0}));
-  EXPECT_EQ(Make(3, truth, "", 47).Forward(kOutside)[2], 0);
+  EXPECT_EQ(Make(3, truth, "", 47).Forward(kAnchorLabels), (Floats{1, 0, -1}));
+  EXPECT_EQ(Make(3, truth, "'allowed_border': 1", 47).Forward(kAnchorLabels), (Floats{1, 0, 0}));
+  EXPECT_EQ(Make(3, truth, "", 47).Forward(kAnchorOutside)[2], 0);
 }
 
 TEST_F(AnchorTargetValues, WithoutBoxesAllIsBackground) {
   Example example = Make(3, {});
-  EXPECT_EQ(example.Forward(kLabels), (Floats{0, 0, 0}));
-  EXPECT_EQ(example.Forward(kInside), Floats(12, 0));
+  EXPECT_EQ(example.Forward(kAnchorLabels), (Floats{0, 0, 0}));
+  EXPECT_EQ(example.Forward(kAnchorInside), Floats(12, 0));
 }
 
 TEST_F(AnchorTargetValues, ABoxThatNoAnchorTouchesMakesNoObjects) {
-  EXPECT_EQ(Make(2, {900, 0, 910, 10, 1}).Forward(kLabels), (Floats{0, 0}));
+  EXPECT_EQ(Make(2, {900, 0, 910, 10, 1}).Forward(kAnchorLabels), (Floats{0, 0}));
 }
 
 TEST_F(AnchorTargetValues, InsideWeightsAreThoseOfObjects) {
   const std::string weights = "'rpn_bbox_inside_weights': (1, 2, 3, 4)";
-  EXPECT_EQ(Make(2, {0, 0, 15, 15, 1}, weights).Forward(kInside), (Floats{1, 0, 2, 0, 3, 0, 4, 0}));
+  EXPECT_EQ(Make(2, {0, 0, 15, 15, 1}, weights).Forward(kAnchorInside),
+            (Floats{1, 0, 2, 0, 3, 0, 4, 0}));
 }
 
 TEST_F(AnchorTargetValues, OutsideWeightsAreShared) {
   const Floats truth = {0, 0, 15, 15, 1};
-  EXPECT_EQ(Make(4, truth).Forward(kOutside), Floats(16, .25f));
-  const Floats weights = Make(4, truth, "'rpn_positive_weight': 0.25").Forward(kOutside);
+  EXPECT_EQ(Make(4, truth).Forward(kAnchorOutside), Floats(16, .25f));
+  const Floats weights = Make(4, truth, "'rpn_positive_weight': 0.25").Forward(kAnchorOutside);
   for (int i = 0; i < 16; ++i) EXPECT_FLOAT_EQ(weights[i], .25f);  // 0.25 / 1 and 0.75 / 3
-  const Floats heavy = Make(4, truth, "'rpn_positive_weight': 0.7").Forward(kOutside);
+  const Floats heavy = Make(4, truth, "'rpn_positive_weight': 0.7").Forward(kAnchorOutside);
   EXPECT_FLOAT_EQ(heavy[0], .7f);
   EXPECT_FLOAT_EQ(heavy[1], .1f);
 }
@@ -171,7 +175,7 @@ class AnchorTargetChoice : public AnchorTargetValues {
   Floats Labels(unsigned seed, const Floats& truths, const std::string& more) {
     Example example = Make(10, truths, more);
     Caffe::set_random_seed(seed);
-    return example.Forward(kLabels);
+    return example.Forward(kAnchorLabels);
   }
   static int Count(const Floats& labels, float label) {
     return static_cast<int>(std::count(labels.begin(), labels.end(), label));
@@ -204,10 +208,10 @@ TEST_F(AnchorTargetChoice, IsRandomAndRepeatable) {
 
 TEST_F(AnchorTargetChoice, WhatIsLeftOutHasNoWeights) {
   Example example = Make(10, all_, "'rpn_positive_overlap': 0.05, 'rpn_batchsize': 2");
-  const Floats labels = example.Forward(kLabels);
-  const Floats inside = example.Forward(kInside);
+  const Floats labels = example.Forward(kAnchorLabels);
+  const Floats inside = example.Forward(kAnchorInside);
   EXPECT_EQ(std::accumulate(inside.begin(), inside.end(), 0.f), 4);
-  const Floats outside = example.Forward(kOutside);
+  const Floats outside = example.Forward(kAnchorOutside);
   EXPECT_EQ(std::accumulate(outside.begin(), outside.end(), 0.f), 4);
 }
 

@@ -19,7 +19,7 @@ LayerParameter DenseImageDataParameter(const string& list, const string& data,
                      phase);
 }
 
-string MirrorList(int count, int height = 4, int width = 6) {
+string DenseMirrorList(int count, int height = 4, int width = 6) {
   return NewListOfOwnLabels(60, count, height, width);
 }
 
@@ -56,8 +56,9 @@ TYPED_TEST(DenseImageDataLayerTest, ResizesLabelsWithoutInterpolation) {
 }
 
 TYPED_TEST(DenseImageDataLayerTest, CutsAndMirrorsBothAlike) {
-  Source<TypeParam> source(DenseImageDataParameter(
-      MirrorList(3), "batch_size: 3 is_color: false shuffle: true", "mirror: true crop_size: 3"));
+  Source<TypeParam> source(DenseImageDataParameter(DenseMirrorList(3),
+                                                   "batch_size: 3 is_color: false shuffle: true",
+                                                   "mirror: true crop_size: 3"));
   for (int i = 0; i < 5; ++i) {
     source.Forward();
     EXPECT_EQ(source.label().shape(), (vector<int>{3, 1, 3, 3}));
@@ -69,7 +70,7 @@ TYPED_TEST(DenseImageDataLayerTest, CutsAndMirrorsBothAlike) {
 
 TYPED_TEST(DenseImageDataLayerTest, ReadsSegNetsOwnFields) {
   Source<TypeParam> source(DenseImageDataParameter(
-      MirrorList(1), "is_color: false crop_height: 2 crop_width: 3 mirror: true", "", TEST));
+      DenseMirrorList(1), "is_color: false crop_height: 2 crop_width: 3 mirror: true", "", TEST));
   EXPECT_EQ(source.data().shape(), (vector<int>{1, 1, 2, 3}));
   std::set<int> steps;
   for (int i = 0; i < 40; ++i) {
@@ -82,7 +83,7 @@ TYPED_TEST(DenseImageDataLayerTest, ReadsSegNetsOwnFields) {
 }
 
 TYPED_TEST(DenseImageDataLayerTest, ResumesWhereTheNetWas) {
-  const string list = MirrorList(4);
+  const string list = DenseMirrorList(4);
   for (const char* order : {"", "shuffle: true"}) {
     ExpectResumes<TypeParam>(
         DenseImageDataParameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
@@ -90,12 +91,12 @@ TYPED_TEST(DenseImageDataLayerTest, ResumesWhereTheNetWas) {
 }
 
 TYPED_TEST(DenseImageDataLayerTest, SettingUpAgainBeginsAgain) {
-  ExpectBeginsAgain<TypeParam>(DenseImageDataParameter(MirrorList(4), "batch_size: 3 shuffle: true",
-                                                       "mirror: true crop_size: 3"));
+  ExpectBeginsAgain<TypeParam>(DenseImageDataParameter(
+      DenseMirrorList(4), "batch_size: 3 shuffle: true", "mirror: true crop_size: 3"));
 }
 
 TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
-  const string list = MirrorList(1);
+  const string list = DenseMirrorList(1);
   const auto error = [&](const string& data, const string& transform = "") {
     return SetUpError<TypeParam>(DenseImageDataParameter(list, data, transform));
   };

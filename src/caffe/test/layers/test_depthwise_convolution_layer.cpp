@@ -4,7 +4,7 @@
 namespace caffe {
 namespace {
 
-std::string Layer(const std::string& type, const std::string& param) {
+std::string DepthwiseLayer(const std::string& type, const std::string& param) {
   return "type: '" + type +
          "' convolution_param { weight_filler { type: 'gaussian' std: 1 } bias_filler { type: "
          "'gaussian' std: 1 } " +
@@ -12,37 +12,44 @@ std::string Layer(const std::string& type, const std::string& param) {
 }
 
 const std::vector<LayerCase> kDepthwiseConvolutionCases = {
-    LayerCase("Same", Layer("DepthwiseConvolution", "kernel_size: 3 pad: 1"))
+    LayerCase("Same", DepthwiseLayer("DepthwiseConvolution", "kernel_size: 3 pad: 1"))
         .Bottom({2, kOddC, kOddH, 3}),
-    LayerCase("GroupGiven", Layer("DepthwiseConvolution",
-                                  "num_output: 4 group: 4 kernel_size: 3 stride: 2 pad: 1"))
+    LayerCase("GroupGiven",
+              DepthwiseLayer("DepthwiseConvolution",
+                             "num_output: 4 group: 4 kernel_size: 3 stride: 2 pad: 1"))
         .Bottom({2, 4, 7, 6}),
-    LayerCase(
-        "TwoOutputsPerChannel",
-        Layer("DepthwiseConvolution", "num_output: 6 kernel_h: 2 kernel_w: 3 bias_term: false"))
+    LayerCase("TwoOutputsPerChannel",
+              DepthwiseLayer("DepthwiseConvolution",
+                             "num_output: 6 kernel_h: 2 kernel_w: 3 bias_term: false"))
         .Bottom({2, 3, 5, 4}),
     LayerCase("ManyOutputsPerChannel",
-              Layer("DepthwiseConvolution", "num_output: 15 kernel_size: 2"))
+              DepthwiseLayer("DepthwiseConvolution", "num_output: 15 kernel_size: 2"))
         .Bottom({2, 3, 5, 4}),
-    LayerCase("StrideAboveKernel", Layer("DepthwiseConvolution", "kernel_size: 2 stride: 3"))
+    LayerCase("StrideAboveKernel",
+              DepthwiseLayer("DepthwiseConvolution", "kernel_size: 2 stride: 3"))
         .Bottom({2, 3, 9, 8}),
     LayerCase("Dilated",
-              Layer("DepthwiseConvolution", "kernel_size: 3 stride: 2 dilation: 3 pad: 4"))
+              DepthwiseLayer("DepthwiseConvolution", "kernel_size: 3 stride: 2 dilation: 3 pad: 4"))
         .Bottom({2, 3, 8, 9}),
-    LayerCase("LargeKernel", Layer("DepthwiseConvolution", "kernel_size: 5 pad: 2"))
+    LayerCase("LargeKernel", DepthwiseLayer("DepthwiseConvolution", "kernel_size: 5 pad: 2"))
         .Bottom({1, 2, 6, 7}),
-    LayerCase("NoSpatialAxis", Layer("DepthwiseConvolution", "axis: 3")).Bottom({2, 3, 2, kOddC}),
-    LayerCase("PadOfTheWidthAlone", Layer("DepthwiseConvolution", "kernel_size: 3 pad_w: 1"))
+    LayerCase("NoSpatialAxis", DepthwiseLayer("DepthwiseConvolution", "axis: 3"))
+        .Bottom({2, 3, 2, kOddC}),
+    LayerCase("PadOfTheWidthAlone",
+              DepthwiseLayer("DepthwiseConvolution", "kernel_size: 3 pad_w: 1"))
         .Bottom({2, 3, 5, 4}),
-    LayerCase("OneAxis", Layer("DepthwiseConvolution", "kernel_size: 3 pad: 1 stride: 2"))
+    LayerCase("OneAxis", DepthwiseLayer("DepthwiseConvolution", "kernel_size: 3 pad: 1 stride: 2"))
         .Bottom({2, 3, 9}),
-    LayerCase("ThreeAxes", Layer("DepthwiseConvolution", "kernel_size: 2")).Bottom({1, 2, 3, 4, 3}),
-    LayerCase("OtherName", Layer("ConvolutionDepthwise", "num_output: 3 kernel_size: 3 pad: 1"))
+    LayerCase("ThreeAxes", DepthwiseLayer("DepthwiseConvolution", "kernel_size: 2"))
+        .Bottom({1, 2, 3, 4, 3}),
+    LayerCase("OtherName",
+              DepthwiseLayer("ConvolutionDepthwise", "num_output: 3 kernel_size: 3 pad: 1"))
         .Bottom({2, 3, 5, 4}),
-    LayerCase("OtherNameIgnoresNumOutput",
-              Layer("ConvolutionDepthwise", "num_output: 7 kernel_size: 3 bias_term: false"))
+    LayerCase(
+        "OtherNameIgnoresNumOutput",
+        DepthwiseLayer("ConvolutionDepthwise", "num_output: 7 kernel_size: 3 bias_term: false"))
         .Bottom({2, 3, 5, 4}),
-    LayerCase("TwoBottoms", Layer("ConvolutionDepthwise", "kernel_size: 2"))
+    LayerCase("TwoBottoms", DepthwiseLayer("ConvolutionDepthwise", "kernel_size: 2"))
         .Bottom({2, 2, 3, 3})
         .Bottom({2, 2, 3, 3})
         .Tops(2),
@@ -51,14 +58,16 @@ INSTANTIATE_TEST_SUITE_P(DepthwiseConvolution, LayerCases,
                          ::testing::ValuesIn(kDepthwiseConvolutionCases), CaseName());
 
 const std::vector<BadLayerCase> kDepthwiseConvolutionBadCases = {
-    BadLayerCase("Group", Layer("DepthwiseConvolution", "kernel_size: 3 group: 2 num_output: 4"))
+    BadLayerCase("Group",
+                 DepthwiseLayer("DepthwiseConvolution", "kernel_size: 3 group: 2 num_output: 4"))
         .Bottom({1, 4, 5, 5})
         .Says("group is the number of channels, 4, in a depthwise convolution: leave it out, it is "
               "2"),
-    BadLayerCase("NumOutput", Layer("DepthwiseConvolution", "kernel_size: 3 num_output: 6"))
+    BadLayerCase("NumOutput",
+                 DepthwiseLayer("DepthwiseConvolution", "kernel_size: 3 num_output: 6"))
         .Bottom({1, 4, 5, 5})
         .Says("group 4 does not divide num_output 6"),
-    BadLayerCase("NoKernel", Layer("ConvolutionDepthwise", ""))
+    BadLayerCase("NoKernel", DepthwiseLayer("ConvolutionDepthwise", ""))
         .Bottom({1, 4, 5, 5})
         .Says("kernel_size is missing"),
 };

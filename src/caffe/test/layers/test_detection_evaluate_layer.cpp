@@ -9,10 +9,10 @@ namespace caffe {
 namespace {
 
 // Two images: in the first two cats (label 1), one of them difficult, and a dog (2).
-const Floats kTruths = {0, 1, 0, .1f, .1f, .3f, .3f, 0,  //
-                        0, 1, 1, .6f, .6f, .8f, .8f, 1,  //
-                        0, 2, 0, .4f, .1f, .6f, .3f, 0,  //
-                        1, 2, 0, 0,   0,   .5f, .5f, 0};
+const Floats kEvaluatedTruths = {0, 1, 0, .1f, .1f, .3f, .3f, 0,  //
+                                 0, 1, 1, .6f, .6f, .8f, .8f, 1,  //
+                                 0, 2, 0, .4f, .1f, .6f, .3f, 0,  //
+                                 1, 2, 0, 0,   0,   .5f, .5f, 0};
 const Floats kDetections = {0, 1,  .5f, .1f,  .1f,  .3f, .29f,  // the first cat, but not the best
                             0, 1,  .9f, .11f, .1f,  .3f, .3f,   // the first cat
                             0, 1,  .8f, .6f,  .61f, .8f, .8f,   // the difficult cat
@@ -26,7 +26,7 @@ LayerCase DetectionEvaluateCase(const char* name, const std::string& param) {
   return LayerCase(name, "type: 'DetectionEvaluate' detection_evaluate_param { num_classes: 3 " +
                              param + " }")
       .Values({1, 1, 6, 7}, Doubles(kDetections))
-      .Values({1, 1, 4, 8}, Doubles(kTruths))
+      .Values({1, 1, 4, 8}, Doubles(kEvaluatedTruths))
       .WithoutGradients()
       .Detour({{1, 1, 0, 7}, {1, 1, 0, 8}});
 }
@@ -64,7 +64,7 @@ Floats Evaluate(const std::string& param, const Floats& detections = kDetections
   Example example("type: 'DetectionEvaluate' detection_evaluate_param { num_classes: 3 " + param +
                   " }");
   example.Bottom({1, 1, int(detections.size() / 7), 7}, detections);
-  example.Bottom({1, 1, 4, 8}, kTruths).SetUp();
+  example.Bottom({1, 1, 4, 8}, kEvaluatedTruths).SetUp();
   return example.Forward();
 }
 

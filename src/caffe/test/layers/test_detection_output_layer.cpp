@@ -10,7 +10,7 @@ namespace caffe {
 namespace {
 
 /// Four priors: two that overlap by 2/3, two alone; each with all variances 0.1.
-std::vector<double> Priors() {
+std::vector<double> DetectionPriors() {
   std::vector<double> priors = {.1, .1, .3, .3, .1, .1, .3, .34, .5, .5, .7, .7, .6, .1, .9, .4};
   priors.resize(32, 0.125);
   return priors;
@@ -21,7 +21,7 @@ LayerCase DetectionOutputCase(const char* name, const std::string& param, int lo
                              param + " }")
       .Bottom({2, 4 * loc_classes * 4}, Fill::DISTINCT)
       .Bottom({2, 4 * 3}, Fill::DISTINCT)
-      .Values({1, 2, 16}, Priors())
+      .Values({1, 2, 16}, DetectionPriors())
       .WithoutGradients();
 }
 
@@ -108,7 +108,7 @@ class DetectionOutputValues : public ::testing::Test {
   Floats Detect(const std::string& param, const Floats& scores, int items = 1) {
     Example example("type: 'DetectionOutput' detection_output_param { num_classes: 3 " + param +
                     " }");
-    const std::vector<double> priors = Priors();
+    const std::vector<double> priors = DetectionPriors();
     example.Bottom({items, 16}, Floats(16 * items, 0)).Bottom({items, 12}, scores);
     example.Bottom({1, 2, 16}, Floats(priors.begin(), priors.end())).SetUp();
     const Floats rows = example.Forward();
@@ -162,7 +162,7 @@ TEST_F(DetectionOutputValues, AFirstStageMovesPriorsAndKnowsBackground) {
   Example example(
       "type: 'DetectionOutput' detection_output_param { num_classes: 3 confidence_threshold: 0.15 "
       "objectness_score: 0.25 }");
-  const std::vector<double> priors = Priors();
+  const std::vector<double> priors = DetectionPriors();
   Floats locations(16, 0), moves(16, 0);
   locations[4 * 3] = 2;  // by twice the variance
   moves[4 * 3] = 4;

@@ -8,7 +8,7 @@ namespace {
 // Odd multiples of 1/32 less whole numbers: never at a kink of the penalties.
 const std::vector<Bottom> kPair = {Bottom({kOddN, kOddC, 3}, Fill::DISTINCT),
                                    Bottom({kOddN, kOddC, 3}).Labels(3)};
-const Bottom kWeights = Bottom({kOddN, kOddC, 3}, Fill::POSITIVE).WithoutGradient();
+const Bottom kLossWeights = Bottom({kOddN, kOddC, 3}, Fill::POSITIVE).WithoutGradient();
 
 const std::vector<LayerCase> kDifferenceLossCases = {
     LayerCase("Euclidean", "type: 'EuclideanLoss'").Bottoms(kPair),
@@ -17,11 +17,11 @@ const std::vector<LayerCase> kDifferenceLossCases = {
         .Bottom(Bottom({kOddN, 2, 3}).Labels(3)),
     LayerCase("L1", "type: 'L1Loss'").Bottoms(kPair),
     LayerCase("SmoothL1", "type: 'SmoothL1Loss'").Bottoms(kPair),
-    LayerCase("SmoothL1Inside", "type: 'SmoothL1Loss'").Bottoms(kPair).Bottom(kWeights),
+    LayerCase("SmoothL1Inside", "type: 'SmoothL1Loss'").Bottoms(kPair).Bottom(kLossWeights),
     LayerCase("SmoothL1Outside", "type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 3 }")
         .Bottoms(kPair)
-        .Bottom(kWeights)
-        .Bottom(kWeights),
+        .Bottom(kLossWeights)
+        .Bottom(kLossWeights),
 };
 INSTANTIATE_TEST_SUITE_P(DifferenceLoss, LayerCases, ::testing::ValuesIn(kDifferenceLossCases),
                          CaseName());

@@ -5,15 +5,17 @@ namespace caffe {
 namespace {
 
 const std::string kSizes = "num_output: 3 input_dim: 5 ";
-const std::string kWeights = "weight_filler { type: 'gaussian' std: 1 } ";
+const std::string kWeightFiller = "weight_filler { type: 'gaussian' std: 1 } ";
 
 const std::vector<LayerCase> kEmbedCases = {
-    LayerCase("Bias", "type: 'Embed' embed_param { " + kSizes + kWeights +
+    LayerCase("Bias", "type: 'Embed' embed_param { " + kSizes + kWeightFiller +
                           "bias_filler { type: 'gaussian' std: 1 } }")
         .Labels({kOddN, kOddC}, 5),
-    LayerCase("NoBias", "type: 'Embed' embed_param { bias_term: false " + kSizes + kWeights + "}")
+    LayerCase("NoBias",
+              "type: 'Embed' embed_param { bias_term: false " + kSizes + kWeightFiller + "}")
         .Labels({kOddN}, 5),
-    LayerCase("OneIndex", "type: 'Embed' embed_param { " + kSizes + kWeights + "}").Labels({}, 5),
+    LayerCase("OneIndex", "type: 'Embed' embed_param { " + kSizes + kWeightFiller + "}")
+        .Labels({}, 5),
 };
 INSTANTIATE_TEST_SUITE_P(Embed, LayerCases, ::testing::ValuesIn(kEmbedCases), CaseName());
 

@@ -17,7 +17,7 @@ LayerParameter ImageSegDataParameter(const string& list, const string& data,
                      phase);
 }
 
-string MirrorList(int count, int height = 4, int width = 6) {
+string SegMirrorList(int count, int height = 4, int width = 6) {
   return NewListOfOwnLabels(50, count, height, width);
 }
 
@@ -84,7 +84,7 @@ TYPED_TEST(ImageSegDataLayerTest, FillsUpEachChannelWithItsMean) {
 
 TYPED_TEST(ImageSegDataLayerTest, CutsAndMirrorsBothAlike) {
   Source<TypeParam> source(ImageSegDataParameter(
-      MirrorList(3), "batch_size: 3 is_color: false shuffle: true label_type: PIXEL",
+      SegMirrorList(3), "batch_size: 3 is_color: false shuffle: true label_type: PIXEL",
       "mirror: true crop_size: 3"));
   for (int i = 0; i < 5; ++i) {
     source.Forward();
@@ -107,14 +107,14 @@ TYPED_TEST(ImageSegDataLayerTest, ResizesLabelsWithoutInterpolation) {
 TYPED_TEST(ImageSegDataLayerTest, ResumesWhereTheNetWas) {
   for (const char* order : {"", "shuffle: true "}) {
     ExpectResumes<TypeParam>(
-        ImageSegDataParameter(MirrorList(4), Join("batch_size: 3 label_type: PIXEL ", order),
+        ImageSegDataParameter(SegMirrorList(4), Join("batch_size: 3 label_type: PIXEL ", order),
                               "mirror: true crop_size: 5"),
         3);
   }
 }
 
 TYPED_TEST(ImageSegDataLayerTest, RefusesBadInput) {
-  const string list = MirrorList(1);
+  const string list = SegMirrorList(1);
   const auto error = [&](const string& data, const string& transform = "") {
     return SetUpError<TypeParam>(ImageSegDataParameter(list, data, transform));
   };

@@ -76,11 +76,11 @@ const std::vector<BadLayerCase> kLabelMarginBadCases = {
 INSTANTIATE_TEST_SUITE_P(LabelMargin, BadLayerCases, ::testing::ValuesIn(kLabelMarginBadCases),
                          CaseName());
 
-const Floats kScores = {0.5f, 0.25f, 0.5f, 0.25f, 0.5f, 0.25f};
+const Floats kMarginScores = {0.5f, 0.25f, 0.5f, 0.25f, 0.5f, 0.25f};
 
 TEST(LabelSpecificAddValues, LowersTheLabelsScoreWhereThatStaysPositive) {
   Example example(kAdd + "bias: -0.375 }", 2);
-  example.Bottom({3, 2}, kScores).Bottom({3}, {0, 1, -1}).SetUp();
+  example.Bottom({3, 2}, kMarginScores).Bottom({3}, {0, 1, -1}).SetUp();
   EXPECT_EQ(example.Forward(), (Floats{0.125f, 0.25f, 0.5f, 0.25f, 0.5f, 0.25f}));
   EXPECT_EQ(example.Forward(1), (Floats{-0.375f}));
   EXPECT_EQ(example.Backward({1, 2, 3, 4, 5, 6}), (Floats{1, 2, 3, 4, 5, 6}));

@@ -284,12 +284,12 @@ TEST_P(LargeLayersOnDevice, AreThoseOfTheHost) {
 #endif
 }
 
-const std::vector<std::vector<int>> kMany(35, {3, 5});
+const std::vector<std::vector<int>> kManyShapes(35, {3, 5});
 const std::vector<LargeCase> kLargeCases = {
-    LargeCase("SumOfMany", "type: 'Eltwise'", kMany).Gradients(35),
-    LargeCase("ProductOfMany", "type: 'Eltwise' eltwise_param { operation: PROD }", kMany)
+    LargeCase("SumOfMany", "type: 'Eltwise'", kManyShapes).Gradients(35),
+    LargeCase("ProductOfMany", "type: 'Eltwise' eltwise_param { operation: PROD }", kManyShapes)
         .Gradients(35),
-    LargeCase("MaximumOfMany", "type: 'Eltwise' eltwise_param { operation: MAX }", kMany)
+    LargeCase("MaximumOfMany", "type: 'Eltwise' eltwise_param { operation: MAX }", kManyShapes)
         .Gradients(35),
     LargeCase("SplitOfMany", "type: 'Split'", {{3, 5}}).Tops(20),
     LargeCase("LossOfMany", "type: 'EuclideanLoss'", {{3, 2500}, {3, 2500}}).Gradients(2),

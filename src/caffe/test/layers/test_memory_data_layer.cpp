@@ -10,7 +10,7 @@
 namespace caffe {
 namespace {
 
-const char kLayer[] =
+const char kMemoryLayer[] =
     "name: 'data' type: 'MemoryData' memory_data_param { batch_size: 2 channels: 1 height: 1 "
     "width: 2 } ";
 
@@ -36,7 +36,7 @@ using RealTypes = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(MemoryDataLayerTest, RealTypes);
 
 TYPED_TEST(MemoryDataLayerTest, HasTheShapeOfItsParameter) {
-  Source<TypeParam> source(kLayer);
+  Source<TypeParam> source(kMemoryLayer);
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 1, 1, 2}));
   EXPECT_EQ(source.label().shape(), (vector<int>{2}));
   auto& layer = this->LayerOf(&source);
@@ -49,7 +49,7 @@ TYPED_TEST(MemoryDataLayerTest, HasTheShapeOfItsParameter) {
 }
 
 TYPED_TEST(MemoryDataLayerTest, UsesMemoryOfTheCallers) {
-  Source<TypeParam> source(kLayer);
+  Source<TypeParam> source(kMemoryLayer);
   vector<TypeParam> data = {0, 1, 2, 3, 4, 5, 6, 7}, labels = {9, 8, 7, 6};
   this->LayerOf(&source).Reset(data.data(), labels.data(), 4);
   for (int pass = 0; pass < 2; ++pass) {
@@ -63,7 +63,7 @@ TYPED_TEST(MemoryDataLayerTest, UsesMemoryOfTheCallers) {
 }
 
 TYPED_TEST(MemoryDataLayerTest, TransformsRecords) {
-  Source<TypeParam> source(kLayer + string("transform_param { scale: 2 mean_value: 1 }"));
+  Source<TypeParam> source(kMemoryLayer + string("transform_param { scale: 2 mean_value: 1 }"));
   auto& layer = this->LayerOf(&source);
   layer.AddDatumVector({PairDatum(1, 5), PairDatum(3, 6), PairDatum(5, 7), PairDatum(7, 8)});
   EXPECT_EQ(source.Values(2), (vector<TypeParam>{0, 2, 4, 6, 8, 10, 12, 14}));
@@ -73,7 +73,7 @@ TYPED_TEST(MemoryDataLayerTest, TransformsRecords) {
 }
 
 TYPED_TEST(MemoryDataLayerTest, TakesNewItemsWhenTheOldAreUsed) {
-  Source<TypeParam> source(kLayer);
+  Source<TypeParam> source(kMemoryLayer);
   auto& layer = this->LayerOf(&source);
   const vector<Datum> four(4, PairDatum(1, 1));
   layer.AddDatumVector(four);
@@ -90,7 +90,7 @@ TYPED_TEST(MemoryDataLayerTest, TakesNewItemsWhenTheOldAreUsed) {
 }
 
 TYPED_TEST(MemoryDataLayerTest, RefusesBadItems) {
-  Source<TypeParam> source(kLayer);
+  Source<TypeParam> source(kMemoryLayer);
   auto& layer = this->LayerOf(&source);
   TypeParam value = 0;
   ExpectContains(ErrorOf([&] { source.Forward(); }), "AddDatumVector, AddMatVector or Reset");
@@ -127,7 +127,7 @@ TYPED_TEST(MemoryDataLayerTest, TransformsImages) {
 // As programs do: the layer is found in a net and cast.
 TEST(MemoryDataLayer, FeedsANetInEveryType) {
   for (const char* types : {"", "default_forward_type: FLOAT16 "}) {
-    auto net = MakeNet(types + string("layer { top: 'data' top: 'label' ") + kLayer +
+    auto net = MakeNet(types + string("layer { top: 'data' top: 'label' ") + kMemoryLayer +
                        "} layer { name: 'relu' type: 'ReLU' bottom: 'data' top: 'y' "
                        "relu_param { negative_slope: 0.5 } }");
     const auto layer = boost::dynamic_pointer_cast<MemoryDataLayer<float>>(net->layers()[0]);
@@ -164,7 +164,7 @@ const std::vector<BadLayerCase> kMemoryDataBadCases = {
     BadLayerCase("TooLarge", "type: 'MemoryData' memory_data_param { dim: 65536 dim: 65536 }")
         .Tops(2)
         .Says("65536 x 65536 x 1 x 1 is too large"),
-    BadLayerCase("OneTop", kLayer).Says("exactly 2 top"),
+    BadLayerCase("OneTop", kMemoryLayer).Says("exactly 2 top"),
 };
 INSTANTIATE_TEST_SUITE_P(MemoryData, BadLayerCases, ::testing::ValuesIn(kMemoryDataBadCases),
                          CaseName());

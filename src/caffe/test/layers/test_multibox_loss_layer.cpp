@@ -12,7 +12,7 @@ namespace caffe {
 namespace {
 
 /// Four priors, the last of which reaches over the border.
-std::vector<double> Priors() {
+std::vector<double> LossPriors() {
   std::vector<double> priors = {.1, .1, .3,  .3,  .15, .1, .35, .3,
                                 .5, .5, .75, .75, .8,  .1, 1.1, .4};
   for (int i = 0; i < 4; ++i) priors.insert(priors.end(), {.125, .125, .25, .25});
@@ -30,7 +30,7 @@ LayerCase MultiboxLossCase(const char* name, const std::string& param, int loc_c
                              param + " }")
       .Bottom({2, 4 * loc_classes * 4})
       .Bottom({2, 4 * 3})
-      .Values({1, 2, 16}, Priors())
+      .Values({1, 2, 16}, LossPriors())
       .Values({1, 1, 3, 8}, Truths());
 }
 
@@ -68,7 +68,7 @@ BadLayerCase MultiboxLossBad(const char* name, const std::string& param, const s
   return BadLayerCase(name, "type: 'MultiBoxLoss' multibox_loss_param { " + param + " }")
       .Bottom({2, 16})
       .Bottom({2, 12})
-      .Values({1, 2, 16}, Priors())
+      .Values({1, 2, 16}, LossPriors())
       .Values({1, 1, 3, 8}, Truths())
       .InForward(forward)
       .Says(wanted);
@@ -99,14 +99,14 @@ const std::vector<BadLayerCase> kMultiboxLossBadCases = {
     BadLayerCase("LargeLabel", "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 2 }")
         .Bottom({2, 16})
         .Bottom({2, 8})
-        .Values({1, 2, 16}, Priors())
+        .Values({1, 2, 16}, LossPriors())
         .Values({1, 1, 3, 8}, Truths())
         .InForward()
         .Says("a true box of item 0 has label 2: with num_classes 2 valid are 0 to 1"),
     BadLayerCase("Item", "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }")
         .Bottom({1, 16})
         .Bottom({1, 12})
-        .Values({1, 2, 16}, Priors())
+        .Values({1, 2, 16}, LossPriors())
         .Values({1, 1, 3, 8}, Truths())
         .InForward()
         .Says("a true box is of item 1, but the batch has 1"),

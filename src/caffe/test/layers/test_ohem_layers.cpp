@@ -9,8 +9,8 @@ namespace {
 
 const std::vector<Bottom> kBoxes = {Bottom({kOddN, 3, 2}, Fill::DISTINCT),
                                     Bottom({kOddN, 3, 2}).Labels(3)};
-const std::vector<Bottom> kScores = {Bottom({kOddN, 3, kOddH}),
-                                     Bottom({kOddN, 1, kOddH}).Labels(3).WithoutGradient()};
+const std::vector<Bottom> kOhemScores = {Bottom({kOddN, 3, kOddH}),
+                                         Bottom({kOddN, 1, kOddH}).Labels(3).WithoutGradient()};
 
 const std::vector<LayerCase> kOhemCases = {
     LayerCase("Boxes", "type: 'SmoothL1LossOHEM'").Bottoms(kBoxes),
@@ -20,9 +20,9 @@ const std::vector<LayerCase> kOhemCases = {
         .Bottoms(kBoxes)
         .Constant({kOddN, 3, 2}, Fill::POSITIVE),
     LayerCase("BoxesEach", "type: 'SmoothL1LossOHEM'").Bottoms(kBoxes).Tops(2).WithoutGradients(),
-    LayerCase("Scores", "type: 'SoftmaxWithLossOHEM'").Bottoms(kScores),
+    LayerCase("Scores", "type: 'SoftmaxWithLossOHEM'").Bottoms(kOhemScores),
     LayerCase("ScoresEach", "type: 'SoftmaxWithLossOHEM' loss_param { ignore_label: 1 }")
-        .Bottoms(kScores)
+        .Bottoms(kOhemScores)
         .Tops(3)
         .WithoutGradients(),
     LayerCase("Annotator", "type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }")

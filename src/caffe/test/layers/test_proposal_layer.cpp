@@ -6,17 +6,17 @@
 namespace caffe {
 namespace {
 
-const char kParam[] =
+const char kProposalParam[] =
     "type: 'Proposal' proposal_param { base_size: 8 feat_stride: 8 min_size: 4 ratio: 1 ratio: 0.5 "
     "scale: 1 scale: 3 pre_nms_topn: 20 post_nms_topn: 6 nms_thresh: 0.6 }";
 
 const std::vector<LayerCase> kProposalCases = {
-    LayerCase("OneTop", kParam)
+    LayerCase("OneTop", kProposalParam)
         .Bottom({1, 8, 3, 4}, Fill::DISTINCT)
         .Bottom({1, 16, 3, 4})
         .Values({1, 3}, {24, 32, 1})
         .WithoutGradients(),
-    LayerCase("Scores", kParam)
+    LayerCase("Scores", kProposalParam)
         .Bottom({2, 8, 3, 4}, Fill::DISTINCT)
         .Bottom({2, 16, 3, 4})
         .Values({2, 4}, {24, 32, 1, 1, 20, 30, .5, .25})

@@ -11,21 +11,22 @@ const Bottom kProposals =
     Bottom({4, 5})
         .Values({0, 0, 0, 15, 15, 0, 8, 0, 23, 15, 0, 40, 0, 55, 15, 0, 50, 2, 70, 30})
         .WithoutGradient();
-const Bottom kTruths = Bottom({2, 5}).Values({0, 0, 15, 19, 1, 48, 0, 71, 31, 2}).WithoutGradient();
+const Bottom kProposalTruths =
+    Bottom({2, 5}).Values({0, 0, 15, 19, 1, 48, 0, 71, 31, 2}).WithoutGradient();
 
 const std::vector<LayerCase> kProposalTargetCases = {
     LayerCase(
         "All",
         "type: 'ProposalTarget' python_param { param_str: \"'num_classes': 3, 'batch_size': -1\" }")
         .Bottom(kProposals)
-        .Bottom(kTruths)
+        .Bottom(kProposalTruths)
         .Tops(5)
         .WithoutGradients(),
     LayerCase("Some",
               "type: 'ProposalTarget' python_param { param_str: \"'num_classes': 2, 'agnostic': "
               "True, 'batch_size': 3\" }")
         .Bottom(kProposals)
-        .Bottom(kTruths)
+        .Bottom(kProposalTruths)
         .Tops(5)
         .WithoutGradients(),
 };
@@ -57,7 +58,13 @@ const std::vector<BadLayerCase> kProposalTargetBadCases = {
 INSTANTIATE_TEST_SUITE_P(ProposalTarget, BadLayerCases,
                          ::testing::ValuesIn(kProposalTargetBadCases), CaseName());
 
-enum Top { kRois, kLabels, kTargets, kInside, kOutside };
+enum ProposalTop {
+  kProposalRois,
+  kProposalLabels,
+  kProposalTargets,
+  kProposalInside,
+  kProposalOutside
+};
 
 class ProposalTargetValues : public ::testing::Test {
  protected:
@@ -76,55 +83,59 @@ class ProposalTargetValues : public ::testing::Test {
 
 TEST_F(ProposalTargetValues, ObjectsComeFirstThenBackground) {
   Example example = Make(proposals_, truth_);
-  EXPECT_EQ(example.Forward(kLabels), (Floats{2, 2, 0, 0}));
-  EXPECT_EQ(example.Forward(kRois), (Floats{0, 4,   0, 19,  15,  //
-                                            0, 0,   0, 15,  15,  // the true box itself
-                                            0, 8,   0, 23,  15,  //
-                                            0, 100, 0, 115, 15}));
+  EXPECT_EQ(example.Forward(kProposalLabels), (Floats{2, 2, 0, 0}));
+  EXPECT_EQ(example.Forward(kProposalRois), (Floats{0, 4,   0, 19,  15,  //
+                                                    0, 0,   0, 15,  15,  // the true box itself
+                                                    0, 8,   0, 23,  15,  //
+                                                    0, 100, 0, 115, 15}));
 }
 
 TEST_F(ProposalTargetValues, ThresholdsDecide) {
-  EXPECT_EQ(Make(proposals_, truth_, "'fg_thresh': 0.3").Forward(kLabels), (Floats{2, 2, 2, 0}));
-  EXPECT_EQ(Make(proposals_, truth_, "'bg_thresh_lo': 0.1").Forward(kLabels), (Floats{2, 2, 0}));
-  EXPECT_EQ(Make(proposals_, truth_, "'bg_thresh_hi': 0.2").Forward(kLabels), (Floats{2, 2, 0}));
+  EXPECT_EQ(Make(proposals_, truth_, "'fg_thresh': 0.3").Forward(kProposalLabels),
+            (Floats{2, 2, 2, 0}));
+  EXPECT_EQ(Make(proposals_, truth_, "'bg_thresh_lo': 0.1").Forward(kProposalLabels),
+            (Floats{2, 2, 0}));
+  EXPECT_EQ(Make(proposals_, truth_, "'bg_thresh_hi': 0.2").Forward(kProposalLabels),
+            (Floats{2, 2, 0}));
 }
 
 TEST_F(ProposalTargetValues, TargetsLieAtTheClass) {
   Example example = Make(proposals_, truth_, plain_);
-  const Floats targets = example.Forward(kTargets);
+  const Floats targets = example.Forward(kProposalTargets);
   EXPECT_EQ(Floats(targets.begin(), targets.begin() + 12),
             (Floats{0, 0, 0, 0, 0, 0, 0, 0, -.25f, 0, 0, 0}));
   EXPECT_EQ(Floats(targets.begin() + 12, targets.end()), Floats(36, 0));
-  const Floats inside = example.Forward(kInside);
+  const Floats inside = example.Forward(kProposalInside);
   EXPECT_EQ(Floats(inside.begin(), inside.begin() + 12),
             (Floats{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1}));
   EXPECT_EQ(Floats(inside.begin() + 24, inside.end()), Floats(24, 0));
-  EXPECT_EQ(example.Forward(kOutside), inside);
+  EXPECT_EQ(example.Forward(kProposalOutside), inside);
 }
 
 TEST_F(ProposalTargetValues, TargetsAreNormalized) {
-  EXPECT_FLOAT_EQ(Make(proposals_, truth_).Forward(kTargets)[8], -2.5f);
+  EXPECT_FLOAT_EQ(Make(proposals_, truth_).Forward(kProposalTargets)[8], -2.5f);
   const std::string mean = "'bbox_normalize_means': [1, 2, 3, 4]";
-  const Floats targets = Make(proposals_, truth_, plain_ + mean).Forward(kTargets);
+  const Floats targets = Make(proposals_, truth_, plain_ + mean).Forward(kProposalTargets);
   EXPECT_EQ(Floats(targets.begin() + 8, targets.begin() + 12), (Floats{-1.25f, -2, -3, -4}));
 }
 
 TEST_F(ProposalTargetValues, WithoutClassesTargetsLieAtTheSecondPlace) {
-  const Floats targets = Make(proposals_, truth_, plain_ + "'agnostic': true").Forward(kTargets);
+  const Floats targets =
+      Make(proposals_, truth_, plain_ + "'agnostic': true").Forward(kProposalTargets);
   EXPECT_FLOAT_EQ(targets[4], -.25f);
 }
 
 TEST_F(ProposalTargetValues, OutsideWeightsAreOnesWhereInsideWeightsAreAny) {
   const std::string weights = "'bbox_inside_weights': [3, 0, 2, 1]";
   Example example = Make({}, truth_, weights);
-  EXPECT_EQ(example.Forward(kInside), (Floats{0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 2, 1}));
-  EXPECT_EQ(example.Forward(kOutside), (Floats{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1}));
+  EXPECT_EQ(example.Forward(kProposalInside), (Floats{0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 2, 1}));
+  EXPECT_EQ(example.Forward(kProposalOutside), (Floats{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1}));
 }
 
 TEST_F(ProposalTargetValues, WithoutBoxesAllIsBackground) {
   Example example = Make(proposals_, {});
-  EXPECT_EQ(example.Forward(kLabels), (Floats{0, 0, 0}));
-  EXPECT_EQ(example.TopShape(kTargets), (Shape{3, 12}));
+  EXPECT_EQ(example.Forward(kProposalLabels), (Floats{0, 0, 0}));
+  EXPECT_EQ(example.TopShape(kProposalTargets), (Shape{3, 12}));
 }
 
 TEST_F(ProposalTargetValues, AtMostBatchSizeStayAndTheirShareOfObjects) {
@@ -133,11 +144,11 @@ TEST_F(ProposalTargetValues, AtMostBatchSizeStayAndTheirShareOfObjects) {
   for (int i = 0; i < 6; ++i) proposals.insert(proposals.end(), {0, 0, 0, 15, 15});
   for (int i = 0; i < 6; ++i) proposals.insert(proposals.end(), {0, 90, 0, 99, 9});
   const std::string eight = "'batch_size': 8, 'fg_fraction': ";
-  EXPECT_EQ(Make(proposals, truth_, eight + "0.25").Forward(kLabels),
+  EXPECT_EQ(Make(proposals, truth_, eight + "0.25").Forward(kProposalLabels),
             (Floats{2, 2, 0, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(Make(proposals, truth_, eight + "0.9").Forward(kLabels),
+  EXPECT_EQ(Make(proposals, truth_, eight + "0.9").Forward(kProposalLabels),
             (Floats{2, 2, 2, 2, 2, 2, 2, 0}));
-  EXPECT_EQ(Make(proposals, truth_, "'batch_size': -1").Forward(kLabels).size(), 13);
+  EXPECT_EQ(Make(proposals, truth_, "'batch_size': -1").Forward(kProposalLabels).size(), 13);
 }
 
 TEST_F(ProposalTargetValues, WhichOnesStayIsRandomAndRepeatable) {
@@ -146,7 +157,7 @@ TEST_F(ProposalTargetValues, WhichOnesStayIsRandomAndRepeatable) {
   const auto rois = [&](unsigned seed) {
     Example example = Make(proposals, truth_, "'batch_size': 8");
     Caffe::set_random_seed(seed);
-    return example.Forward(kRois);
+    return example.Forward(kProposalRois);
   };
   const unsigned seed = TestSeed();
   SCOPED_TRACE(seed);

@@ -11,11 +11,11 @@
 namespace caffe {
 namespace {
 
-const char kLayer[] = "type: 'Python' python_param { module: 'pyloss' layer: 'MyLayer' }";
+const char kPythonLayer[] = "type: 'Python' python_param { module: 'pyloss' layer: 'MyLayer' }";
 
-string SetUpError() {
+string PythonSetUpError() {
   return ErrorOf([] {
-    Example example(kLayer);
+    Example example(kPythonLayer);
     example.Bottom({1}, {1}).SetUp();
   });
 }
@@ -28,7 +28,7 @@ class PythonLayerWithoutPlugin : public ::testing::Test {
 };
 
 TEST_F(PythonLayerWithoutPlugin, SaysThatItNeedsThePackage) {
-  const string error = SetUpError();
+  const string error = PythonSetUpError();
   ExpectContains(error, "module 'pyloss', layer 'MyLayer'");
   ExpectContains(error, "import caffe");
   ExpectContains(error, "CAFFE_PYTHON_PLUGIN");
@@ -43,10 +43,10 @@ TEST_F(PythonLayerWithoutPlugin, NamesTheTwinInCpp) {
 }
 
 TEST_F(PythonLayerWithoutPlugin, SaysWhyAPluginCannotBeLoaded) {
-  ExpectContains(SetUpError(), "/no/plugin.so");
+  ExpectContains(PythonSetUpError(), "/no/plugin.so");
   const string text = NewFile("no library");
   setenv("CAFFE_PYTHON_PLUGIN", text.c_str(), 1);
-  ExpectContains(SetUpError(), text);
+  ExpectContains(PythonSetUpError(), text);
 }
 
 TEST(PythonLayer, SaysThatItNeedsAClass) {
@@ -78,10 +78,10 @@ TEST_F(PythonLayerWithoutPlugin, IsMadeByWhoeverSaysSo) {
     EXPECT_EQ(param.python_param().layer(), "MyLayer");
     return shared_ptr<Layer<float>>(new PlusOneLayer<float>(param));
   });
-  Example example(kLayer);
+  Example example(kPythonLayer);
   EXPECT_EQ(example.Bottom({2}, {1, -3}).SetUp().Forward(), (Floats{2, -2}));
   SetPythonLayerFactory<float>(nullptr);
-  EXPECT_NE(SetUpError(), "");
+  EXPECT_NE(PythonSetUpError(), "");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace caffe {
 namespace {
 
-const std::string kParam =
+const std::string kRecurrentParam =
     "num_output: 3 weight_filler { type: 'gaussian' std: 0.5 } "
     "bias_filler { type: 'gaussian' std: 0.5 } ";
 
@@ -27,7 +27,8 @@ LayerCase Sequences(const std::string& name, const std::string& type, const std:
                     const std::vector<std::vector<int>>& more_detour) {
   std::vector<std::vector<int>> detour = {{4, 3, 4}, {4, 3}};
   detour.insert(detour.end(), more_detour.begin(), more_detour.end());
-  return LayerCase(type + name, "type: '" + type + "' recurrent_param { " + kParam + fields + "}")
+  return LayerCase(type + name,
+                   "type: '" + type + "' recurrent_param { " + kRecurrentParam + fields + "}")
       .Bottom({3, 2, 4})
       .Bottom(Cont({3, 2}, {first, 0, 1, 0, 1, 1}))
       .Bottoms(more)
@@ -67,7 +68,7 @@ std::vector<LayerCase> RecurrentCases() {
                       .Bottom(Cont({1, 3}, {1, 0, 1}))
                       .Tops(2)
                       .Detour({{1, 5, 2}, {1, 5, 8}, {1, 5}}));
-  const std::string lstm = "type: 'Lstm' lstm_param { " + kParam;
+  const std::string lstm = "type: 'Lstm' lstm_param { " + kRecurrentParam;
   cases.push_back(LayerCase("LstmOneSequence", lstm + "}").Bottom({5, 2, 3, 1}));
   cases.push_back(LayerCase("LstmBatch", lstm + "batch_size: 2 }").Bottom({6, 4}));
   cases.push_back(LayerCase("LstmSteps", lstm + "}").Bottom({3, 2, kOddC}));

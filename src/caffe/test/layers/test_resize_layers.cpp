@@ -46,20 +46,20 @@ const std::vector<LayerCase> kResampleCases = {
 INSTANTIATE_TEST_SUITE_P(Resample, LayerCases, ::testing::ValuesIn(kResampleCases), CaseName());
 
 // Pooling of 2 x 2 windows of a 4 x 6 plane: one position in each.
-const Bottom kMask = Bottom({1, 2, 2, 3})
-                         .Labels(24)
-                         .Values({0, 9, 4, 12, 14, 23,  //
-                                  7, 2, 11, 13, 21, 16})
-                         .WithoutGradient();
+const Bottom kUpsampleMask = Bottom({1, 2, 2, 3})
+                                 .Labels(24)
+                                 .Values({0, 9, 4, 12, 14, 23,  //
+                                          7, 2, 11, 13, 21, 16})
+                                 .WithoutGradient();
 
 const std::vector<LayerCase> kUpsampleCases = {
     LayerCase("Repeat", Upsample("scale: 2")).Bottom(kOdd),
     LayerCase("DefaultScale", "type: 'Upsample'").Bottom({1, 2, 3, 2}),
     LayerCase("RepeatPerAxis", Upsample("scale_h: 3 scale_w: 1")).Bottom({1, 2, 3, 2}),
-    LayerCase("Unpool", Upsample("scale: 2")).Bottom({1, 2, 2, 3}).Bottom(kMask),
+    LayerCase("Unpool", Upsample("scale: 2")).Bottom({1, 2, 2, 3}).Bottom(kUpsampleMask),
     LayerCase("UnpoolToSize", Upsample("upsample_h: 5 upsample_w: 7"))
         .Bottom({1, 2, 2, 3})
-        .Bottom(kMask),
+        .Bottom(kUpsampleMask),
 };
 INSTANTIATE_TEST_SUITE_P(Upsample, LayerCases, ::testing::ValuesIn(kUpsampleCases), CaseName());
 

@@ -43,20 +43,20 @@ void ExpectNear(const Floats& expected, const Floats& actual) {
 
 // Found: 0 0 1 0 | 2; labels: 0 1 1 0 | ignored. Class 0: 2 of 2, IoU 2 / 3; class 1: 1 of 2, 1 /
 // 2; class 2 is neither there nor found: IoU 1.
-const Floats kScores = {9, 9, 0, 9, 0,  //
-                        0, 0, 9, 0, 0,  //
-                        0, 0, 0, 0, 9};
+const Floats kPixelScores = {9, 9, 0, 9, 0,  //
+                             0, 0, 9, 0, 0,  //
+                             0, 0, 0, 0, 9};
 
 TEST(SegAccuracyValues, CountsPixelsByClass) {
   Example example("type: 'SegAccuracy' seg_accuracy_param { ignore_label: 255 ignore_label: 254 }");
-  example.Bottom({1, 3, 1, 5}, kScores).Bottom({1, 1, 1, 5}, {0, 1, 1, 0, 255}).SetUp();
+  example.Bottom({1, 3, 1, 5}, kPixelScores).Bottom({1, 1, 1, 5}, {0, 1, 1, 0, 255}).SetUp();
   EXPECT_EQ(example.TopShape(), (std::vector<int>{1, 1, 1, 3}));
   ExpectNear({3 / 4.f, (1 + 1 / 2.f) / 2, (2 / 3.f + 1 / 2.f + 1) / 3}, example.Forward());
 }
 
 TEST(SegAccuracyValues, NothingThatCountsIsNoAccuracy) {
   Example example("type: 'SegAccuracy' seg_accuracy_param { ignore_label: 255 }");
-  example.Bottom({1, 3, 1, 5}, kScores).Bottom({1, 1, 1, 5}, Floats(5, 255)).SetUp();
+  example.Bottom({1, 3, 1, 5}, kPixelScores).Bottom({1, 1, 1, 5}, Floats(5, 255)).SetUp();
   ExpectNear({0, 0, 1}, example.Forward());
 }
 

@@ -69,7 +69,7 @@ const std::vector<BadLayerCase> kYoloDetectionOutputBadCases = {
 INSTANTIATE_TEST_SUITE_P(Yolo, BadLayerCases, ::testing::ValuesIn(kYoloDetectionOutputBadCases),
                          CaseName());
 
-void ExpectNear(const Floats& actual, const Floats& expected) {
+void ExpectNearDetections(const Floats& actual, const Floats& expected) {
   ASSERT_EQ(actual.size(), expected.size());
   for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6) << i;
 }
@@ -83,7 +83,7 @@ TEST(YoloDetectionOutputValues, TakesTheBestClass) {
       "biases: 1 biases: 0.25 }");
   const float two = std::log(2.f), three = std::log(3.f);
   example.Bottom({1, 7, 1, 2}, {0, 0, 0, 0, 0, 0, two, 0, three, kNever, 0, 0, three, 0}).SetUp();
-  ExpectNear(example.Forward(), {0, 2, .75f * .75f, 0, .25f, .5f, .75f});
+  ExpectNearDetections(example.Forward(), {0, 2, .75f * .75f, 0, .25f, .5f, .75f});
 }
 
 // Numbers that come out as they are: sigmoid(0) = 1/2, exp(0) = 1.
@@ -98,8 +98,8 @@ TEST(Yolov3DetectionOutputValues, ClassesGoEachTheirWay) {
   map[10] = three;          // the left cell's first class
   map[13] = 2 * three;      // the right cell's second class, 0.9
   example.Bottom({1, 7, 1, 2}, map).SetUp();
-  ExpectNear(example.Forward(), {0, 2, .675f, .625f, 0, .875f, 1,  //
-                                 0, 1, .5625f, .125f, 0, .375f, 1});
+  ExpectNearDetections(example.Forward(), {0, 2, .675f, .625f, 0, .875f, 1,  //
+                                           0, 1, .5625f, .125f, 0, .375f, 1});
 }
 
 }  // namespace

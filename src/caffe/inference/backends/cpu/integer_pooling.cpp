@@ -9,9 +9,9 @@
 namespace caffe::inference::cpu {
 namespace {
 
-class PoolingStep : public Step {
+class IntegerPoolingStep : public Step {
  public:
-  explicit PoolingStep(const Node& node) : node_(node), param_(node.layer.pooling_param()) {}
+  explicit IntegerPoolingStep(const Node& node) : node_(node), param_(node.layer.pooling_param()) {}
 
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
@@ -49,7 +49,7 @@ class PoolingStep : public Step {
 }  // namespace
 
 std::unique_ptr<Step> MakeIntegerPooling(const Node& node) {
-  return std::make_unique<PoolingStep>(node);
+  return std::make_unique<IntegerPoolingStep>(node);
 }
 
 }  // namespace caffe::inference::cpu
