@@ -5,9 +5,10 @@
 #include <optional>
 #include <set>
 
-#include "backends/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/util/text/json.hpp"
 #include "caffe/util/text/printable.hpp"
+#include "graph/constants.hpp"
 #include "graph/regions.hpp"
 #include "passes/graph_editing.hpp"
 #include "quantize/fused_sums.hpp"

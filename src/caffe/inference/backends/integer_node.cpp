@@ -4,10 +4,9 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
 #include "caffe/kernels/integer_reference.hpp"
-#include "convolution_node.hpp"
 #include "element_types.hpp"
 #include "inner_product_node.hpp"
 

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/integer_elementwise.hpp"
 #include "caffe/kernels/integer_normalization.hpp"
-#include "constants.hpp"
 #include "implementation.hpp"
 
 // Integer-only nodes (Node::integers), as the steps of all targets read them.

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/constants.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/passes/joinable_input.hpp"
 

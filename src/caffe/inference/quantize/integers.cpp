@@ -10,9 +10,9 @@
 #include "bias_correction.hpp"
 #include "blob_intervals.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
-#include "caffe/inference/backends/split_epilogues.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/passes/split_epilogues.hpp"
 #include "groups.hpp"
 #include "integer_operations.hpp"
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/network_definition.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/util/rng.hpp"

@@ -8,7 +8,8 @@
 
 #include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/kernel_revision.hpp"
 #include "caffe/inference/plan_file.hpp"
 #include "caffe/kernels/convert.hpp"

@@ -6,9 +6,9 @@
 
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/constants.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
 #include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/depthwise_deconvolution.hpp"
 #include "caffe/kernels/int8_deconvolution.hpp"
 #include "caffe/layers/base_conv_layer.hpp"

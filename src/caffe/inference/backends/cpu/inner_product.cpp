@@ -6,6 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/backends/inner_product_node.hpp"
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "cpu_target.hpp"

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "caffe/allocator.hpp"
+#include "caffe/core/dispatch_float.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/convert.hpp"
-#include "element_types.hpp"
 
 namespace caffe::inference {
 
@@ -40,18 +39,6 @@ void RequireParameter(const Node& node, size_t index, ElementType type, size_t c
   Require(parameter.type == type && parameter.count() == count, "parameter ", index, " has ",
           parameter.count(), " elements of type ", Name(parameter.type), ", not ", count, " of ",
           Name(type));
-}
-
-void FillLikeActivations(ElementType type, size_t count, void* elements) {
-  std::minstd_rand random(1);
-  if (SizeOf(type) == 1) {
-    uint8_t* const integers = static_cast<uint8_t*>(elements);
-    for (size_t i = 0; i < count; ++i) integers[i] = random() >> 8 & 0x3f;
-    return;
-  }
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random() % 2048) / 1024 - 1;
-  kernels::Convert(count, ElementType::FLOAT, values.data(), 1, 0, type, elements, 1, 0);
 }
 
 }  // namespace caffe::inference

@@ -1,5 +1,5 @@
-#ifndef CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_
-#define CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_
+#ifndef CAFFE_INFERENCE_GRAPH_CONSTANTS_HPP_
+#define CAFFE_INFERENCE_GRAPH_CONSTANTS_HPP_
 
 #include <algorithm>
 #include <cstddef>
@@ -33,10 +33,6 @@ std::vector<float> RoundedTo(ElementType type, const Constant& constant);
 /// missing in a damaged plan.
 void RequireParameter(const Node& node, size_t index, ElementType type, size_t count);
 
-/// Fills host memory with elements like those of activations: half of them 0 or more, none
-/// denormal.
-void FillLikeActivations(ElementType type, size_t count, void* elements);
-
 }  // namespace caffe::inference
 
-#endif  // CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_
+#endif  // CAFFE_INFERENCE_GRAPH_CONSTANTS_HPP_
