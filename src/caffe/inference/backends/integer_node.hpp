@@ -17,15 +17,6 @@ namespace caffe::inference {
 /// True if the value is made of 8-bit integers.
 inline bool IsInteger(const Operand& operand) { return SizeOf(operand.type) == 1; }
 
-/// A parameter's elements on the host; Error unless it has this type and count.
-template <typename T>
-const T* ParameterOf(const Node& node, size_t index, ElementType type, size_t count) {
-  RequireParameter(node, index, type, count);
-  return static_cast<const T*>(node.parameters[index].data.get());
-}
-/// `count` multipliers, whose values may be negative.
-std::vector<kernels::Multiplier> MultipliersOf(const Node& node, size_t index, size_t count);
-
 kernels::IntegerOperand OperandOf(const Operand& x, const void* data);
 /// The bounds of output 0.
 kernels::IntegerResult ResultOf(const Node& node, const Operand& y, kernels::Multiplier by = {});

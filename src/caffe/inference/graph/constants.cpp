@@ -33,12 +33,25 @@ std::vector<float> RoundedTo(ElementType type, const Constant& constant) {
   return values;
 }
 
-void RequireParameter(const Node& node, size_t index, ElementType type, size_t count) {
-  Require(index < node.parameters.size(), "parameter ", index, " is missing");
-  const Constant& parameter = node.parameters[index];
+void RequireParameter(const std::vector<Constant>& parameters, size_t index, ElementType type,
+                      size_t count) {
+  Require(index < parameters.size(), "parameter ", index, " is missing");
+  const Constant& parameter = parameters[index];
   Require(parameter.type == type && parameter.count() == count, "parameter ", index, " has ",
           parameter.count(), " elements of type ", Name(parameter.type), ", not ", count, " of ",
           Name(type));
+}
+
+std::vector<kernels::Multiplier> MultipliersOf(const std::vector<Constant>& parameters,
+                                               size_t index, size_t count) {
+  const int32_t* values = ParameterOf<int32_t>(parameters, index, ElementType::INT32, 2 * count);
+  std::vector<kernels::Multiplier> multipliers;
+  for (size_t i = 0; i < count; ++i) multipliers.push_back({values[2 * i], values[2 * i + 1]});
+  for (const kernels::Multiplier& multiplier : multipliers) {
+    Require(multiplier.shift >= -31 && multiplier.shift <= 30, "parameter ", index,
+            " has a multiplier with shift ", multiplier.shift);
+  }
+  return multipliers;
 }
 
 }  // namespace caffe::inference

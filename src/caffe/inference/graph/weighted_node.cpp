@@ -69,6 +69,14 @@ std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer) {
   return activation ? kernels::AsPostOp(*activation) : std::nullopt;
 }
 
+std::optional<Clamp> ClampOf(const LayerParameter& layer) {
+  const auto f = PostOpOf(layer);
+  if (!f) return {};
+  if (f->kind == kernels::Activation::RELU && f->a == 0) return Clamp{0., {}};
+  if (f->kind == kernels::Activation::CLIP) return Clamp{f->a, f->b};
+  return {};
+}
+
 kernels::Activation NodePostOps::activation() const {
   kernels::Activation activation = activation_;
   activation.slopes = slopes.empty() ? nullptr : slopes.data();

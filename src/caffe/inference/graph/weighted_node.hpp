@@ -19,6 +19,13 @@ bool IsConvolution(const Node& node);
 /// The activation that kernels apply to sums in place of the layer; not set where they cannot.
 std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer);
 
+/// What a ReLU (not leaky), ReLU6 (likewise) or Clip keeps numbers within; not set for other
+/// layers.
+struct Clamp {
+  std::optional<double> least, most;
+};
+std::optional<Clamp> ClampOf(const LayerParameter& layer);
+
 /// The steps of an epilogue that kernels apply to a sum before they write it (kernels::PostOps).
 struct NodePostOps {
   int residual = -1;          ///< the number of the step whose operand is added; -1: nothing is
