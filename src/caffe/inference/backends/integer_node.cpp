@@ -4,25 +4,13 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
 #include "caffe/kernels/integer_reference.hpp"
-#include "convolution_node.hpp"
 #include "element_types.hpp"
 #include "inner_product_node.hpp"
 
 namespace caffe::inference {
-
-std::vector<kernels::Multiplier> MultipliersOf(const Node& node, size_t index, size_t count) {
-  const int32_t* values = ParameterOf<int32_t>(node, index, ElementType::INT32, 2 * count);
-  std::vector<kernels::Multiplier> multipliers;
-  for (size_t i = 0; i < count; ++i) multipliers.push_back({values[2 * i], values[2 * i + 1]});
-  for (const kernels::Multiplier& multiplier : multipliers) {
-    Require(multiplier.shift >= -31 && multiplier.shift <= 30, "parameter ", index,
-            " has a multiplier with shift ", multiplier.shift);
-  }
-  return multipliers;
-}
 
 kernels::IntegerOperand OperandOf(const Operand& x, const void* data) {
   return {data, x.type == ElementType::UINT8, x.zero_point};

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/integer_elementwise.hpp"
 #include "caffe/kernels/integer_normalization.hpp"
-#include "constants.hpp"
 #include "implementation.hpp"
 
 // Integer-only nodes (Node::integers), as the steps of all targets read them.
@@ -16,15 +16,6 @@ namespace caffe::inference {
 
 /// True if the value is made of 8-bit integers.
 inline bool IsInteger(const Operand& operand) { return SizeOf(operand.type) == 1; }
-
-/// A parameter's elements on the host; Error unless it has this type and count.
-template <typename T>
-const T* ParameterOf(const Node& node, size_t index, ElementType type, size_t count) {
-  RequireParameter(node, index, type, count);
-  return static_cast<const T*>(node.parameters[index].data.get());
-}
-/// `count` multipliers, whose values may be negative.
-std::vector<kernels::Multiplier> MultipliersOf(const Node& node, size_t index, size_t count);
 
 kernels::IntegerOperand OperandOf(const Operand& x, const void* data);
 /// The bounds of output 0.

@@ -4,7 +4,7 @@
 #include "caffe/error.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/fp16/value_graph.hpp"
-#include "caffe/inference/backends/constants.hpp"
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/quantize/training_ranges.hpp"
 #include "caffe/io/batch_norm_forms.hpp"

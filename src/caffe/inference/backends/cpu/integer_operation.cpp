@@ -3,7 +3,6 @@
 
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
 #include "cpu_target.hpp"
 #include "integer_steps.hpp"
