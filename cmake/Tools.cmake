@@ -14,7 +14,6 @@ add_library(tools_common STATIC ${tools_common})
 target_link_libraries(tools_common PUBLIC caffe)
 caffe_internal_headers(tools_common)
 caffe_tool_options(tools_common)
-caffe_unity(tools_common ${tools_common})
 
 set(caffe_tools "")
 function(caffe_tool name)
