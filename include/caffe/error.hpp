@@ -17,12 +17,15 @@ namespace caffe {
 /// Errors cross threads as std::exception_ptr. CHECK is kept for the program's own invariants.
 class Error : public std::runtime_error {
  public:
-  /// Parts of a message that Require and Fail take note of: the name of a file, of a field or flag,
-  /// and the last part, what to do, with ": " in front of it.
+  /// Parts of a message that Require and Fail take note of: the name of a file, of a layer, of a
+  /// field or flag, and the last part, what to do, with ": " in front of it.
   ///
   ///     Require(pad >= 0, Error::Field{"convolution_param.pad"}, " is ", pad,
   ///             Error::Remedy{"give 0 or more"});
   struct File {
+    std::string name;
+  };
+  struct Layer {
     std::string name;
   };
   struct Field {
@@ -55,8 +58,10 @@ class Error : public std::runtime_error {
     layer_ = name;
     AddContext("layer '" + name + "' (" + type + ")");
   }
-  /// What of the message is the file, the field, the remedy; any other part says nothing.
+  /// What of the message is the file, the layer, the field, the remedy; any other part says
+  /// nothing.
   void Note(const File& file) { file_ = file.name; }
+  void Note(const Layer& layer) { layer_ = layer.name; }
   void Note(const Field& field) { field_ = field.name; }
   void Note(const Remedy& remedy) { remedy_ = remedy.text; }
   template <typename Part>
@@ -70,6 +75,9 @@ class Error : public std::runtime_error {
 
 inline std::ostream& operator<<(std::ostream& out, const Error::File& file) {
   return out << file.name;
+}
+inline std::ostream& operator<<(std::ostream& out, const Error::Layer& layer) {
+  return out << layer.name;
 }
 inline std::ostream& operator<<(std::ostream& out, const Error::Field& field) {
   return out << field.name;
@@ -86,7 +94,8 @@ std::string Join(const Parts&... parts) {
   return stream.str();
 }
 
-/// An Error with the message Join(parts...), and what File, Field and Remedy among the parts say.
+/// An Error with the message Join(parts...), and what File, Layer, Field and Remedy among the parts
+/// say.
 template <typename... Parts>
 Error MakeError(const Parts&... parts) {
   Error error(Join(parts...));

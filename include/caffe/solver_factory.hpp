@@ -24,6 +24,8 @@ class SolverRegistry {
   static void AddCreator(const string& type, Creator creator);
   /// Throws Error for an unknown type, listing the known ones.
   static Solver<Dtype>* CreateSolver(const SolverParameter& param);
+  /// The same; errors in the solver's own fields name the file that they were read from.
+  static Solver<Dtype>* CreateSolver(const SolverParameter& param, const string& param_file);
   static vector<string> SolverTypeList();
 
  private:

@@ -73,7 +73,7 @@ std::shared_ptr<SolverHandle> MakeSolver(const py::object& solver_file, const st
     SolverParameter param;
     ReadSolverParamsFromTextFileOrDie(file, &param);
     if (!type.empty()) param.set_type(type);
-    handle->solver.reset(SolverRegistry<float>::CreateSolver(param));
+    handle->solver.reset(SolverRegistry<float>::CreateSolver(param, file));
   }
   handle->solver->SetActionFunction(CheckSignals());
   handle->net = Wrap(handle->solver->net());

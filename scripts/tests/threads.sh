@@ -57,6 +57,12 @@ CAFFE_CPU_ISA=generic runs "$caffe" device_query
 has err.txt 'elementwise loops  *generic$'
 CAFFE_CPU_ISA=emulated_amx runs "$caffe" device_query
 has err.txt 'matrix products in tiles  *emulated_amx$'
+# A wrong name is refused whatever computes, and in every program.
+no_set="CAFFE_CPU_ISA is 'avx3', no instruction set: this machine runs generic"
+CAFFE_CPU_ISA=avx3 refuses "$no_set" "$caffe" device_query
+small_net
+CAFFE_CPU_ISA=avx3 refuses "$no_set" "$caffe" time -model net.prototxt -iterations 1
+CAFFE_CPU_ISA=avx3 refuses "$no_set" "$build/tools/upgrade_net_proto_text" net.prototxt new.prototxt
 OMP_NUM_THREADS=3 runs "$caffe" device_query -threads 2
 has err.txt 'CPU threads:  *2$'
 export GLOG_minloglevel=1

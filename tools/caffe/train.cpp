@@ -119,7 +119,7 @@ int TrainAlone() {
   ChooseDevice();
   SignalHandler signals(ActionOf("-sigint_effect", FLAGS_sigint_effect),
                         ActionOf("-sighup_effect", FLAGS_sighup_effect));
-  const SolverPointer solver(SolverRegistry<float>::CreateSolver(param));
+  const SolverPointer solver(SolverRegistry<float>::CreateSolver(param, FLAGS_solver));
   solver->SetActionFunction(signals.GetActionFunction());
   if (!FLAGS_snapshot.empty()) RestoreSnapshot(solver.get());
   Optimize(solver.get());
@@ -146,7 +146,7 @@ int TrainTogether(Communicator* communicator, bool processes) {
       if (processes || root) signals.reset(new SignalHandler(on_interrupt, on_hangup));
     });
     JoinRanks(communicator, BatchPerOfFlag(), &param);
-    all([&] { solver.reset(SolverRegistry<float>::CreateSolver(param)); });
+    all([&] { solver.reset(SolverRegistry<float>::CreateSolver(param, FLAGS_solver)); });
     ranks.reset(new Ranks<float>(solver, communicator));
     const ActionCallback none = [] { return SolverAction::NONE; };
     solver->SetActionFunction(ranks->Agreed(signals ? signals->GetActionFunction() : none));

@@ -10,6 +10,7 @@
 
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "caffe/version.hpp"
@@ -51,6 +52,7 @@ void TellError(const std::string& message) {
 }
 
 void ApplySharedFlags() {
+  kernels::CpuInstructionSet();
   if (IsGiven("gpu_fallback")) set_gpu_fallback(FLAGS_gpu_fallback);
   set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
 }

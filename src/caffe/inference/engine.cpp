@@ -10,6 +10,7 @@
 #include "caffe/context.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "engine_report.hpp"
 #include "graph/regions.hpp"
@@ -23,6 +24,7 @@ Engine::Engine(Graph graph, int tuned_threads)
     : Engine(std::vector<Graph>{std::move(graph)}, tuned_threads) {}
 
 Engine::Engine(std::vector<Graph> graphs, int tuned_threads) : tuned_threads_(tuned_threads) {
+  kernels::CpuInstructionSet();
   Require(!graphs.empty(), "an engine needs a graph");
   for (Graph& graph : graphs) {
     graph.Validate();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -168,9 +169,40 @@ std::string FindOpenBlock(const std::string& text) {
   return Join(open.back().first, " ('", text.substr(begin, end - begin), "{')");
 }
 
+/// The name in front of the colon that the value at this place stands behind, or "".
+std::string FieldBefore(const std::string& text, int line, int column) {
+  constexpr int kTab = 8;  // of protobuf's columns
+  size_t at = 0;
+  for (; line > 0 && at < text.size(); ++at) line -= text[at] == '\n';
+  for (int passed = 0; passed < column && at < text.size(); ++at) {
+    passed += text[at] == '\t' ? kTab - passed % kTab : 1;
+  }
+  const std::string before = text.substr(0, at);
+  const size_t colon = before.find_last_not_of(" \t\r\n[");
+  if (colon == std::string::npos || before[colon] != ':' || colon == 0) return "";
+  const size_t end = before.find_last_not_of(" \t", colon - 1);
+  if (end == std::string::npos) return "";
+  size_t begin = end + 1;
+  while (begin > 0 && (std::isalnum(static_cast<unsigned char>(before[begin - 1])) ||
+                       before[begin - 1] == '_')) {
+    --begin;
+  }
+  return before.substr(begin, end + 1 - begin);
+}
+
+/// The field that the parser's `message` names, or "".
+std::string FieldIn(const std::string& message) {
+  const std::vector<std::string> quoted = Quoted(message);
+  const bool names_it =
+      Contains(message, "has no field named") || Contains(message, "Unknown enumeration value");
+  if (names_it && quoted.size() == 2) return quoted[1];
+  if (Contains(message, "specified multiple times") && !quoted.empty()) return quoted[0];
+  return "";
+}
+
 /// The remedy for the parser's `message`.
-std::string Remedy(const FileDescriptor* schema, const std::string& message,
-                   const std::string& text) {
+std::string RemedyFor(const FileDescriptor* schema, const std::string& message,
+                      const std::string& text) {
   const std::vector<std::string> quoted = Quoted(message);
   if (Contains(message, "has no field named") && quoted.size() == 2) {
     return SuggestFields(schema, quoted[0], quoted[1]);
@@ -218,6 +250,8 @@ class Collector : public google::protobuf::io::ErrorCollector {
 
   const std::string& message() const { return message_; }
   const std::string& place() const { return place_; }
+  int line() const { return line_; }
+  int column() const { return column_; }
 
  private:
   std::string Place(int line, int column) const {
@@ -226,10 +260,13 @@ class Collector : public google::protobuf::io::ErrorCollector {
   void Note(int line, int column, const std::string& message) {
     if (!message_.empty()) return;
     place_ = Place(line, column);
+    line_ = line;
+    column_ = column;
     message_ = message;
   }
 
   const std::string& origin_;
+  int line_ = -1, column_ = -1;
   std::string place_;
   std::string message_;
 };
@@ -250,8 +287,16 @@ void ParseProtoText(const std::string& text, const std::string& origin,
   std::string what = collector.message();
   if (what.empty()) what = Join("this is not text of a ", message->GetDescriptor()->name());
   if (what.back() == '.') what.pop_back();
-  Fail(collector.place().empty() ? origin + ": " : collector.place(), what,
-       Remedy(message->GetDescriptor()->file(), what, text));
+  const std::string remedy = RemedyFor(message->GetDescriptor()->file(), what, text);
+  Error error(Join(collector.place().empty() ? origin + ": " : collector.place(), what, remedy));
+  std::string field = FieldIn(what);
+  if (field.empty() && collector.line() >= 0) {
+    field = FieldBefore(text, collector.line(), collector.column());
+  }
+  error.Note(Error::Field{field});
+  constexpr size_t kSemicolon = 2;
+  if (!remedy.empty()) error.Note(Error::Remedy{remedy.substr(kSemicolon)});
+  throw error;
 }
 
 void ReadProtoText(const std::string& name, google::protobuf::Message* message) {
@@ -265,7 +310,12 @@ void ReadProtoText(const std::string& name, google::protobuf::Message* message) 
   std::string text(reinterpret_cast<const char*>(file.data()), file.size());
   constexpr char kByteOrderMark[] = "\xef\xbb\xbf";
   if (text.compare(0, 3, kByteOrderMark) == 0) text.replace(0, 3, "   ");
-  ParseProtoText(text, name, message);
+  try {
+    ParseProtoText(text, name, message);
+  } catch (Error& error) {
+    error.Note(Error::File{name});  // its message begins with it
+    throw;
+  }
 }
 
 void WriteProtoText(const google::protobuf::Message& message, const std::string& name) {

@@ -51,7 +51,8 @@ std::vector<InstructionSet> FloatInstructionSets();
 
 /// The set in use: the last supported one, or the one that the environment variable CAFFE_CPU_ISA
 /// names. Throws Error for an unknown name, and for a set that is not supported here, naming the
-/// missing features; both messages list the names that are valid on this machine.
+/// missing features; both messages list the names that are valid on this machine. Tools, nets and
+/// engines begin with it, so that a wrong name is noticed where no kernel of ours computes, too.
 InstructionSet CpuInstructionSet();
 
 /// The set for kernels without tiles: the one in use or, where that has tiles, the last one

@@ -9,6 +9,7 @@
 #include "caffe/context.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/scratch_source.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "net_checks.hpp"
@@ -27,6 +28,7 @@ void AboutLayer(const Layer<Dtype>& layer, Function&& f) {
 
 template <typename Dtype>
 Net<Dtype>::Net(const NetParameter& param, const NetOptions& options) {
+  kernels::CpuInstructionSet();
   Init(param);
   if (options.share_activations) set_share_activations(true);
 }
@@ -34,6 +36,7 @@ Net<Dtype>::Net(const NetParameter& param, const NetOptions& options) {
 template <typename Dtype>
 Net<Dtype>::Net(const string& param_file, Phase phase, const int level,
                 const vector<string>* stages, const NetOptions& options) {
+  kernels::CpuInstructionSet();
   NetParameter param;
   ReadNetParamsFromTextFileOrDie(param_file, &param);
   NetState* state = param.mutable_state();

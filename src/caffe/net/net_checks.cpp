@@ -42,7 +42,7 @@ vector<int> FindPath(const NetParameter& net, int from, int to) {
   return path;
 }
 
-/// What may have been meant by a bottom that no earlier layer makes.
+/// What may have been meant by a bottom that no earlier layer makes, and what to do.
 string ExplainUnknown(const NetParameter& net, const NetParameter& unfiltered, int reader,
                       const string& blob, const vector<string>& known) {
   for (int maker = reader; maker < net.layer_size(); ++maker) {
@@ -66,6 +66,16 @@ string ExplainUnknown(const NetParameter& net, const NetParameter& unfiltered, i
   return Join("no layer makes it", nearest.empty() ? ": give it an Input or data layer" : nearest);
 }
 
+/// Throws an Error with this message, which has all of the parts in its own way.
+[[noreturn]] void FailAt(const LayerParameter& layer, const char* field, const string& remedy,
+                         const string& message) {
+  Error error(message);
+  error.Note(Error::Layer{layer.name()});
+  error.Note(Error::Field{field});
+  error.Note(Error::Remedy{remedy});
+  throw error;
+}
+
 /// Goes through the layers in order and knows what they have made so far.
 class Connector {
  public:
@@ -77,7 +87,8 @@ class Connector {
     for (int i = 0; i < layer.bottom_size(); ++i) CheckBottom(index, i);
     for (int i = 0; i < layer.top_size(); ++i) CheckTop(layer, i);
     Require(layer.propagate_down_size() == 0 || layer.propagate_down_size() == layer.bottom_size(),
-            Describe(layer), ": propagate_down is given ", layer.propagate_down_size(),
+            "layer '", Error::Layer{layer.name()}, "' (", layer.type(),
+            "): ", Error::Field{"propagate_down"}, " is given ", layer.propagate_down_size(),
             " time(s) for ", layer.bottom_size(), " bottom(s)",
             Error::Remedy{"give it once per bottom, or not at all"});
     if (!names_.insert(layer.name()).second) {
@@ -93,8 +104,10 @@ class Connector {
     if (!readers_.count(blob)) {
       vector<string> known;
       for (const auto& entry : readers_) known.push_back(entry.first);
-      Fail("Unknown bottom blob '", blob, "' (layer '", layer.name(), "', bottom index ", bottom,
-           "): ", ExplainUnknown(net_, unfiltered_, index, blob, known));
+      const string remedy = ExplainUnknown(net_, unfiltered_, index, blob, known);
+      FailAt(layer, "bottom", remedy,
+             Join("Unknown bottom blob '", blob, "' (layer '", layer.name(), "', bottom index ",
+                  bottom, "): ", remedy));
     }
     readers_[blob].push_back(layer.name());
   }
@@ -103,11 +116,13 @@ class Connector {
     const string& blob = layer.top(top);
     if (top < layer.bottom_size() && layer.bottom(top) == blob) {
       CheckInPlace(layer, top);
-    } else {
-      Require(!readers_.count(blob), "Top blob '", blob,
-              "' produced by multiple sources: ", Describe(layer), " and layer '", makers_[blob],
-              "'. Rename one of them",
-              Lists(layer.bottom(), blob) ? " (only top i can overwrite bottom i)" : "");
+    } else if (readers_.count(blob)) {
+      const string rename =
+          Join("Rename one of them",
+               Lists(layer.bottom(), blob) ? " (only top i can overwrite bottom i)" : "");
+      FailAt(layer, "top", rename,
+             Join("Top blob '", blob, "' produced by multiple sources: ", Describe(layer),
+                  " and layer '", makers_[blob], "'. ", rename));
     }
     readers_[blob].clear();
     makers_[blob] = layer.name();
@@ -122,11 +137,11 @@ class Connector {
     LOG_IF(WARNING, moved) << Describe(layer) << " writes over its bottom '" << blob
                            << "': the net keeps both, as if the top had another name";
     Require(moved || !operation || (operation->in_place && (top == 0 || operation->any_in_place)),
-            Describe(layer), " cannot work in place: give its top another name than its bottom '",
-            blob, "'");
+            "layer '", Error::Layer{layer.name()}, "' (", layer.type(), ") cannot work in place",
+            Error::Remedy{Join("give its top another name than its bottom '", blob, "'")});
     const vector<string>& readers = readers_[blob];  // this layer itself is the last
-    Require(readers.size() == 1, Describe(layer), " would overwrite blob '", blob,
-            "', which layer '", readers.front(), "' reads too",
+    Require(readers.size() == 1, "layer '", Error::Layer{layer.name()}, "' (", layer.type(),
+            ") would overwrite blob '", blob, "', which layer '", readers.front(), "' reads too",
             Error::Remedy{"give its top a name of its own"});
   }
 

@@ -58,15 +58,16 @@ void Net<Dtype>::CopyTrainedLayersFromHDF5(const string& trained_filename) {
 template <typename Dtype>
 void Net<Dtype>::CopyHdf5Layer(const string& file, int64_t group, int layer_id) {
   const vector<shared_ptr<Blob<Dtype>>>& targets = layers_[layer_id]->blobs();
-  const string where =
-      Join(file, ": Incompatible number of blobs for layer ", layer_names_[layer_id]);
+  const Error::File in{file};
+  const Error::Layer layer{layer_names_[layer_id]};
+  const char* const kNumber = ": Incompatible number of blobs for layer ";
   const int stored = hdf5_get_num_links(group);
-  Require(stored <= static_cast<int>(targets.size()), where, ": the stored layer has ", stored,
-          ", the net's has ", targets.size());
+  Require(stored <= static_cast<int>(targets.size()), in, kNumber, layer, ": the stored layer has ",
+          stored, ", the net's has ", targets.size());
   for (size_t i = 0; i < targets.size(); ++i) {
     const string dataset = std::to_string(i);
     if (H5Lexists(group, dataset.c_str(), H5P_DEFAULT) <= 0) {
-      Require(param_owners_[param_id_vecs_[layer_id][i]] != -1, where, ": blob ", i,
+      Require(param_owners_[param_id_vecs_[layer_id][i]] != -1, in, kNumber, layer, ": blob ", i,
               " is missing, and no other layer owns it");
       continue;
     }

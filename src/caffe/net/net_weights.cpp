@@ -21,9 +21,17 @@ bool IsHdf5(const string& file) {
   return std::equal(begin, begin + sizeof(begin), kSignature);
 }
 
-const char kRename[] =
-    ". To learn this layer's parameters from scratch rather than copying from a saved net, rename "
-    "the layer.";
+/// What is wrong with the stored parameters of a layer, and what to do.
+template <typename... Parts>
+[[noreturn]] void FailToCopy(const string& layer, const Parts&... parts) {
+  const string remedy =
+      "To learn this layer's parameters from scratch rather than copying from a saved net, rename "
+      "the layer.";
+  Error error(Join(parts..., ". ", remedy));
+  error.Note(Error::Layer{layer});
+  error.Note(Error::Remedy{remedy});
+  throw error;
+}
 
 template <typename Dtype>
 void LoadBlob(const StoredBlob& source, ElementType type, Blob<Dtype>* blob) {
@@ -37,9 +45,10 @@ void LoadBlob(const StoredBlob& source, ElementType type, Blob<Dtype>* blob) {
 template <typename Dtype>
 void SetValues(const vector<float>& values, const string& layer, const char* what,
                Blob<Dtype>* blob) {
-  Require(static_cast<size_t>(blob->count()) == values.size(), "Cannot copy the ", what,
-          " of batch normalization '", layer, "': the stored one has ", values.size(),
-          " elements, the net's has ", blob->count(), kRename);
+  if (static_cast<size_t>(blob->count()) != values.size()) {
+    FailToCopy(layer, "Cannot copy the ", what, " of batch normalization '", layer,
+               "': the stored one has ", values.size(), " elements, the net's has ", blob->count());
+  }
   std::copy(values.begin(), values.end(), blob->template overwrite_cpu_data_as<Dtype>());
 }
 
@@ -124,14 +133,16 @@ void Net<Dtype>::CopyLayer(const vector<StoredLayer>& sources, const StoredLayer
   if (CopyBatchNorm(sources, source, layer_id)) return;
   const string& name = source.param.name();
   const vector<shared_ptr<Blob<Dtype>>>& targets = layers_[layer_id]->blobs();
-  Require(targets.size() == source.blobs.size(), "Incompatible number of blobs for layer ", name,
-          ": the stored layer has ", source.blobs.size(), ", the net's has ", targets.size(),
-          kRename);
+  if (targets.size() != source.blobs.size()) {
+    FailToCopy(name, "Incompatible number of blobs for layer ", name, ": the stored layer has ",
+               source.blobs.size(), ", the net's has ", targets.size());
+  }
   for (size_t i = 0; i < targets.size(); ++i) {
-    Require(StoredShapeFits(source.blobs[i], targets[i]->shape()), "Cannot copy param ", i,
-            " weights from layer '", name, "'; shape mismatch.  Source param shape is ",
-            StoredShapeString(source.blobs[i]), "; target param shape is ",
-            targets[i]->shape_string(), kRename);
+    if (!StoredShapeFits(source.blobs[i], targets[i]->shape())) {
+      FailToCopy(name, "Cannot copy param ", i, " weights from layer '", name,
+                 "'; shape mismatch.  Source param shape is ", StoredShapeString(source.blobs[i]),
+                 "; target param shape is ", targets[i]->shape_string());
+    }
     LoadBlob(source.blobs[i], LoadType(param_id_vecs_[layer_id][i]), targets[i].get());
   }
 }

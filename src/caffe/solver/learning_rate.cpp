@@ -19,9 +19,11 @@ void Need(bool given, const SolverParameter& param, const char* field) {
 
 void CheckRatePolicy(const SolverParameter& param) {
   const std::string& policy = param.lr_policy();
+  const Error::Field field{"lr_policy"};
+  const Error::Remedy valid{"valid are fixed, step, exp, inv, multistep, poly and sigmoid"};
+  Require(!policy.empty(), field, " is missing", valid);
   Require(IsOneOf(policy, {"fixed", "step", "exp", "inv", "multistep", "poly", "sigmoid"}),
-          policy.empty() ? "lr_policy is missing" : "unknown lr_policy '" + policy + "'",
-          ": valid are fixed, step, exp, inv, multistep, poly and sigmoid");
+          "unknown ", field, " '", policy, "'", valid);
   if (IsOneOf(policy, {"step", "exp", "inv", "multistep", "sigmoid"})) {
     Need(param.has_gamma(), param, "gamma");
   }
@@ -34,8 +36,10 @@ void CheckRatePolicy(const SolverParameter& param) {
 
 void CheckOtherPolicy(const SolverParameter& param, const char* field, const std::string& policy,
                       std::initializer_list<const char*> valid, const char* list) {
-  Require(IsOneOf(policy, valid), "unknown ", field, " '", policy, "': valid are ", list);
-  Require(policy != "poly" || param.max_iter() > 0, field, " 'poly' needs a positive max_iter");
+  Require(IsOneOf(policy, valid), "unknown ", Error::Field{field}, " '", policy, "'",
+          Error::Remedy{Join("valid are ", list)});
+  Require(policy != "poly" || param.max_iter() > 0, Error::Field{field},
+          " 'poly' needs a positive max_iter");
 }
 
 double MultiStep(const SolverParameter& param, int iter, int* step) {

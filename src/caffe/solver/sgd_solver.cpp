@@ -8,13 +8,14 @@ namespace caffe {
 namespace {
 
 void CheckRegularizer(const string& type) {
-  Require(type == "L2" || type == "L1" || type == "WD" || type == "L2_unitary",
-          "unknown regularization_type '", type, "': valid are L2, L1, WD and L2_unitary");
+  Require(type == "L2" || type == "L1" || type == "WD" || type == "L2_unitary", "unknown ",
+          Error::Field{"regularization_type"}, " '", type, "'",
+          Error::Remedy{"valid are L2, L1, WD and L2_unitary"});
 }
 
 void CheckLarcPolicy(const string& policy) {
-  Require(policy == "scale" || policy == "clip", "unknown larc_policy '", policy,
-          "': valid are scale and clip");
+  Require(policy == "scale" || policy == "clip", "unknown ", Error::Field{"larc_policy"}, " '",
+          policy, "'", Error::Remedy{"valid are scale and clip"});
 }
 
 }  // namespace

@@ -29,6 +29,18 @@ Solver<Dtype>* SolverRegistry<Dtype>::CreateSolver(const SolverParameter& param)
   return found->second(param);
 }
 
+// Layers and nets name their own files.
+template <typename Dtype>
+Solver<Dtype>* SolverRegistry<Dtype>::CreateSolver(const SolverParameter& param,
+                                                   const string& param_file) {
+  try {
+    return CreateSolver(param);
+  } catch (Error& error) {
+    if (error.layer().empty() && !error.field().empty()) error.AddFile(param_file);
+    throw;
+  }
+}
+
 template <typename Dtype>
 vector<string> SolverRegistry<Dtype>::SolverTypeList() {
   vector<string> types;

@@ -1,5 +1,6 @@
 #include "caffe/layers/annotated_data_layer.hpp"
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/data/annotation_moves.hpp"
 #include "caffe/util/im_transforms.hpp"
 #include "caffe/util/math_functions.hpp"
@@ -54,7 +55,7 @@ void AnnotatedDataLayer<Dtype>::ForRecord(const Record& record, Function&& f) co
   try {
     f();
   } catch (Error& error) {
-    error.AddContext(Join(this->layer_param_.data_param().source(), ", record '", record.key, "'"));
+    AddFile(this->layer_param_.data_param().source(), Join(", record '", record.key, "'"), &error);
     throw;
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
 #include "caffe/util/system/thread_team.hpp"
@@ -34,7 +35,7 @@ rng_t* GeneratorOf(Caffe::RNG* random) { return static_cast<rng_t*>(random->gene
 
 template <typename Dtype>
 void DataLayer<Dtype>::FailAt(const std::string& key, Error error) const {
-  error.AddContext(Join(this->layer_param_.data_param().source(), ", record '", key, "'"));
+  AddFile(this->layer_param_.data_param().source(), Join(", record '", key, "'"), &error);
   throw error;
 }
 
@@ -46,7 +47,7 @@ void DataLayer<Dtype>::OpenSource() {
   db_.reset(db::GetDB(param.backend()));
   db_->Open(param.source(), db::READ);
   cursor_.reset(db_->NewCursor());
-  Require(cursor_->valid(), param.source(), ": the database has no records");
+  Require(cursor_->valid(), Error::File{param.source()}, ": the database has no records");
   offset_ = 0;
 }
 

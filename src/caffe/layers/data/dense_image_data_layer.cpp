@@ -3,6 +3,7 @@
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/util/system/thread_team.hpp"
 #endif
 
@@ -119,7 +120,7 @@ void DenseImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
       this->data_transformer_->TransformLabelsTo(image_labels, items[i].draws, label_shape,
                                                  labels + size_t(i) * label_count);
     } catch (Error& error) {
-      error.AddContext(param.root_folder() + file);
+      AddFile(param.root_folder() + file, &error);
       throw;
     }
   });

@@ -26,15 +26,15 @@ void HDF5DataLayer<Dtype>::ReadSource() {
   const string& source = this->layer_param_.hdf5_data_param().source();
   Require(!source.empty(), Error::Field{"hdf5_data_param"}, ": source is missing");
   std::ifstream file(source);
-  Require(file.is_open(), source, ": the list of HDF5 files cannot be opened");
+  Require(file.is_open(), Error::File{source}, ": the list of HDF5 files cannot be opened");
   hdf_filenames_.clear();
   for (string name; file >> name;) {
-    Require(hdf_filenames_.size() < 100000 && name.find('\0') == string::npos, source,
+    Require(hdf_filenames_.size() < 100000 && name.find('\0') == string::npos, Error::File{source},
             " is not a list of HDF5 files: source names a text file with the path of one in each "
             "line");
     hdf_filenames_.push_back(name);
   }
-  Require(!hdf_filenames_.empty(), source, ": the list names no HDF5 files");
+  Require(!hdf_filenames_.empty(), Error::File{source}, ": the list names no HDF5 files");
   num_files_ = static_cast<unsigned int>(hdf_filenames_.size());
   LOG_IF(INFO, Caffe::root_solver()) << "Number of HDF5 files: " << num_files_;
 }
@@ -120,12 +120,12 @@ void HDF5DataLayer<Dtype>::LoadHDF5FileData(const char* filename) {
     blobs.emplace_back(new Blob<Dtype>());
     hdf5_load_nd_dataset(file.id(), name.c_str(), 1, INT_MAX, blobs[i].get(), true);
     const vector<int>& shape = blobs[i]->shape();
-    Require(shape[0] > 0, filename, ": dataset /", name, " has no rows");
-    Require(shape[0] == blobs[0]->shape(0), filename, ": dataset /", name, " has ", shape[0],
-            " rows and /", this->layer_param_.top(0), " has ", blobs[0]->shape(0));
+    Require(shape[0] > 0, Error::File{filename}, ": dataset /", name, " has no rows");
+    Require(shape[0] == blobs[0]->shape(0), Error::File{filename}, ": dataset /", name, " has ",
+            shape[0], " rows and /", this->layer_param_.top(0), " has ", blobs[0]->shape(0));
     Require(first || std::equal(shape.begin() + 1, shape.end(), hdf_blobs_[i]->shape().begin() + 1,
                                 hdf_blobs_[i]->shape().end()),
-            filename, ": dataset /", name, " has shape ", blobs[i]->shape_string(),
+            Error::File{filename}, ": dataset /", name, " has shape ", blobs[i]->shape_string(),
             ", another file's is ", first ? "" : hdf_blobs_[i]->shape_string(),
             ": all but the first axis must agree");
   }
@@ -186,14 +186,14 @@ void HDF5DataLayer<Dtype>::RestoreState(const string& text) {
   const uint64_t offset = state.Number();
   const string pass_state = state.Text();
   const uint64_t file = state.Number(), row = state.Number();
-  Require(file < num_files_, this->layer_param_.hdf5_data_param().source(), " lists ", num_files_,
-          " files, the run stopped in number ", file, ": has the list changed?");
+  Require(file < num_files_, Error::File{this->layer_param_.hdf5_data_param().source()}, " lists ",
+          num_files_, " files, the run stopped in number ", file, ": has the list changed?");
   SetRandomStateOf(pass_state, SharedGenerator(random_));
   BeginPass();
   for (; current_file_ < file; ++current_file_) (*SharedGenerator(random_))();
   LoadFile();
-  Require(row < rows(), loaded_file_, " has ", rows(), " rows, the run stopped at number ", row,
-          ": has the file changed?");
+  Require(row < rows(), Error::File{loaded_file_}, " has ", rows(),
+          " rows, the run stopped at number ", row, ": has the file changed?");
   current_row_ = row;
   offset_ = offset;
 }

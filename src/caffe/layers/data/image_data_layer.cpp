@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/util/system/thread_team.hpp"
 
 namespace caffe {
@@ -115,7 +116,7 @@ void ImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
       this->data_transformer_->TransformTo(image, items[i].draws, shape,
                                            pixels + size_t(i) * item_count);
     } catch (Error& error) {
-      error.AddContext(param.root_folder() + file);
+      AddFile(param.root_folder() + file, &error);
       throw;
     }
     labels[i] = static_cast<Dtype>(items[i].line.second);

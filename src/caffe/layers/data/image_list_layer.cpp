@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -17,7 +18,7 @@ namespace caffe {
 template <typename Dtype, typename Label>
 void ImageListLayer<Dtype, Label>::ReadLines() {
   std::ifstream file(source_);
-  Require(file.is_open(), source_, ": the list file cannot be opened");
+  Require(file.is_open(), Error::File{source_}, ": the list file cannot be opened");
   lines_.clear();
   string line;
   for (int number = 1; std::getline(file, line); ++number) {
@@ -28,12 +29,12 @@ void ImageListLayer<Dtype, Label>::ReadLines() {
     try {
       lines_.push_back(ParseLine(line));
     } catch (Error& error) {
-      error.AddContext(Join(source_, ", line ", number));
+      AddFile(source_, Join(", line ", number), &error);
       throw;
     }
   }
-  Require(!lines_.empty(), source_, ": the list file names no images");
-  Require(lines_.size() <= size_t(std::numeric_limits<int>::max()), source_,
+  Require(!lines_.empty(), Error::File{source_}, ": the list file names no images");
+  Require(lines_.size() <= size_t(std::numeric_limits<int>::max()), Error::File{source_},
           ": the list file has too many lines");
 }
 
@@ -54,8 +55,8 @@ void ImageListLayer<Dtype, Label>::OpenList(const string& source, bool shuffle,
   if (rand_skip == 0) return;
   const unsigned int skip = caffe_rng_rand() % rand_skip;
   LOG(INFO) << "Skipping first " << skip << " data points.";
-  Require(skip < lines_.size(), source_, ": rand_skip ", rand_skip, " may skip all of the ",
-          lines_.size(), " images");
+  Require(skip < lines_.size(), Error::File{source_}, ": ", Error::Field{"rand_skip"}, " ",
+          rand_skip, " may skip all of the ", lines_.size(), " images");
   lines_id_ = static_cast<int>(skip);
 }
 
@@ -107,7 +108,7 @@ void ImageListLayer<Dtype, Label>::SetSourceState(const string& text) {
   const bool shuffled = prefetch_rng_ != nullptr;
   Require(state.at_end() == !shuffled,
           "the stored position does not fit the layer: one shuffles, the other does not");
-  Require(line < lines_.size(), source_, " has ", lines_.size(),
+  Require(line < lines_.size(), Error::File{source_}, " has ", lines_.size(),
           " lines, the run stopped at number ", line, ": has the list changed?");
   const uint64_t seed = shuffled ? state.Number() : 0;
   const uint64_t shuffles = shuffled ? state.Number() : 0;
@@ -131,14 +132,15 @@ template class ImageListLayer<double, std::pair<int, int>>;
 
 cv::Mat ReadListedImage(const string& file, int height, int width, bool is_color) {
   const cv::Mat image = ReadImageToCVMat(file, height, width, is_color);
-  Require(!image.empty(), file, ": cannot be read as an image: it is missing or damaged");
+  Require(!image.empty(), Error::File{file},
+          ": cannot be read as an image: it is missing or damaged");
   return image;
 }
 
 cv::Mat ReadListedLabels(const string& file, const cv::Mat& image, bool resized, int factor) {
   const cv::Mat labels = ReadListedImage(file, 0, 0, false);
-  Require(resized || labels.size() == image.size(), file, ": the labels are ", labels.rows, " x ",
-          labels.cols, ", their image is ", image.rows, " x ", image.cols);
+  Require(resized || labels.size() == image.size(), Error::File{file}, ": the labels are ",
+          labels.rows, " x ", labels.cols, ", their image is ", image.rows, " x ", image.cols);
   const cv::Size size(image.cols / factor, image.rows / factor);
   if (size == labels.size()) return labels;
   cv::Mat fitting;
@@ -150,10 +152,10 @@ cv::Mat ReadListedLabels(const string& file, const cv::Mat& image, bool resized,
 
 void CheckNewSize(const char* message, uint32_t new_height, uint32_t new_width) {
   constexpr uint32_t kMax = 1 << 20;
-  Require((new_height == 0) == (new_width == 0), message, ": new_height ", new_height,
+  Require((new_height == 0) == (new_width == 0), Error::Field{message}, ": new_height ", new_height,
           " and new_width ", new_width, " are given together, or not at all");
-  Require(new_height <= kMax && new_width <= kMax, message, ": images of ", new_height, " x ",
-          new_width, " are too large");
+  Require(new_height <= kMax && new_width <= kMax, Error::Field{message}, ": images of ",
+          new_height, " x ", new_width, " are too large");
 }
 
 }  // namespace caffe

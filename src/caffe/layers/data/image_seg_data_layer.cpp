@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/util/system/thread_team.hpp"
 
 namespace caffe {
@@ -161,7 +162,7 @@ void ImageSegDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
       this->data_transformer_->TransformLabelsTo(sample.labels, items[i].draws, label_shape,
                                                  labels + i * label_count);
     } catch (Error& error) {
-      error.AddContext(param.root_folder() + items[i].line.first);
+      AddFile(param.root_folder() + items[i].line.first, &error);
       throw;
     }
     sizes[2 * i] = static_cast<Dtype>(std::min(sample.height, shape[2]));

@@ -1,5 +1,6 @@
 #include "caffe/layers/video_data_layer.hpp"
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/io/video/video_reader.hpp"
 #include "caffe/util/im_transforms.hpp"
 #include "caffe/util/math_functions.hpp"
@@ -358,8 +359,8 @@ cv::Mat VideoDataLayer<Dtype>::ReadSnippets(const Line& line, const SnippetDraws
       const Cut c = CutOf(frame.rows, frame.cols, draws);
       cut = {c.x, c.y, c.width, c.height};
     }
-    Require(frame.size() == whole, file, ": the frame is ", frame.rows, " x ", frame.cols,
-            ", others of its video are ", whole.height, " x ", whole.width);
+    Require(frame.size() == whole, Error::File{file}, ": the frame is ", frame.rows, " x ",
+            frame.cols, ", others of its video are ", whole.height, " x ", whole.width);
     cv::Mat plane = frame(cut).clone();
     if (crop > 0 && plane.size() != cv::Size(crop, crop)) {
       cv::resize(frame(cut), plane, cv::Size(crop, crop));
@@ -404,7 +405,7 @@ void VideoDataLayer<Dtype>::LoadSnippets(Batch<Dtype>* batch) {
       const cv::Mat image = i == 0 ? first : ReadSnippets(line, items[i].second);
       this->data_transformer_->TransformTo(image, ImageDraws(), shape, pixels + i * item_count);
     } catch (Error& error) {
-      error.AddContext(param().root_folder() + line.first);
+      AddFile(param().root_folder() + line.first, &error);
       throw;
     }
     labels[i] = static_cast<Dtype>(line.second.second);
@@ -437,8 +438,8 @@ void VideoDataLayer<Dtype>::SetSourceState(const string& text) {
   if (param().video_type() != VideoDataParameter::VIDEO) return;
   OpenReader();
   for (; position_ < position; ++position_) {
-    Require(reader_->Skip(), param().video_file(), ": the run stopped at frame ", position,
-            ", the video has ", position_, ": has it changed?");
+    Require(reader_->Skip(), Error::File{param().video_file()}, ": the run stopped at frame ",
+            position, ", the video has ", position_, ": has it changed?");
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/layers/image_list_layer.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/io.hpp"
@@ -111,7 +112,7 @@ void WindowDataLayer<Dtype>::ReadImage(std::istream* file, int number) {
   image_database_.emplace_back(path, size);
   if (cache_images_) {
     Datum datum;
-    Require(ReadFileToDatum(path, &datum), path, ": cannot be opened");
+    Require(ReadFileToDatum(path, &datum), Error::File{path}, ": cannot be opened");
     image_database_cache_.emplace_back(path, datum);
   }
   const int windows = Take<int>(file, "the number of windows");
@@ -121,7 +122,7 @@ void WindowDataLayer<Dtype>::ReadImage(std::istream* file, int number) {
 template <typename Dtype>
 void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
   std::ifstream file(source);
-  Require(file.is_open(), source, ": the window file cannot be opened");
+  Require(file.is_open(), Error::File{source}, ": the window file cannot be opened");
   image_database_.clear();
   image_database_cache_.clear();
   fg_windows_.clear();
@@ -132,11 +133,11 @@ void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
       Require(mark == "#", "'", mark, "' stands where the # of an image should be");
       ReadImage(&file, number);
     } catch (Error& error) {
-      error.AddContext(Join(source, ", image ", number));
+      AddFile(source, Join(", image ", number), &error);
       throw;
     }
   }
-  Require(!image_database_.empty(), source, ": the window file names no images");
+  Require(!image_database_.empty(), Error::File{source}, ": the window file names no images");
 }
 
 template <typename Dtype>
@@ -193,10 +194,10 @@ void WindowDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   prefetch_rng_.reset(new Caffe::RNG(caffe_rng_rand() + Caffe::solver_rank()));
   ReadWindowFile(param.source());
   LogWindows();
-  Require(foreground == 0 || !fg_windows_.empty(), param.source(),
+  Require(foreground == 0 || !fg_windows_.empty(), Error::File{param.source()},
           ": no window is foreground (overlap of fg_threshold ", param.fg_threshold(),
           " or more), but fg_fraction ", param.fg_fraction(), " of a batch should be");
-  Require(foreground == batch_size || !bg_windows_.empty(), param.source(),
+  Require(foreground == batch_size || !bg_windows_.empty(), Error::File{param.source()},
           ": no window is background (overlap below bg_threshold ", param.bg_threshold(),
           "), but part of a batch should be: see fg_fraction");
   SetUpMean();
@@ -330,8 +331,10 @@ void WindowDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
     try {
       WriteWindow(window, draws[i].mirror, pixels + size_t(i) * item_count);
     } catch (Error& error) {
-      error.AddContext(Join(param.source(), ", image ", window[IMAGE_INDEX], " (",
-                            image_database_[static_cast<size_t>(window[IMAGE_INDEX])].first, ")"));
+      AddFile(param.source(),
+              Join(", image ", window[IMAGE_INDEX], " (",
+                   image_database_[static_cast<size_t>(window[IMAGE_INDEX])].first, ")"),
+              &error);
       throw;
     }
     labels[i] = static_cast<Dtype>(window[LABEL]);

@@ -13,6 +13,8 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/inference/engine.hpp"
 #include "caffe/net.hpp"
+#include "caffe/solver.hpp"
+#include "caffe/solver_factory.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/test_files.hpp"
 
@@ -154,7 +156,73 @@ TEST(ErrorsOfTheLibrary, NameTheCaffemodelThatDoesNotFit) {
   const auto other = InnerProductNet(5);
   const Error error = Thrown([&] { other->CopyTrainedLayersFrom(file); });
   EXPECT_EQ(error.file(), file);
+  EXPECT_EQ(error.layer(), "ip");
+  ExpectContains(error.remedy(), "To learn this layer's parameters from scratch");
   ExpectContains(error.what(), file + ": Cannot copy param 0 weights from layer 'ip'");
+}
+
+TEST(ErrorsOfTheLibrary, NameTheLayerThatIsConnectedWrongly) {
+  const std::string input = "layer { name: 'data' type: 'Input' top: 'data' } ";
+  const Error unknown =
+      Thrown([&] { MakeNet(input + "layer { name: 'r' type: 'ReLU' bottom: 'none' top: 'r' }"); });
+  EXPECT_EQ(unknown.layer(), "r");
+  EXPECT_EQ(unknown.field(), "bottom");
+  EXPECT_NE(unknown.remedy(), "");
+  ExpectContains(unknown.what(), "Unknown bottom blob 'none' (layer 'r', bottom index 0): ");
+  const Error twice =
+      Thrown([&] { MakeNet(input + "layer { name: 'again' type: 'Input' top: 'data' }"); });
+  EXPECT_EQ(twice.layer(), "again");
+  EXPECT_EQ(twice.field(), "top");
+  EXPECT_EQ(twice.remedy(), "Rename one of them");
+  ExpectContains(twice.what(),
+                 "Top blob 'data' produced by multiple sources: layer 'again' (Input)");
+}
+
+TEST(ErrorsOfTheLibrary, NameTheFieldThatCannotBeRead) {
+  const auto thrown = [](const std::string& text) {
+    const std::string file = NewFile(text);
+    const Error error = Thrown([&] { Net<float>(file, TEST); });
+    EXPECT_EQ(error.file(), file);
+    ExpectContains(error.what(), file + ":");
+    return error;
+  };
+  const Error unknown = thrown("layer { name: 'a' botom: 'b' }");
+  EXPECT_EQ(unknown.field(), "botom");
+  ExpectContains(unknown.remedy(), "the nearest fields of LayerParameter are bottom");
+  const Error value = thrown("layer {\n\tpooling_param { pool: MEDIAN } }");
+  EXPECT_EQ(value.field(), "pool");
+  ExpectContains(value.remedy(), "it may be ");
+  EXPECT_EQ(thrown("name: 'a' name: 'b'").field(), "name");
+  EXPECT_EQ(thrown("layer {\n\tpooling_param { kernel_size: 'three' } }").field(), "kernel_size");
+}
+
+TEST(ErrorsOfTheLibrary, NameTheListOfImages) {
+  const std::string list = NewFile("a.png no-label\n");
+  const Error error = Thrown([&] {
+    MakeNet(
+        "layer { name: 'images' type: 'ImageData' top: 'data' top: 'label' "
+        "        image_data_param { batch_size: 1 source: '" +
+        list + "' } }");
+  });
+#ifdef USE_OPENCV
+  EXPECT_EQ(error.file(), list);
+  ExpectContains(error.what(), list + ", line 1: ");
+#endif
+  EXPECT_EQ(error.layer(), "images");
+}
+
+TEST(ErrorsOfTheLibrary, NameTheSolversFileAndField) {
+  SolverParameter param;
+  param.set_lr_policy("stairs");
+  ParseProtoText(
+      "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 } } }", "net",
+      param.mutable_net_param());
+  const Error error =
+      Thrown([&] { delete SolverRegistry<float>::CreateSolver(param, "solver.prototxt"); });
+  EXPECT_EQ(error.file(), "solver.prototxt");
+  EXPECT_EQ(error.field(), "lr_policy");
+  EXPECT_EQ(error.remedy(), "valid are fixed, step, exp, inv, multistep, poly and sigmoid");
+  ExpectContains(error.what(), "solver.prototxt: unknown lr_policy 'stairs': valid are fixed, ");
 }
 
 TEST(ErrorsOfTheLibrary, NameThePlanThatIsNone) {

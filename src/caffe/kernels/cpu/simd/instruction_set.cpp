@@ -10,6 +10,8 @@
 namespace caffe::kernels {
 namespace {
 
+constexpr char kSetting[] = "CAFFE_CPU_ISA";
+
 /// The rows in use; `vector` is one without tiles.
 struct Choice {
   const InstructionSetRow* set;
@@ -66,13 +68,14 @@ const Choice* ChoiceOf(InstructionSet set) {
 }
 
 InstructionSet FirstChoice() {
-  const char* wanted = std::getenv("CAFFE_CPU_ISA");
+  const char* wanted = std::getenv(kSetting);
   if (!wanted || !*wanted) return SupportedInstructionSets().back();
   const InstructionSetRow* row = FindInstructionSet(wanted);
   if (!row) {
-    Fail("CAFFE_CPU_ISA is '", wanted, "', no instruction set: this machine runs ", ValidNames());
+    Fail(Error::Field{kSetting}, " is '", wanted, "', no instruction set",
+         Error::Remedy{"this machine runs " + ValidNames()});
   }
-  RequireSupported(InstructionSet(*row), "CAFFE_CPU_ISA is ");
+  RequireSupported(InstructionSet(*row), std::string(kSetting) + " is ");
   return InstructionSet(*row);
 }
 
