@@ -84,6 +84,13 @@ kernels::Activation NodePostOps::activation() const {
   return activation;
 }
 
+const Epilogue* StepWithOperand(const Node& node) {
+  for (const Epilogue& step : node.epilogue) {
+    if (step.operand >= 0) return &step;
+  }
+  return nullptr;
+}
+
 std::optional<NodePostOps> PostOpsOf(const Node& node) {
   NodePostOps fused;
   for (size_t i = 0; i < node.epilogue.size(); ++i) {
