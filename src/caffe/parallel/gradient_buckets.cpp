@@ -1,8 +1,9 @@
 #include "gradient_buckets.hpp"
-#include "caffe/kernels/ceil_div.hpp"
 
 #include <algorithm>
 #include <map>
+
+#include "caffe/kernels/ceil_div.hpp"
 
 namespace caffe {
 namespace {
