@@ -1,12 +1,12 @@
 #include "image_database.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <thread>
 
 #include "caffe/common.hpp"
 #include "caffe/util/rng.hpp"
 #include "caffe/util/system/thread_team.hpp"
+#include "caffe/util/text/letters.hpp"
 #include "caffe/util/text/progress.hpp"
 #include "new_database.hpp"
 
@@ -28,9 +28,7 @@ std::string EncodingByName(const std::string& path) {
     LOG(WARNING) << "Failed to guess the encoding of '" << path << "': taken as png";
     return "png";
   }
-  std::string encoding = path.substr(dot + 1);
-  for (char& c : encoding) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return encoding;
+  return LowerCase(path.substr(dot + 1));
 }
 
 }  // namespace

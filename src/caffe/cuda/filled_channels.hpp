@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "caffe/cuda/buffer.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 
@@ -11,8 +12,7 @@ namespace caffe::cuda {
 
 /// Channels padded to a multiple that tensor cores take in FLOAT16.
 inline int FilledChannels(int channels) {
-  const int unit = ChannelAlignment(ElementType::FLOAT16);
-  return (channels + unit - 1) / unit * unit;
+  return static_cast<int>(kernels::RoundUp(channels, ChannelAlignment(ElementType::FLOAT16)));
 }
 
 /// `num` images with channels last, filled up with zeros: a copy where they do not lie so.

@@ -3,7 +3,6 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <set>
 
@@ -12,6 +11,7 @@
 #endif
 
 #include "caffe/error.hpp"
+#include "caffe/util/text/letters.hpp"
 #include "caffe/util/text/listed.hpp"
 
 namespace caffe {
@@ -20,9 +20,7 @@ namespace {
 bool HasImageExtension(const std::filesystem::path& path) {
   static const std::set<std::string> known = {".jpg", ".jpeg", ".jpe", ".png", ".bmp",  ".dib",
                                               ".ppm", ".pgm",  ".pbm", ".tif", ".tiff", ".webp"};
-  std::string extension = path.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return known.count(extension) > 0;
+  return known.count(LowerCase(path.extension().string())) > 0;
 }
 
 std::vector<std::string> InFolder(const std::string& folder) {

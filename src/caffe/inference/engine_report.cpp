@@ -1,6 +1,5 @@
 #include "engine_report.hpp"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -111,10 +110,9 @@ std::vector<kernels::Multiplier> WeightMultipliersOf(const Node& node) {
 std::optional<SumInfo> SumOf(const Node& node) {
   const std::optional<FusedSum> sum = FusedSumOf(node);
   if (!sum) return {};
-  const auto step = std::find_if(node.epilogue.begin(), node.epilogue.end(),
-                                 [](const Epilogue& each) { return each.operand >= 0; });
-  return SumInfo{
-      step->layer.name(), sum->before, {sum->multipliers.begin(), sum->multipliers.end()}};
+  return SumInfo{StepWithOperand(node)->layer.name(),
+                 sum->before,
+                 {sum->multipliers.begin(), sum->multipliers.end()}};
 }
 
 LayerInfo InfoOf(const Graph& graph, const Node& node) {

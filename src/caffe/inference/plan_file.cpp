@@ -11,6 +11,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/version.hpp"
 
@@ -36,7 +37,7 @@ static_assert(sizeof(Header) == 64, "the header of a plan has 64 bytes");
 
 constexpr size_t kSummedHeader = offsetof(Header, checksum);
 
-size_t Aligned(size_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
+size_t Aligned(size_t offset) { return kernels::RoundUp(offset, kAlignment); }
 
 /// Appends numbers and strings. Constants are put behind the description, each once.
 class Writer {

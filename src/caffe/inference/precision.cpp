@@ -1,10 +1,9 @@
 #include "caffe/inference/precision.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "caffe/error.hpp"
+#include "caffe/util/text/letters.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -16,9 +15,7 @@ constexpr std::array<const char*, 5> kNames = {"fp32", "fp16", "bf16", "int8", "
 const char* Name(Precision precision) { return kNames.at(static_cast<size_t>(precision)); }
 
 Precision ParsePrecision(const std::string& name) {
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = LowerCase(name);
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (lower == kNames[i]) return static_cast<Precision>(i);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "caffe/kernels/ceil_div.hpp"
+
 namespace caffe {
 namespace {
 
@@ -52,7 +54,7 @@ std::vector<GradientBucket> GradientBuckets(const Net<Dtype>& net, int buckets) 
   };
   size_t total = 0;
   for (size_t i = 0; i < arena.params.size(); ++i) total += is_trained(i) ? count_of(i) : 0;
-  const size_t wanted = buckets == 0 ? 1 : (total + buckets - 1) / buckets;
+  const size_t wanted = buckets == 0 ? 1 : kernels::CeilDiv(total, buckets);
 
   std::vector<GradientBucket> runs;
   size_t offset = 0, end = 0, filled = 0;

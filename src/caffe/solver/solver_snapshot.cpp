@@ -13,15 +13,11 @@
 #include "caffe/solver.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/text/letters.hpp"
 #include "snapshot_files.hpp"
 
 namespace caffe {
 namespace {
-
-bool EndsWith(const string& text, const string& suffix) {
-  return text.size() >= suffix.size() &&
-         text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
-}
 
 /// A value for as long as this object lives.
 template <typename T>

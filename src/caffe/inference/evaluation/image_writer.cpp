@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <opencv2/imgcodecs.hpp>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/evaluation/result_drawing.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/util/text/letters.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -19,9 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool IsImageName(const std::string& path) {
-  std::string extension = fs::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = LowerCase(fs::path(path).extension().string());
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 

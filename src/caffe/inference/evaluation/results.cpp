@@ -11,16 +11,13 @@
 #include "caffe/io/text_file.hpp"
 #include "caffe/util/label_map.hpp"
 #include "caffe/util/text/json.hpp"
+#include "caffe/util/text/letters.hpp"
 #include "caffe/util/text/text_table.hpp"
 
 namespace caffe::inference {
 namespace {
 
 constexpr int kColumns = 7;
-
-bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 bool ArePartners(const Detection& a, const Detection& b) {
   return a.item == b.item && a.label == b.label && std::abs(a.score - b.score) <= 0.02f &&

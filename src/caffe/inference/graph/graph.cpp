@@ -4,6 +4,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "node_layer.hpp"
 
 namespace caffe::inference {
@@ -71,8 +72,7 @@ size_t BytesOf(const Constant& constant) { return constant.count() * SizeOf(cons
 size_t BytesOf(const Value& value) {
   size_t count = CountOf(value.shape);
   if (value.layout != Layout::PLAIN && count > 0) {
-    const size_t channels = value.shape[1], block = value.block;
-    count = count / channels * ((channels + block - 1) / block * block);
+    count = count / value.shape[1] * kernels::RoundUp(value.shape[1], value.block);
   }
   return count * SizeOf(value.type);
 }

@@ -4,6 +4,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/post_ops.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "caffe/operation.hpp"
@@ -32,7 +33,7 @@ std::vector<float> SlopesFor(const std::vector<Constant>& parameters, size_t out
   const std::vector<float> given = parameters[0].ToVector();
   const bool shared = given.size() == 1;
   if (!shared && (given.size() != outputs || !are_channels)) return {};
-  std::vector<float> slopes((outputs + kMultiple - 1) / kMultiple * kMultiple, 0.f);
+  std::vector<float> slopes(kernels::RoundUp(outputs, kMultiple), 0.f);
   for (size_t i = 0; i < outputs; ++i) slopes[i] = given[shared ? 0 : i];
   return slopes;
 }
@@ -81,6 +82,13 @@ kernels::Activation NodePostOps::activation() const {
   kernels::Activation activation = activation_;
   activation.slopes = slopes.empty() ? nullptr : slopes.data();
   return activation;
+}
+
+const Epilogue* StepWithOperand(const Node& node) {
+  for (const Epilogue& step : node.epilogue) {
+    if (step.operand >= 0) return &step;
+  }
+  return nullptr;
 }
 
 std::optional<NodePostOps> PostOpsOf(const Node& node) {

@@ -39,6 +39,8 @@ struct NodePostOps {
  private:
   kernels::Activation activation_;
 };
+/// The first step of the epilogue that reads another value; null: none does.
+const Epilogue* StepWithOperand(const Node& node);
 /// Not set where the node, one with weights, has an epilogue of other steps.
 std::optional<NodePostOps> PostOpsOf(const Node& node);
 /// A node that is an activation by itself, of this many channels (axis 1); not set for other nodes.

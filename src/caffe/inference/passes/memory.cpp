@@ -9,6 +9,7 @@
 #include "caffe/allocator.hpp"
 #include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/passes/passes.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "memory_plan.hpp"
 
 namespace caffe::inference {
@@ -33,20 +34,18 @@ std::vector<Lifetime> Lifetimes(const Graph& graph) {
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const Value& value = graph.values[i];
     if (last[i] < 0 || producers[i] < 0 || dependent[i] || graph.IsOutput(i)) continue;
-    const size_t bytes = BytesOf(value);
-    const size_t unit = Allocator::kAlignment;
-    lifetimes.push_back({static_cast<int>(i), first[i], last[i], (bytes + unit - 1) / unit * unit});
+    const size_t bytes = kernels::RoundUp(BytesOf(value), Allocator::kAlignment);
+    lifetimes.push_back({static_cast<int>(i), first[i], last[i], bytes});
   }
   return lifetimes;
 }
 
 std::vector<Lifetime> Lifetimes(const Graph& graph, const std::vector<size_t>& scratch) {
-  constexpr size_t kUnit = Allocator::kAlignment;
   std::vector<Lifetime> lifetimes = Lifetimes(graph);
   for (size_t i = 0; i < scratch.size(); ++i) {
     const int node = static_cast<int>(i);
     if (scratch[i] == 0) continue;
-    lifetimes.push_back({-1, node, node, (scratch[i] + kUnit - 1) / kUnit * kUnit});
+    lifetimes.push_back({-1, node, node, kernels::RoundUp(scratch[i], Allocator::kAlignment)});
   }
   return lifetimes;
 }

@@ -55,9 +55,8 @@ std::vector<Constant> ParametersOf(const FusedSum& sum) {
 }
 
 std::optional<FusedSum> FusedSumOf(const Node& node) {
-  const auto step = std::find_if(node.epilogue.begin(), node.epilogue.end(),
-                                 [](const Epilogue& each) { return each.operand >= 0; });
-  if (!node.integers || step == node.epilogue.end()) return {};
+  const Epilogue* const step = StepWithOperand(node);
+  if (!node.integers || !step) return {};
   FusedSum sum;
   sum.multipliers = MultipliersOf(step->parameters, 0, 3);
   const int32_t* bytes = ParameterOf<int32_t>(step->parameters, 1, ElementType::INT32, 3);

@@ -193,9 +193,7 @@ std::string WhyNotIntegerWeights(const Graph& graph, const Node& node) {
       return "it does not have two spatial axes";
     if (param.axis() != 1 && param.axis() + axes != 1) return "its channels are not axis 1";
   }
-  for (const Epilogue& step : node.epilogue) {
-    if (step.operand >= 0) return "a sum is part of it: leave the pass 'residuals' out";
-  }
+  if (StepWithOperand(node)) return "a sum is part of it: leave the pass 'residuals' out";
   // Sums of bytes less a zero point by weights less theirs.
   const FloatWeights weights = FloatWeightsOf(graph, node);
   const WeightChannels channels = WeightChannelsOf(weights.layer, weights.shape);

@@ -5,6 +5,7 @@
 #include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
 #include "caffe/core/float_pieces.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "caffe/onednn/for_shape.hpp"
@@ -184,7 +185,7 @@ void PoolingLayer<Dtype>::PoolAtRandom(const T* x, T* y) {
 template <typename Dtype>
 kernels::PoolingShape PoolingLayer<Dtype>::BlockedShape(const Layout& layout) const {
   kernels::PoolingShape blocked = *shape_;
-  blocked.planes = layout.num * ((layout.channels + layout.block - 1) / layout.block);
+  blocked.planes = layout.num * kernels::CeilDiv(layout.channels, layout.block);
   return blocked;
 }
 

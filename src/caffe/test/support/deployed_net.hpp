@@ -4,13 +4,10 @@
 #include <string>
 
 #include "caffe/net.hpp"
+#include "caffe/util/text/letters.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 
 namespace caffe {
-
-inline bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 /// The TEST phase of a net as it is deployed: layers that read data become an input, what compares
 /// with labels is left out.

@@ -1,17 +1,13 @@
 #include "caffe/util/text/edit_distance.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <utility>
 
+#include "letters.hpp"
+
 namespace caffe {
 namespace {
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 // Levenshtein distance, one row of the table at a time.
 size_t EditDistance(const std::string& a, const std::string& b) {
@@ -33,11 +29,11 @@ size_t EditDistance(const std::string& a, const std::string& b) {
 
 std::vector<std::string> NearestNames(const std::string& name,
                                       const std::vector<std::string>& candidates, size_t limit) {
-  const std::string wanted = Lower(name);
+  const std::string wanted = LowerCase(name);
   const size_t near_enough = std::max<size_t>(2, wanted.size() / 3);
   std::vector<std::pair<size_t, std::string>> ranked;
   for (const std::string& candidate : candidates) {
-    const size_t distance = EditDistance(wanted, Lower(candidate));
+    const size_t distance = EditDistance(wanted, LowerCase(candidate));
     if (distance <= near_enough) ranked.emplace_back(distance, candidate);
   }
   std::sort(ranked.begin(), ranked.end());

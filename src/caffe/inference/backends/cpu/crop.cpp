@@ -6,6 +6,7 @@
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/strided_copy.hpp"
 #include "cpu_target.hpp"
 
@@ -28,7 +29,8 @@ class CropStep : public Step {
     // Copies the channels of a position as doubles.
     const int unit = static_cast<int>(x_.block * SizeOf(x_.type) / sizeof(double));
     const auto blocked = [&](const Operand& operand) {
-      Shape shape = {operand.shape[0], (operand.shape[1] + operand.block - 1) / operand.block};
+      Shape shape = {operand.shape[0],
+                     static_cast<int>(kernels::CeilDiv(operand.shape[1], operand.block))};
       shape.insert(shape.end(), operand.shape.begin() + 2, operand.shape.end());
       shape.push_back(unit);
       return shape;

@@ -9,6 +9,7 @@
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/depthwise_deconvolution.hpp"
 #include "caffe/kernels/int8_deconvolution.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
@@ -41,12 +42,6 @@ std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Node& node, co
 
 using DeconvolutionKernel = kernels::DepthwiseDeconvolution;
 
-/// With what fills up the last block.
-size_t InBlocks(size_t channels) {
-  const size_t block = ChannelBlock();
-  return (channels + block - 1) / block * block;
-}
-
 class DeconvolutionStep : public Step {
  public:
   DeconvolutionStep(const Node& node, NodePostOps epilogue)
@@ -66,7 +61,8 @@ class DeconvolutionStep : public Step {
       Require(IsInteger(x_) && IsInteger(y_), "its blobs are no bytes");
       rescaling_ = RescalingOf(node_, shape->channels, x_, y_);
     } else {
-      RequireParameter(node_, 1, ElementType::FLOAT, InBlocks(shape->channels));
+      RequireParameter(node_, 1, ElementType::FLOAT,
+                       kernels::RoundUp(shape->channels, ChannelBlock()));
     }
   }
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
@@ -205,7 +201,7 @@ class DeconvolutionImpl : public Implementation {
     const std::vector<float> weights =
         RoundedTo(in_bytes ? ElementType::FLOAT : node.math, node.parameters[0]);
     std::vector<float> bias = BiasOf(node, shape->channels);
-    bias.resize(InBlocks(shape->channels), 0.f);
+    bias.resize(kernels::RoundUp(shape->channels, ChannelBlock()), 0.f);
     DeconvolutionKernel::PackWeights(*shape, weights.data(), Elements<float>(packed));
     const int sums = static_cast<int>(bias.size());
     return {packed, Constant::Of({sums}, std::move(bias))};

@@ -7,6 +7,7 @@
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/backends/moved_elements.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/integer_resize.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/transpose_bytes.hpp"
@@ -276,7 +277,7 @@ class ResizingStep : public Step {
 
   void Run(void*) override {
     const kernels::IntegerResult result = ResultOf(node_, y_);
-    const size_t planes = size_t(x_.shape[0]) * ((x_.shape[1] + x_.block - 1) / x_.block);
+    const size_t planes = x_.shape[0] * kernels::CeilDiv(x_.shape[1], x_.block);
     DispatchInteger(x_.type, [&](auto tag) {
       using T = decltype(tag);
       kernels::ResizeIntegers(planes, x_.block, resizing_.h, resizing_.w, x_.zero_point,

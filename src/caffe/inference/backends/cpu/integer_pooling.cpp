@@ -3,6 +3,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 #include "integer_steps.hpp"
 
@@ -20,8 +21,7 @@ class IntegerPoolingStep : public Step {
                 x_.zero_point == y_.zero_point && x_.shape.size() == 4,
             "its blobs are in a layout that the kernel does not take");
     shape_ = PooledShape(param_, x_.shape);
-    const size_t block = x_.block;
-    shape_.planes = size_t(x_.shape[0]) * ((x_.shape[1] + block - 1) / block);
+    shape_.planes = x_.shape[0] * kernels::CeilDiv(x_.shape[1], x_.block);
     const kernels::IntegerResult result = ResultOf(node_, y_);
     range_ = {result.least, result.most};
   }

@@ -1,6 +1,5 @@
 #include "integer_rescaling.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
 
@@ -19,11 +18,10 @@ namespace {
 /// The bounds of the outputs' values, less their zero point. Before a residual is added all bytes
 /// are within the bounds.
 ValueBounds BoundsBehindSums(const Graph& graph, const Node& node) {
-  const bool adds = std::any_of(node.epilogue.begin(), node.epilogue.end(),
-                                [](const Epilogue& step) { return step.operand >= 0; });
   const int32_t middle = graph.values[node.outputs[0]].affine.zero_point;
-  return adds ? ValueBounds{-511, 511}
-              : ValueBounds{node.integers->least - middle, node.integers->most - middle};
+  return StepWithOperand(node)
+             ? ValueBounds{-511, 511}
+             : ValueBounds{node.integers->least - middle, node.integers->most - middle};
 }
 
 }  // namespace

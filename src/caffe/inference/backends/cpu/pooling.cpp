@@ -4,6 +4,7 @@
 
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/backends/pooling_node.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "convolution_step.hpp"
 
 namespace caffe::inference::cpu {
@@ -19,8 +20,7 @@ class PoolingStep : public Step {
     Require(x_.blocked() && y_.blocked() && x_.type == y_.type,
             "its blobs are in a layout that the kernel does not take");
     shape_ = PooledShape(param_, x_.shape);
-    const size_t block = x_.block;
-    shape_.planes = size_t(x_.shape[0]) * ((x_.shape[1] + block - 1) / block);
+    shape_.planes = x_.shape[0] * kernels::CeilDiv(x_.shape[1], x_.block);
   }
 
   void Run(void*) override {

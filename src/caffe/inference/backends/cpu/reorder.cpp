@@ -4,6 +4,7 @@
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/reorder_node.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/quantize.hpp"
@@ -87,7 +88,7 @@ class ReorderStep : public Step {
     if (x_.blocked() == y_.blocked()) return Convert();
     const Operand& blocked = x_.blocked() ? x_ : y_;
     const size_t channels = x_.shape[1], block = blocked.block;
-    const size_t blocks = (channels + block - 1) / block;
+    const size_t blocks = kernels::CeilDiv(channels, block);
     const size_t spatial = CountOf({x_.shape.begin() + 2, x_.shape.end()});
     const size_t grain = std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, block * spatial));
     kernels::ParallelFor(x_.images * blocks, grain, [&](size_t begin, size_t end) {

@@ -11,6 +11,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/kernel_revision.hpp"
 #include "caffe/inference/plan_file.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 #include "cuda_engine.hpp"
 #include "device_weights.hpp"
@@ -180,8 +181,7 @@ class Gpu : public Target {
 int ChannelMultiple(ElementType type) { return caffe::cuda::ChannelAlignment(type); }
 
 int PadChannels(int channels, ElementType type) {
-  const int multiple = ChannelMultiple(type);
-  return (channels + multiple - 1) / multiple * multiple;
+  return static_cast<int>(kernels::RoundUp(channels, ChannelMultiple(type)));
 }
 
 int PixelCount(const Operand& operand) {

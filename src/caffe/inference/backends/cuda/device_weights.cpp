@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "caffe/error.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "cuda_engine.hpp"
 #include "cuda_target.hpp"
 
@@ -36,7 +37,7 @@ DeviceWeights::DeviceWeights(const Graph& graph, const std::shared_ptr<GpuQueue>
   size_t end = 0;
   for (const auto& [elements, bytes] : sizes) {
     offsets_[elements] = end;
-    end += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    end += kernels::RoundUp(bytes, kAlignment);
   }
   try {
     memory_ = queue->Allocate(std::max(end, kAlignment));

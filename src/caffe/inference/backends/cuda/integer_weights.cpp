@@ -65,7 +65,7 @@ class IntegerWeightsImpl : public Implementation {
                                     const Node& node) const override {
     const Shape& y = context.graph.values[node.outputs.at(0)].shape;
     const auto shape = WeightedShapeOf(node, context.graph.values[node.inputs.at(0)].shape, y);
-    if (!shape || shape->axes() > caffe::cuda::kMaxIntegerAxes || AddsOperands(node)) {
+    if (!shape || shape->axes() > caffe::cuda::kMaxIntegerAxes || StepWithOperand(node)) {
       return context.None(Join("is for layers with weights, of up to ",
                                caffe::cuda::kMaxIntegerAxes, " axes, without a residual"));
     }
@@ -95,14 +95,6 @@ class IntegerWeightsImpl : public Implementation {
                 !node.parameters.empty(),
             "layer '", node.name(), "' (", node.type(), ") has no weights of integers");
     return std::make_unique<WeightedStep>(node);
-  }
-
- private:
-  static bool AddsOperands(const Node& node) {
-    for (const Epilogue& step : node.epilogue) {
-      if (step.operand >= 0) return true;
-    }
-    return false;
   }
 };
 

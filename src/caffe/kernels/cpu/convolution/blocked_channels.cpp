@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
 
 namespace caffe::kernels {
@@ -11,7 +12,7 @@ namespace {
 constexpr size_t kMaxBlock = 16;
 constexpr size_t kRun = 256;  // positions that are summed in float
 
-size_t BlocksOf(const BlockedChannels& s) { return (s.channels + s.block - 1) / s.block; }
+size_t BlocksOf(const BlockedChannels& s) { return CeilDiv(s.channels, s.block); }
 
 /// total[k] += the sum of term(index) over the positions of block `b`, where `index` is that of
 /// channel k.
