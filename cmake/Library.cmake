@@ -74,6 +74,7 @@ set_target_properties(caffe PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+  DEFINE_SYMBOL ""
   INSTALL_RPATH "$ORIGIN")
 target_compile_features(caffe PUBLIC cxx_std_17)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/core/version.cpp PROPERTIES
@@ -137,11 +138,15 @@ if(CAFFE_PCH)
     SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
-# Kernels are compiled one by one, as is what instantiates a class again: its part of Net's functions.
-set(unity_sources ${sources})
+# What instantiates a class again, its part of Net's functions, is compiled by itself.
+set(unity_sources ${sources} ${onednn_sources})
 list(FILTER unity_sources EXCLUDE REGEX
-  "/kernels/|/cuda/|_gpu\\.cpp$|/openmp_settings/|/net/net[a-z0-9_]*\\.cpp$|/data/data_transformer\\.cpp$|/version\\.cpp$|/threads\\.cpp$|/log_prefix\\.cpp$|absent\\.cpp$")
+  "/cuda/|${PROJECT_BINARY_DIR}|_gpu\\.cpp$|/openmp_settings/|/net/net[a-z0-9_]*\\.cpp$|/data/data_transformer\\.cpp$|/version\\.cpp$|/threads\\.cpp$|/log_prefix\\.cpp$|absent\\.cpp$")
 caffe_unity(caffe ${unity_sources})
+set(without_loops ${sources})
+list(FILTER without_loops INCLUDE REGEX
+  "/src/caffe/(inference/(graph|passes|report)|net)/[a-z0-9_]+\\.cpp$")
+caffe_without_loops(${without_loops})
 
 # OpenMP's settings, whose library is initialized before libgomp, and the chain that leads to it from
 # libcaffe (openmp_settings.cpp says why). All are shared, whatever libcaffe is.

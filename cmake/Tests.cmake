@@ -13,6 +13,8 @@ endif()
 add_executable(caffe_tests ${test_sources})
 caffe_internal_headers(caffe_tests)
 target_compile_definitions(caffe_tests PRIVATE CAFFE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/kernels/test_instruction_sets.cpp
+  PROPERTIES COMPILE_DEFINITIONS CAFFE_CPU_KERNELS_${CAFFE_CPU_KERNELS})
 if(TEST_FP16)
   target_compile_definitions(caffe_tests PRIVATE TEST_FP16)
 endif()

@@ -168,10 +168,11 @@ step "installing what is missing"
 "$root/scripts/install_dependencies.sh"
 
 step "building"
-# In a new folder: what is needed here, without a compiler cache's demands, and with CUDA where it can run.
+# In a new folder: what is needed here, without a compiler cache's demands, with kernels for this
+# processor, and with CUDA where it can run.
 options=()
 if [ ! -f "$build/CMakeCache.txt" ]; then
-  options+=(-DCAFFE_PCH=ON -DCAFFE_UNITY=ON)
+  options+=(-DCAFFE_PCH=ON -DCAFFE_UNITY=ON -DCAFFE_CPU_KERNELS=NATIVE)
   nvidia-smi -L > /dev/null 2>&1 || options+=(-DUSE_CUDA=OFF)
 fi
 TARGETS="tool_caffe tool_convert_mnist_data tool_upgrade_net_fp16" \
@@ -259,5 +260,5 @@ echo "Weights:     $work/$weights"
 echo "In FP16:     $work/$half_weights, lenet_fp16.prototxt"
 echo "Engines:     $work/lenet_fp32.plan, lenet_fp16.plan, lenet_int8.plan, lenet_int8_integers.plan"
 echo "Report:      $work/report.html"
-echo "All the rest: cmake --build $build"
+echo "All the rest: cmake --build $build (-DCAFFE_CPU_KERNELS=ALL: for other processors, too)"
 echo "To go on:    $work/lenet_iter_$iterations.solverstate"

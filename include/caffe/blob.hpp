@@ -21,9 +21,11 @@ std::string ShapeString(const std::vector<int>& shape);
 
 /// An N-dimensional array with its gradient: `data` and `diff`, each a Tensor of the same count.
 ///
-/// The accessors named as in Caffe read and write elements of Dtype. Those ending in _as<T> read
-/// and write any type; overwrite_..._as<T> is for a caller who writes every element. Which types
-/// are kept, and which one is saved, is the Tensor's affair: see tensor.hpp.
+/// The accessors named as in Caffe read and write elements of Dtype; their pointers stay good until
+/// the blob is made larger or shares another's. Those ending in _as<T> read and write any type;
+/// overwrite_..._as<T> is for a caller who writes every element. A const pointer from cpu_data_as
+/// or gpu_data_as to a net's parameter is good until the net runs or loads weights. Which types are
+/// kept, and which one is saved, is the Tensor's affair: see tensor.hpp.
 ///
 /// Dtype is float, double, int or unsigned int.
 template <typename Dtype>
@@ -68,21 +70,25 @@ class Blob {
   void CopyFrom(const Blob<Dtype>& source, bool copy_diff = false, bool reshape = false);
 
   Dtype data_at(const int n, const int c, const int h, const int w) const {
-    return cpu_data()[offset(n, c, h, w)];
+    return cpu_data_as<Dtype>()[offset(n, c, h, w)];
   }
   Dtype diff_at(const int n, const int c, const int h, const int w) const {
     return cpu_diff()[offset(n, c, h, w)];
   }
-  Dtype data_at(const std::vector<int>& index) const { return cpu_data()[offset(index)]; }
+  Dtype data_at(const std::vector<int>& index) const { return cpu_data_as<Dtype>()[offset(index)]; }
   Dtype diff_at(const std::vector<int>& index) const { return cpu_diff()[offset(index)]; }
 
   /// The Dtype slot's memory, brought up to date.
   const shared_ptr<SyncedMemory>& data() const { return data_->memory(kElementType<Dtype>); }
   const shared_ptr<SyncedMemory>& diff() const { return diff_->memory(kElementType<Dtype>); }
 
-  const Dtype* cpu_data() const { return cpu_data_as<Dtype>(); }
+  const Dtype* cpu_data() const {
+    return static_cast<const Dtype*>(data_->kept_cpu_data(kElementType<Dtype>));
+  }
   const Dtype* cpu_diff() const { return cpu_diff_as<Dtype>(); }
-  const Dtype* gpu_data() const { return gpu_data_as<Dtype>(); }
+  const Dtype* gpu_data() const {
+    return static_cast<const Dtype*>(data_->kept_gpu_data(kElementType<Dtype>));
+  }
   const Dtype* gpu_diff() const { return gpu_diff_as<Dtype>(); }
   Dtype* mutable_cpu_data() { return mutable_cpu_data_as<Dtype>(); }
   Dtype* mutable_cpu_diff() { return mutable_cpu_diff_as<Dtype>(); }

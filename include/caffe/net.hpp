@@ -215,8 +215,9 @@ class Net {
   ///
   /// A net in the TEST phase that was told neither shares until the program asks for another blob
   /// than an input or output, for callbacks, a part of a pass or a backward pass: then it computes
-  /// again what it had freed, from the inputs and parameters of that moment, and frees nothing
-  /// more.
+  /// again what it had freed, from the inputs of its last pass, and frees nothing more. If it has
+  /// loaded or come to share other parameters since, what depends on them throws Error when it is
+  /// read, until the next pass; parameters that the program writes itself count as they are now.
   void set_share_activations(bool share);
   bool share_activations() const;
 

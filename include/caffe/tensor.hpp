@@ -49,8 +49,13 @@ struct AffineParameters {
 /// FLOAT16 net.
 ///
 /// Reading is safe from several threads: a conversion happens once, under a lock. Writing, Resize
-/// and Trim need the caller's own order. Pointers stay good until the tensor dies, except those
-/// of slots that Trim drops; it drops none whose mutable pointer was handed out.
+/// and Trim need the caller's own order.
+///
+/// A plain slot that gave out a mutable pointer, or a const one to keep (kept_cpu_data), stays in
+/// its place until the tensor dies: as in Caffe, where a Blob is Reshaped to more elements. Only
+/// ForgetPointers, Release and MoveTo end that, which nets call for parameters while they are set
+/// up, and for activations that no program has asked for. Any other const pointer is good until the
+/// next Trim, Replace or Release: that of a parameter until its net runs or loads.
 class Tensor {
  public:
   /// `count` elements, zeros, with no memory yet. `storage` is the declared storage type: what is
@@ -85,6 +90,9 @@ class Tensor {
     return Read(type, Layout()).cpu_data();
   }
   const void* gpu_data(ElementType type) { return Read(type, Layout()).gpu_data(); }
+  /// The same for a caller who may keep the pointer.
+  const void* kept_cpu_data(ElementType type) { return Keep(type).cpu_data(); }
+  const void* kept_gpu_data(ElementType type) { return Keep(type).gpu_data(); }
   void* mutable_cpu_data(ElementType type) { return Write(type, Layout()).mutable_cpu_data(); }
   void* mutable_gpu_data(ElementType type) { return Write(type, Layout()).mutable_gpu_data(); }
   /// For a caller who writes all elements: nothing is converted, copied or cleared first.
@@ -109,18 +117,23 @@ class Tensor {
   bool has_slot(ElementType type, const Layout& layout = Layout()) const;
   /// True if the plain slot of `type` gave out a mutable pointer.
   bool handed_out(ElementType type) const;
+  /// True if the plain slot of `type` gave out a pointer that is kept, const or mutable.
+  bool is_held(ElementType type) const;
   /// True if the plain slot of `type` exists and something newer was written elsewhere.
   bool is_stale(ElementType type) const;
   /// Declares that no caller keeps pointers from before, so that Trim may drop every other slot.
   void ForgetPointers();
+  /// The same for const (mutable) pointers alone.
+  void ForgetConstPointers();
+  void ForgetMutablePointers();
   /// What the integers of the slots of INT8 or UINT8 stand for. Set before the slot is used.
   void set_affine(ElementType type, const AffineParameters& parameters);
 
   /// Declares the plain slot of `type`, already allocated, the truth: a caller wrote through a
   /// pointer obtained earlier.
   void Touch(ElementType type);
-  /// Brings the storage type's slot up to date and frees the others, except those whose mutable
-  /// pointer was handed out.
+  /// Brings the storage type's slot up to date and frees the others, except those of which a
+  /// pointer is kept: readers of these see the value of now.
   void Trim();
   /// Writes a released tensor again; an empty function does nothing.
   using Recompute = std::shared_ptr<const std::function<void()>>;
@@ -132,8 +145,8 @@ class Tensor {
   void Revive() { released_.clear(); }
   /// Frees all slots for a form of the caller's, from which `restore` can write the plain slot of
   /// `type` again, capacity() elements, as soon as it is read. Not while another thread may
-  /// read the tensor. Returns false, and does nothing, where a pointer was handed out, memory is
-  /// borrowed or that slot is not up to date.
+  /// read the tensor. Returns false, and does nothing, where a pointer is kept, memory is borrowed
+  /// or that slot is not up to date.
   bool Replace(ElementType type, std::function<void(void*)> restore);
   /// Moves the plain slot of `type` with its contents into memory of the caller's, capacity()
   /// elements, and drops the others. `keep_alive` is held while the memory is used.
@@ -147,12 +160,14 @@ class Tensor {
     ElementType type;
     Layout layout;
     boost::shared_ptr<SyncedMemory> memory;
-    std::atomic<bool> handed_out{false};
+    std::atomic<bool> handed_out{false};       // mutable, or as shared memory
+    std::atomic<bool> kept{false};             // const: see kept_cpu_data
     std::atomic<uint64_t> converted_stamp{0};  // the stamp that a conversion gave it
     Slot* next = nullptr;
     bool IsPlain(ElementType wanted) const {
       return type == wanted && layout.kind == Layout::PLAIN;
     }
+    bool IsHeld() const { return handed_out || kept; }
     // False for a copy that a conversion made: it may be rounded.
     bool IsWritten() const { return memory->stamp() != converted_stamp; }
   };
@@ -160,6 +175,13 @@ class Tensor {
   Slot* Find(ElementType type, const Layout& layout) const;
   Slot& FindOrAdd(ElementType type, const Layout& layout);
   Slot* Newest() const;
+  SyncedMemory& Keep(ElementType type) {
+    Slot* slot = slots_.load(std::memory_order_acquire);
+    const bool alone = slot && !slot->next && slot->IsPlain(type);
+    if (!alone) slot = &UpToDate(type, Layout());
+    if (!slot->kept.load(std::memory_order_relaxed)) slot->kept = true;
+    return *slot->memory;
+  }
   Slot& UpToDate(ElementType type, const Layout& layout);
   void Restore();
   void ConvertInto(Slot& target, Slot& source);

@@ -128,7 +128,7 @@ void ViewGroup::ForgetReleased() {
       const std::shared_ptr<ViewState> state = other.lock();
       viewed |= state && state->attached() && &state->tensor() == &tensor;
     }
-    if (!viewed && released.forget) tensor.ForgetPointers();
+    if (!viewed && released.forget) tensor.ForgetMutablePointers();
     RefreshDtype(*blob, tensor);
   }
   released_.clear();

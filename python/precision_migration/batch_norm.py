@@ -8,7 +8,8 @@ from typing import List, NamedTuple, Optional
 
 import numpy as np
 
-from . import MigrationError, wire
+from . import MigrationError
+from .caffe_modules import wire
 from .conversion import FLOAT
 from .model import LAYER_BOTTOM, LAYER_NAME, LAYER_TOP, LAYER_TYPE, ModelBlob, ModelLayer
 from .text_fields import TextEdits, TextField, named

@@ -7,7 +7,8 @@ from typing import BinaryIO, Callable, Dict, List, NamedTuple, Optional, Sequenc
 
 import numpy as np
 
-from . import MigrationError, wire
+from . import MigrationError
+from .caffe_modules import wire
 from .conversion import DOUBLE, FLOAT, FLOAT16, NAMES, Counts, LayerConversion, convert
 
 LARGEST_FILE = (2 << 30) - 1  # what protobuf, and so other readers in Python, can take
@@ -87,17 +88,8 @@ def _signed(value: int, bits: int) -> int:
 
 
 def _shape(message: memoryview) -> List[int]:
-    axes = []
-    for field in wire.fields(message):
-        if field.number != 1:
-            continue
-        if field.type == wire.VARINT:
-            axes.append(_signed(field.value, 64))
-        at = 0
-        while field.type == wire.LENGTH_DELIMITED and at < len(field.content):
-            value, at = wire.read_varint(field.content, at)
-            axes.append(_signed(value, 64))
-    return axes
+    return [_signed(axis, 64) for field in wire.fields(message) if field.number == 1
+            for axis in wire.varints(field)]
 
 
 def _numbers(pieces: List[memoryview], dtype: np.dtype) -> np.ndarray:
@@ -121,14 +113,14 @@ def _read_blob(message: memoryview) -> ModelBlob:
     for field in wire.fields(message):
         if field.number not in _ELEMENTS:
             rest.append(bytes(field.whole))
-        if field.number in BLOB_LEGACY_SHAPE and field.type == wire.VARINT:
-            legacy[field.number - 1] = _signed(field.value, 32)
+        if field.number in BLOB_LEGACY_SHAPE and field.wire_type == wire.VARINT:
+            legacy[field.number - 1] = _signed(field.content, 32)
             is_legacy = True
-        elif field.number == BLOB_SHAPE and field.type == wire.LENGTH_DELIMITED:
+        elif field.number == BLOB_SHAPE and field.wire_type == wire.BYTES:
             shape += _shape(field.content)
         elif field.number == BLOB_RAW_TYPE:
-            raw_type = field.value
-        elif field.number in pieces:
+            raw_type = field.content
+        elif field.number in pieces and field.wire_type != wire.VARINT:
             pieces[field.number].append(field.content)
     if any(pieces[BLOB_DOUBLE_DATA]):
         values = _numbers(pieces[BLOB_DOUBLE_DATA], DOUBLE)
@@ -151,19 +143,19 @@ def _read_layer(form: str, message: memoryview, file: str) -> ModelLayer:
     blobs = []
     rest = []
     for field in wire.fields(message):
-        if field.type == wire.LENGTH_DELIMITED and field.number == numbers.blobs:
+        if field.wire_type == wire.BYTES and field.number == numbers.blobs:
             blobs.append(field.content)
             continue
         rest.append(bytes(field.whole))
-        if field.type == wire.LENGTH_DELIMITED and field.number == numbers.name:
-            layer.name = bytes(field.content).decode("utf-8", "replace")
-        elif field.type == wire.LENGTH_DELIMITED and field.number == numbers.type:
-            layer.type = bytes(field.content).decode("utf-8", "replace")
+        if field.wire_type == wire.BYTES and field.number == numbers.name:
+            layer.name = wire.string(field)
+        elif field.wire_type == wire.BYTES and field.number == numbers.type:
+            layer.type = wire.string(field)
     layer.rest = b"".join(rest)
     for content in blobs:
         try:
             layer.blobs.append(_read_blob(content))
-        except MigrationError as error:
+        except (MigrationError, ValueError) as error:
             raise MigrationError(
                 f"{file}: layer '{layer.name}', blob {len(layer.blobs)}: {error}") from None
     return layer
@@ -171,12 +163,12 @@ def _read_layer(form: str, message: memoryview, file: str) -> ModelLayer:
 
 def _read_old_layer(message: memoryview, file: str) -> ModelLayer:
     inner = [field.content for field in wire.fields(message)
-             if field.number == V1_LAYER and field.type == wire.LENGTH_DELIMITED]
+             if field.number == V1_LAYER and field.wire_type == wire.BYTES]
     if not inner:
         return _read_layer("V1", message, file)
     layer = _read_layer("V0", inner[-1], file)
     layer.outer = wire.without(message, lambda field: field.number == V1_LAYER
-                               and field.type == wire.LENGTH_DELIMITED)
+                               and field.wire_type == wire.BYTES)
     return layer
 
 
@@ -261,16 +253,15 @@ def read_caffemodel(name: str) -> ModelLayers:
     head = []
     try:
         for field in wire.fields(contents):
-            if field.type == wire.LENGTH_DELIMITED and field.number == NET_LAYER:
+            if field.wire_type == wire.BYTES and field.number == NET_LAYER:
                 model.layers.append(_read_layer("today", field.content, name))
-            elif field.type == wire.LENGTH_DELIMITED and field.number == NET_LAYERS:
+            elif field.wire_type == wire.BYTES and field.number == NET_LAYERS:
                 model.layers.append(_read_old_layer(field.content, name))
             else:
                 head.append(bytes(field.whole))
-    except MigrationError as error:
-        message = str(error)
-        raise MigrationError(message if message.startswith(name) else
-                             f"{name}: a caffemodel is needed: {message}") from None
+    except ValueError as error:
+        raise MigrationError(f"{name}: a caffemodel is needed: {error}; the file is truncated or "
+                             "damaged, or of another kind") from None
     model.head = b"".join(head)
     return model
 

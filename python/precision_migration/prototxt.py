@@ -1,35 +1,17 @@
 """Reading a prototxt of any age, and what the tool needs of it."""
-import importlib.util
-import os
 import re
-import sys
 from typing import List, Tuple
 
-from . import MigrationError
+from . import MigrationError, caffe_modules
 from .model import LayerIdentity
 
 # Of the schema's enum Type, which stored blobs use too, those that layers compute in.
 _COMPUTED_TYPES = ["FLOAT", "FLOAT16", "DOUBLE"]
-_SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "caffe", "proto",
-                       "caffe_pb2.py")
 
 
 def load_schema():
-    """The module ``caffe.proto.caffe_pb2``, by its path, without the package around it.
-
-    protobuf takes a schema once, so a later import of the module gets this one.
-    """
-    name = "caffe.proto.caffe_pb2"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, _SCHEMA)
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except ImportError as error:
-        raise MigrationError(str(error)) from None
-    sys.modules[name] = module
-    return module
+    """The module ``caffe.proto.caffe_pb2``; protobuf takes a schema once."""
+    return caffe_modules.load("proto.caffe_pb2")
 
 
 def _explain(error: Exception, net) -> str:

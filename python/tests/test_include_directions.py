@@ -71,22 +71,18 @@ EXCEPTIONS = {
     ("src/caffe/util/detection/detection_results.cpp", "caffe/io/atomic_file.hpp"),
 }
 
-#: Sources below backends/ that include it: it is known to the passes that lower a graph, and above.
-LOWER_THAN_BACKENDS = ("graph", "quantize")
-BACKENDS_EXCEPTIONS = {
-    ("graph/parse_caffe.cpp", "constants.hpp"), ("graph/with_shapes.cpp", "top_shapes.hpp"),
-    ("quantize/blob_intervals.hpp", "implementation.hpp"),
-    ("quantize/equalization.hpp", "implementation.hpp"),
-    ("quantize/fused_sums.cpp", "constants.hpp"),
-    ("quantize/fused_sums.cpp", "convolution_node.hpp"),
-    ("quantize/integer_operations.cpp", "constants.hpp"),
-    ("quantize/integer_weights.cpp", "constants.hpp"),
-    ("quantize/integer_weights.cpp", "convolution_node.hpp"),
-    ("quantize/integer_weights.cpp", "inner_product_node.hpp"),
-    ("quantize/integers.cpp", "convolution_node.hpp"),
-    ("quantize/integers.cpp", "split_epilogues.hpp"),
-    ("quantize/integers.hpp", "implementation.hpp"),
-    ("quantize/value_ranges.hpp", "implementation.hpp"),
+#: Folders of the inference, the lowest first: none includes what comes after it.
+INFERENCE = ("graph", "passes", "quantize", "backends")
+#: What does all the same: ranges of a trained net are read with it; lowering is the last of the passes.
+INFERENCE_EXCEPTIONS = {
+    ("graph/network_definition.cpp", "quantize/training_ranges.hpp"),
+    ("graph/parse_caffe.cpp", "quantize/training_ranges.hpp"),
+    ("passes/lowering_passes.cpp", "backends/lowering.hpp"),
+    ("passes/lowering_passes.cpp", "backends/operand_places.hpp"),
+    ("passes/lowering_passes.cpp", "quantize/equalization.hpp"),
+    ("passes/lowering_passes.cpp", "quantize/fused_sums.hpp"),
+    ("passes/lowering_passes.cpp", "quantize/integers.hpp"),
+    ("passes/lowering_passes.cpp", "quantize/value_ranges.hpp"),
 }
 
 
@@ -156,13 +152,15 @@ def test_exceptions_are_still_needed():
     assert not EXCEPTIONS - upward_includes(), "take these out of EXCEPTIONS"
 
 
-def test_what_lies_below_the_backends_does_not_grow_towards_them():
+def test_the_inference_goes_from_graphs_to_backends():
     inference = SOURCES / "inference"
-    found = {(path.relative_to(inference).as_posix(), header.rsplit("/", 1)[1])
-             for path in sources() for header in included(path)
-             if header.startswith("caffe/inference/backends/")
-             and path.relative_to(SOURCES).parts[:2] in {("inference", name) for name in LOWER_THAN_BACKENDS}}
-    assert found == BACKENDS_EXCEPTIONS
+    found = set()
+    for number, folder in enumerate(INFERENCE):
+        later = tuple(f"caffe/inference/{name}/" for name in INFERENCE[number + 1:])
+        found |= {(path.relative_to(inference).as_posix(), header[len("caffe/inference/"):])
+                  for path in (inference / folder).rglob("*") if path.suffix in SUFFIXES
+                  for header in included(path) if header.startswith(later)}
+    assert found == INFERENCE_EXCEPTIONS
 
 
 def test_the_library_does_not_include_tools():

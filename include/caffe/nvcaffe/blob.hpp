@@ -73,7 +73,7 @@ class Blob {
 
   template <typename T>
   const T* cpu_data() const {
-    return blob_->cpu_data_as<T>();
+    return static_cast<const T*>(blob_->data_tensor().kept_cpu_data(caffe::kElementType<T>));
   }
   template <typename T>
   const T* cpu_diff() const {
@@ -81,7 +81,7 @@ class Blob {
   }
   template <typename T>
   const T* gpu_data() const {
-    return blob_->gpu_data_as<T>();
+    return static_cast<const T*>(blob_->data_tensor().kept_gpu_data(caffe::kElementType<T>));
   }
   template <typename T>
   const T* gpu_diff() const {

@@ -8,7 +8,7 @@ from typing import Dict, List
 
 import numpy as np
 
-from . import wire
+from .. import _wire as wire
 from .errors import ExportError
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -49,12 +49,14 @@ def _blob(data: memoryview, where: str) -> np.ndarray:
         elif piece.number == _SHAPE and piece.wire_type == wire.BYTES:
             shape = [extent for axes in wire.fields(piece.content) if axes.number == 1
                      for extent in wire.varints(axes)]
+        elif piece.number == _RAW_TYPE:
+            raw_type = piece.content
+        elif piece.wire_type == wire.VARINT:
+            continue
         elif piece.number == _FLOATS:
             floats.append(piece)
         elif piece.number == _DOUBLES:
             doubles.append(piece)
-        elif piece.number == _RAW_TYPE:
-            raw_type = piece.content
         elif piece.number == _RAW:
             raw = piece.content
     if doubles:

@@ -234,7 +234,7 @@ bool Tensor::Replace(ElementType type, std::function<void(void*)> restore) {
   const Slot* newest = Newest();
   if (!slot || slot->memory->stamp() != newest->memory->stamp()) return false;
   for (const Slot* other = slots_.load(); other; other = other->next) {
-    if (other->handed_out || other->memory->owned_bytes() == 0) return false;
+    if (other->IsHeld() || other->memory->owned_bytes() == 0) return false;
   }
   replaced_type_ = type;
   replaced_stamp_ = slot->memory->stamp();
@@ -323,7 +323,21 @@ bool Tensor::handed_out(ElementType type) const {
   return slot && slot->handed_out;
 }
 
+bool Tensor::is_held(ElementType type) const {
+  const Slot* slot = Find(type, Layout());
+  return slot && slot->IsHeld();
+}
+
 void Tensor::ForgetPointers() {
+  ForgetConstPointers();
+  ForgetMutablePointers();
+}
+
+void Tensor::ForgetConstPointers() {
+  for (Slot* slot = slots_.load(); slot; slot = slot->next) slot->kept = false;
+}
+
+void Tensor::ForgetMutablePointers() {
   for (Slot* slot = slots_.load(); slot; slot = slot->next) slot->handed_out = false;
 }
 
@@ -347,7 +361,7 @@ void Tensor::Trim() {
   Slot* kept = nullptr;
   for (Slot* slot = slots_.load(); slot;) {
     Slot* next = slot->next;
-    if (slot == &storage || slot->handed_out) {
+    if (slot == &storage || slot->IsHeld()) {
       slot->next = kept;
       kept = slot;
     } else {
@@ -356,6 +370,9 @@ void Tensor::Trim() {
     slot = next;
   }
   slots_.store(kept);
+  for (Slot* slot = kept; slot; slot = slot->next) {
+    if (slot->kept) UpToDate(slot->type, slot->layout);
+  }
 }
 
 void Tensor::MoveTo(ElementType type, void* memory, std::shared_ptr<void> keep_alive) {

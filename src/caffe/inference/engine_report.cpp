@@ -5,9 +5,10 @@
 #include <optional>
 #include <set>
 
-#include "backends/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/util/text/json.hpp"
 #include "caffe/util/text/printable.hpp"
+#include "graph/constants.hpp"
 #include "graph/regions.hpp"
 #include "passes/graph_editing.hpp"
 #include "quantize/fused_sums.hpp"
@@ -97,16 +98,13 @@ void SetLayer(const LayerInfo& layer, json::Struct* object) {
   }
 }
 
-std::vector<kernels::Multiplier> MultipliersOf(const Node& node) {
+std::vector<kernels::Multiplier> WeightMultipliersOf(const Node& node) {
   const size_t outputs = node.parameters.size() > 3 ? node.parameters[2].count() : 0;
   if (outputs == 0) return {};
-  RequireParameter(node, 2, ElementType::INT32, outputs);
-  RequireParameter(node, 3, ElementType::INT32, outputs);
+  const int32_t* values = ParameterOf<int32_t>(node, 2, ElementType::INT32, outputs);
+  const int32_t* shifts = ParameterOf<int32_t>(node, 3, ElementType::INT32, outputs);
   std::vector<kernels::Multiplier> multipliers(outputs);
-  for (size_t o = 0; o < outputs; ++o) {
-    multipliers[o] = {static_cast<const int32_t*>(node.parameters[2].data.get())[o],
-                      static_cast<const int32_t*>(node.parameters[3].data.get())[o]};
-  }
+  for (size_t o = 0; o < outputs; ++o) multipliers[o] = {values[o], shifts[o]};
   return multipliers;
 }
 
@@ -129,7 +127,7 @@ LayerInfo InfoOf(const Graph& graph, const Node& node) {
   layer.integers = node.integers.has_value();
   if (node.integers && !node.outputs.empty()) {
     layer.affine = graph.values[node.outputs[0]].affine;
-    if (MultipliesWeights(node)) layer.multipliers = MultipliersOf(node);
+    if (MultipliesWeights(node)) layer.multipliers = WeightMultipliersOf(node);
     layer.sum = SumOf(node);
   }
   ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += BytesOf(c); });

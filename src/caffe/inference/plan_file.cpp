@@ -314,6 +314,14 @@ Node ReadNode(Reader* in) {
     Require(step.operand >= -1, "an epilogue's operand is no value");
   }
   if (in->Number()) node.integers = ReadIntegers(in);
+  // Kernels for signed bytes take weights as they are: the results would be wrong.
+  if (node.integers && node.integers->weight_zero_point != 0 && !node.parameters.empty() &&
+      node.parameters[0].type == ElementType::INT8) {
+    WithLayer(node, [&] {
+      Fail(Error::Field{"weight_zero_point"}, " is ", node.integers->weight_zero_point,
+           ", and weights of INT8 have none", Error::Remedy{"build the plan again"});
+    });
+  }
   node.implementation = in->Text();
   node.math = in->Type();
   node.microseconds = in->Real();

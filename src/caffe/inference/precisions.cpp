@@ -7,6 +7,7 @@
 #include "caffe/common.hpp"
 #include "caffe/context.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "passes/graph_editing.hpp"

@@ -5,9 +5,9 @@
 #include <map>
 #include <utility>
 
-#include "backends/constants.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/error.hpp"
+#include "graph/constants.hpp"
 #include "plan_file.hpp"
 
 namespace caffe::inference {

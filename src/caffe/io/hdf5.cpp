@@ -113,7 +113,7 @@ template <typename Dtype>
 void hdf5_save_nd_dataset(const hid_t file_id, const std::string& dataset_name,
                           const Blob<Dtype>& blob, bool write_diff) {
   const std::vector<hsize_t> dims(blob.shape().begin(), blob.shape().end());
-  const Dtype* values = write_diff ? blob.cpu_diff() : blob.cpu_data();
+  const Dtype* values = write_diff ? blob.cpu_diff() : blob.template cpu_data_as<Dtype>();
   const Silence silence;
   Require(Make(file_id, dataset_name.c_str(), dims, values) >= 0, Where(file_id, dataset_name),
           ": cannot be written");

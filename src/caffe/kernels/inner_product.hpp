@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
@@ -88,10 +89,12 @@ class Int8InnerProduct {
   /// y = post(sums). x: int8_t or uint8_t; y and the residual: float, int8_t or uint8_t each.
   void Forward(int num, Numbers x, const int8_t* packed, const PostOps& post, void* scratch,
                Destination y) const;
-  /// y = Rescaled(by, output, sum), bit for bit. x and y: int8_t or uint8_t each. Throws Error as
-  /// Int8Convolution's does.
+  /// As Int8Convolution's.
+  std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by, ElementType type) const;
+  /// y = Rescaled(by, output, sum), bit for bit. x and y: int8_t or uint8_t each. `rows`: what
+  /// Prepare made of it; null: they are prepared now, with Prepare's errors.
   void Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by, void* scratch,
-               Destination y) const;
+               Destination y, const RescalingRows* rows = nullptr) const;
 
  private:
   template <typename TilePostOps>  // Int8Tiles'

@@ -33,11 +33,15 @@ class Int8Deconvolution {
   /// Bytes that Forward needs as scratch, aligned to 64.
   size_t scratch_bytes(int num) const;
 
-  /// The bits of IntegerDeconvolution (integer_reference.hpp). X, Y: int8_t or uint8_t. `by` has
-  /// the bias of FoldZeroPoint, (phases, outputs).
+  /// What Int8Convolution::Prepare makes for each phase of `by`, which has the bias of
+  /// FoldZeroPoint, (phases, outputs).
+  using Rows = std::vector<std::shared_ptr<const RescalingRows>>;
+  Rows Prepare(const Rescaling& by, ElementType type) const;
+  /// The bits of IntegerDeconvolution (integer_reference.hpp). X, Y: int8_t or uint8_t. `prepared`:
+  /// what Prepare made of `by`; empty: they are prepared now, with Prepare's errors.
   template <typename X, typename Y>
-  void Forward(int num, const X* x, const int8_t* packed, const Rescaling& by, void* scratch,
-               Y* y) const;
+  void Forward(int num, const X* x, const int8_t* packed, const Rescaling& by, void* scratch, Y* y,
+               const Rows& prepared = {}) const;
 
  private:
   struct Phase {

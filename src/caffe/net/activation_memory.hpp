@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,12 @@ class ActivationMemory {
   bool freed() const { return freed_; }
   void set_freed(bool freed) { freed_ = freed; }
 
+  /// Parameters that the net has loaded or shares since its last pass: what that computed with them
+  /// cannot be computed again.
+  void AddReplaced(const Tensor* parameter) { replaced_.insert(parameter); }
+  bool IsReplaced(const Tensor* parameter) const { return replaced_.count(parameter) > 0; }
+  void ForgetReplaced() { replaced_.clear(); }
+
   /// The layer that a pass has come to; -1 while none runs. Behind it are the last pass's blobs.
   int layer() const { return layer_; }
   void set_layer(int layer) { layer_ = layer; }
@@ -78,8 +85,9 @@ class ActivationMemory {
   bool recomputes() const { return recomputes_; }
   void set_recomputes(bool recomputes) { recomputes_ = recomputes; }
 
-  /// What a freed tensor calls when it is read; void once Forget() has been called, by the net's
-  /// destructor.
+  /// What a freed tensor calls when it is read, by a layer of a program's own that kept its bottom:
+  /// whoever asks the net for blobs finds them computed. Void once Forget() has been called, by the
+  /// net's destructor.
   void set_recompute(std::function<void()> f) { *recompute_ = std::move(f); }
   Tensor::Recompute recompute() const { return recompute_; }
   void Forget() { *recompute_ = nullptr; }
@@ -94,6 +102,7 @@ class ActivationMemory {
   int layers_;
   Sharing sharing_ = Sharing::NEVER;
   bool freed_ = false;
+  std::set<const Tensor*> replaced_;
   int layer_ = -1;
   std::vector<std::vector<char>> inputs_;
   std::recursive_mutex mutex_;

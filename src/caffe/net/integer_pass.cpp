@@ -56,7 +56,7 @@ uint64_t IntegerPass<Dtype>::Contents() const {
   uint64_t contents = 1;
   for (Layer<Dtype>* layer : layers_) {
     for (const auto& blob : layer->blobs()) {
-      const Dtype* values = blob->cpu_data();
+      const Dtype* values = blob->template cpu_data_as<Dtype>();
       for (int i = 0; i < blob->count(); ++i) {
         uint64_t bits = 0;
         std::memcpy(&bits, values + i, sizeof(Dtype));

@@ -94,6 +94,7 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
       quantized_training_.get(),
       start == 0 ? Rounding::Pass::FORWARD : Rounding::Pass::FROM_BETWEEN);
   StampInputs();
+  activations_->ForgetReplaced();
   Dtype loss = 0;
   vector<bool> done(layers_.size(), false);
   for (int i = start; i <= end; ++i) {

@@ -9,9 +9,9 @@
 #include "activation_memory.hpp"
 #include "caffe/core/repeatable.hpp"
 #include "caffe/kernels/parallel.hpp"
-#include "caffe/layers/view_layer.hpp"
 #include "caffe/operation.hpp"
 #include "quantized_training.hpp"
+#include "shares_bottom.hpp"
 
 namespace caffe {
 namespace {
@@ -52,19 +52,7 @@ class LastInputs {
 
 template <typename Dtype>
 Net<Dtype>::~Net() {
-  if (!activations_) return;
-  // A program may keep a blob longer than its net.
-  const bool kept = std::any_of(blobs_.begin(), blobs_.end(), [](const auto& blob) {
-    return blob.use_count() > 1 && blob->data_tensor().released();
-  });
-  if (kept && activations_->sharing() != Sharing::ALWAYS) {
-    try {
-      RestoreReleased();
-    } catch (const std::exception& error) {
-      LOG(ERROR) << "computing freed blobs again, for the last time: " << error.what();
-    }
-  }
-  activations_->Forget();
+  if (activations_) activations_->Forget();
 }
 
 // A source may make other values in the next pass; inputs and outputs belong to the caller.
@@ -112,30 +100,36 @@ void Net<Dtype>::KeepBlobs() {
   FreeNothingMore();
 }
 
-// False where a blob that is kept was changed in place after other layers may have read it, by its
-// name or by that of a view of it.
+// False where memory that is kept was changed in place after a layer had read it, by whichever of
+// its blobs' names: that layer would read something else now. LastInputs gives inputs the values
+// that they had before any such change.
 template <typename Dtype>
 bool Net<Dtype>::MayRepeatLayers() const {
-  const auto is_output = [&](int id) {
-    return std::count(net_output_blob_indices_.begin(), net_output_blob_indices_.end(), id) > 0;
+  const auto is_among = [](int id, const vector<int>& ids) {
+    return std::count(ids.begin(), ids.end(), id) > 0;
   };
-  vector<int> viewed(blobs_.size());  // the blob whose tensor this one shows
-  std::iota(viewed.begin(), viewed.end(), 0);
+  vector<int> memory(blobs_.size());  // the first blob that has this one's
+  std::iota(memory.begin(), memory.end(), 0);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    if (!dynamic_cast<const ViewLayer<Dtype>*>(layers_[i].get())) continue;
-    viewed[top_id_vecs_[i][0]] = viewed[bottom_id_vecs_[i][0]];
+    if (!SharesBottom(layers_[i]->layer_param())) continue;
+    for (const int id : top_id_vecs_[i]) memory[id] = memory[bottom_id_vecs_[i][0]];
   }
+  vector<bool> stays(blobs_.size(), false), is_input(blobs_.size(), false);  // per memory
+  for (size_t id = 0; id < blobs_.size(); ++id) {
+    if (activations_->StaysAfterPass(id)) stays[memory[id]] = true;
+    if (is_among(id, net_input_blob_indices_)) is_input[memory[id]] = true;
+  }
+  vector<bool> read(blobs_.size(), false);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    for (const int id : top_id_vecs_[i]) {
-      const bool in_place =
-          std::count(bottom_id_vecs_[i].begin(), bottom_id_vecs_[i].end(), id) > 0;
-      if (!in_place) continue;
-      if (activations_->StaysAfterPass(id) && !is_output(id)) return false;
-      for (size_t other = 0; other < blobs_.size(); ++other) {
-        const bool same = static_cast<int>(other) != id && viewed[other] == viewed[id];
-        const bool stays = activations_->StaysAfterPass(id) || activations_->StaysAfterPass(other);
-        if (same && stays) return false;
-      }
+    const vector<int>&bottoms = bottom_id_vecs_[i], &tops = top_id_vecs_[i];
+    for (const int id : tops) {
+      if (!is_among(id, bottoms)) continue;
+      if (activations_->StaysAfterPass(id) && !is_among(id, net_output_blob_indices_)) return false;
+      if (is_input[memory[id]] || (stays[memory[id]] && read[memory[id]])) return false;
+    }
+    if (SharesBottom(layers_[i]->layer_param())) continue;
+    for (const int id : bottoms) {
+      if (!is_among(id, tops)) read[memory[id]] = true;
     }
   }
   return true;
@@ -143,7 +137,8 @@ bool Net<Dtype>::MayRepeatLayers() const {
 
 // Blobs whose memory was reused are asked for: the layers that made them run again, and those that
 // work in place on another top of such a layer, which is written again with it. If a layer fails
-// now (its input has changed since), the blobs that do not depend on it can still be read.
+// now (its input has changed since) or has other parameters, the blobs that do not depend on it can
+// still be read.
 template <typename Dtype>
 void Net<Dtype>::RestoreReleased() {
   const std::lock_guard<std::recursive_mutex> lock(activations_->mutex());
@@ -170,11 +165,19 @@ void Net<Dtype>::RestoreReleased() {
             });
         if (is_view || activations_->StaysAfterPass(id) || written.count(&tensor) == 0) continue;
         tensor.Release(Join("blob '", blob_names_[id], "' was freed, and there is none until the ",
-                            "next forward pass: computing it again failed: ", why));
+                            "next forward pass: ", why));
       }
     }
   };
   if (written.empty()) return;
+  const auto has_others = [this](int layer) {  // than in the last pass
+    const auto& blobs = layers_[layer]->blobs();
+    return std::any_of(blobs.begin(), blobs.end(), [this](const shared_ptr<Blob<Dtype>>& blob) {
+      return activations_->IsReplaced(&blob->data_tensor());
+    });
+  };
+  vector<bool> is_replaced(layers_.size());  // before quantized training rounds weights
+  for (int i = 0; i < layers; ++i) is_replaced[i] = has_others(i);
   const LastInputs<Dtype> inputs(net_input_blobs_, &activations_->inputs());
   const kernels::FlushDenormals flush;
   const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
@@ -189,10 +192,20 @@ void Net<Dtype>::RestoreReleased() {
     if (!needed) continue;
     for (const Blob<Dtype>* top : tops) written.insert(&top->data_tensor());
     if (done[i]) continue;
+    int replaced = is_replaced[i] ? i : -1;
+    for (const int follower : fused_followers_[i]) {
+      if (is_replaced[follower]) replaced = follower;
+    }
+    if (replaced >= 0) {
+      return release_from(
+          i, Join("the net has loaded or shares other parameters of layer '",
+                  layer_names_[replaced], "' since the last one. Ask for the blob, or call ",
+                  "set_share_activations(false), before that"));
+    }
     try {
       RunForward(i, end, &loss, &done);
     } catch (const std::exception& error) {
-      return release_from(i, error.what());
+      return release_from(i, Join("computing it again failed: ", error.what()));
     }
   }
 }

@@ -1,4 +1,5 @@
 // Parameters in HDF5 files: datasets data/LAYER/INDEX and diff/LAYER/INDEX.
+#include "activation_memory.hpp"
 #include "caffe/core/finite_weights.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/hdf5.hpp"
@@ -70,6 +71,7 @@ void Net<Dtype>::CopyHdf5Layer(const string& file, int64_t group, int layer_id) 
               " is missing, and no other layer owns it");
       continue;
     }
+    activations_->AddReplaced(&targets[i]->data_tensor());
     hdf5_load_nd_dataset(group, dataset.c_str(), 0, kMaxBlobAxes, targets[i].get());
   }
   WarnOfNotFinite(layer_names_[layer_id], targets);

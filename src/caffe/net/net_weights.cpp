@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "activation_memory.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/finite_weights.hpp"
 #include "caffe/io/caffemodel.hpp"
@@ -51,6 +52,11 @@ void SetValues(const vector<float>& values, const string& layer, const char* wha
   std::copy(values.begin(), values.end(), blob->template overwrite_cpu_data_as<Dtype>());
 }
 
+template <typename Dtype>
+void AddReplaced(Layer<Dtype>* layer, ActivationMemory* activations) {
+  for (const auto& blob : layer->blobs()) activations->AddReplaced(&blob->data_tensor());
+}
+
 }  // namespace
 
 template <typename Dtype>
@@ -87,6 +93,7 @@ void Net<Dtype>::CopyLayers(const vector<StoredLayer>& sources) {
       continue;
     }
     DLOG(INFO) << "Copying source layer " << name;
+    AddReplaced(layers_[target->second].get(), activations_.get());
     CopyLayer(sources, source, target->second);
     WarnOfNotFinite(name, layers_[target->second]->blobs());
     copied.insert(name);
@@ -192,6 +199,7 @@ void Net<Dtype>::CopyScaleAndBias(const vector<StoredLayer>& sources, const Batc
             Error::Remedy{"give the net's BatchNorm batch_norm_param { scale_bias: true }"});
   }
   LOG(INFO) << "The scale and bias of source layer " << name << " go to layer " << scale_name;
+  AddReplaced(scale, activations_.get());
   SetValues(blobs.scale, name, "scale", scale->blobs()[0].get());
   if (scale->blobs().size() > 1) {
     SetValues(blobs.bias, name, "bias", scale->blobs()[1].get());
@@ -232,7 +240,9 @@ void Net<Dtype>::ShareTrainedLayersWith(const Net* other) {
       Require(sources[j]->shape() == targets[j]->shape(), "Cannot share param ", j,
               " weights from layer '", name, "'; shape mismatch.  Source param shape is ",
               sources[j]->shape_string(), "; target param shape is ", targets[j]->shape_string());
+      if (&targets[j]->data_tensor() == &sources[j]->data_tensor()) continue;
       targets[j]->ShareData(*sources[j]);
+      activations_->AddReplaced(&targets[j]->data_tensor());
     }
     shares_parameters_ = true;
   }

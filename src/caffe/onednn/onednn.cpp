@@ -29,7 +29,7 @@ void SetEnabled(bool enabled) { *EnabledFlag() = enabled; }
 
 const char* Version() {
   static const std::string version =
-      Join(DNNL_VERSION_MAJOR, ".", DNNL_VERSION_MINOR, ".", DNNL_VERSION_PATCH);
+      Join(dnnl_version()->major, ".", dnnl_version()->minor, ".", dnnl_version()->patch);
   return version.c_str();
 }
 

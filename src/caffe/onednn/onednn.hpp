@@ -25,7 +25,7 @@ namespace onednn {
 bool Enabled();
 /// For tests: turns it off and on in this process.
 void SetEnabled(bool enabled);
-/// "2.6.3", or "" in a build without oneDNN.
+/// Of the library that the program runs with, "2.6.3"; "" in a build without oneDNN.
 const char* Version();
 
 /// y = activation(A x + bias + residual), A being made of weights: what convolutions, their

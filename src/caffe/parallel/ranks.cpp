@@ -5,6 +5,7 @@
 
 #include "caffe/data/rank_settings.hpp"
 #include "caffe/operation.hpp"
+#include "caffe/solver/snapshot_files.hpp"
 #include "caffe/util/record_share.hpp"
 #include "caffe/util/system/termination_notice.hpp"
 #include "gradient_reducer.hpp"
@@ -210,22 +211,9 @@ void Ranks<Dtype>::on_test() {
   BroadcastParameters();
 }
 
-namespace {
-
-/// The .solverstate that a snapshot writes now.
-template <typename Dtype>
-std::string StateFile(const Solver<Dtype>& solver) {
-  const SolverParameter& param = solver.param();
-  const bool hdf5 = param.snapshot_format() == SolverParameter_SnapshotFormat_HDF5;
-  return Join(param.snapshot_prefix(), "_iter_", solver.iter(),
-              hdf5 ? ".solverstate.h5" : ".solverstate");
-}
-
-}  // namespace
-
 template <typename Dtype>
 void Ranks<Dtype>::on_snapshot() {
-  if (notice_) notice_->SetSnapshot(StateFile(*solver_));
+  if (notice_) notice_->SetSnapshot(SolverStateFile(solver_->param(), solver_->iter()));
   on_test();
   solver_->GatherStates(communicator_);
 }

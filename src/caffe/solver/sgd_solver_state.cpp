@@ -5,6 +5,7 @@
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/util/hdf5.hpp"
 #include "caffe/util/io.hpp"
+#include "snapshot_files.hpp"
 
 namespace caffe {
 namespace {
@@ -80,7 +81,7 @@ void SGDSolver<Dtype>::BroadcastState(Communicator* communicator) {
 
 template <typename Dtype>
 void SGDSolver<Dtype>::SnapshotSolverState(const string& model_filename) {
-  if (this->param_.snapshot_format() == SolverParameter_SnapshotFormat_HDF5) {
+  if (SnapshotsInHdf5(this->param_)) {
     SnapshotSolverStateToHDF5(model_filename);
   } else {
     SnapshotSolverStateToBinaryProto(model_filename);
@@ -95,7 +96,7 @@ void SGDSolver<Dtype>::SnapshotSolverStateToBinaryProto(const string& model_file
   state.set_current_step(this->current_step_);
   for (const shared_ptr<Blob<Dtype>>& blob : history_) blob->ToProto(state.add_history());
   SaveUpdateState(state.mutable_training_state());
-  const string file = this->SnapshotFilename(".solverstate");
+  const string file = SolverStateFile(this->param_, this->iter_);
   LOG(INFO) << "Snapshotting solver state to binary proto file " << file;
   WriteProtoToBinaryFile(state, file);
 }
@@ -133,7 +134,7 @@ void SGDSolver<Dtype>::RestoreSolverStateFromBinaryProto(const string& state_fil
 
 template <typename Dtype>
 void SGDSolver<Dtype>::SnapshotSolverStateToHDF5(const string& model_filename) {
-  const string file = this->SnapshotFilename(".solverstate.h5");
+  const string file = SolverStateFile(this->param_, this->iter_);
   LOG(INFO) << "Snapshotting solver state to HDF5 file " << file;
   TrainingState state;
   SaveUpdateState(&state);

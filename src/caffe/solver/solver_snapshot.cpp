@@ -13,6 +13,7 @@
 #include "caffe/solver.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
+#include "snapshot_files.hpp"
 
 namespace caffe {
 namespace {
@@ -67,15 +68,14 @@ void Solver<Dtype>::CheckSnapshotFolder() {
 
 template <typename Dtype>
 string Solver<Dtype>::SnapshotFilename(const string& extension) {
-  return Join(param_.snapshot_prefix(), "_iter_", iter_, extension);
+  return SnapshotFile(param_, iter_, extension);
 }
 
 template <typename Dtype>
 void Solver<Dtype>::Snapshot() {
   for (Callback* callback : callbacks_) callback->on_snapshot();
   if (!Caffe::root_solver()) return;
-  const bool hdf5 = param_.snapshot_format() == SolverParameter_SnapshotFormat_HDF5;
-  const string model = hdf5 ? SnapshotToHDF5() : SnapshotToBinaryProto();
+  const string model = SnapshotsInHdf5(param_) ? SnapshotToHDF5() : SnapshotToBinaryProto();
   SnapshotSolverState(model);
 }
 

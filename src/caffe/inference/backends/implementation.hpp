@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/inference/quantize/range.hpp"
 #include "step.hpp"
 
 namespace caffe::inference {
@@ -26,14 +27,6 @@ struct Format {
 
 /// "FLOAT", "FLOAT16 blocked", "INT8 channels last", ...
 std::string ToString(const Format& format);
-
-/// How a value can become 8-bit integers; scale 0: it cannot.
-struct Range {
-  float scale = 0;
-  bool is_unsigned = false;
-  int zero_point = 0;  ///< the integer that stands for 0
-  bool known() const { return scale > 0; }
-};
 
 struct Candidate;
 

@@ -3,17 +3,10 @@
 
 #include <vector>
 
-#include "convolution_node.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
+#include "implementation.hpp"
 
 namespace caffe::inference {
-
-/// Rows, and what a row has.
-struct InnerProductExtents {
-  int rows = 0, inputs = 0, outputs = 0;
-};
-/// For these shapes of the node's input and output; or those that the graph has.
-InnerProductExtents ExtentsOf(const Node& node, const Shape& x, const Shape& y);
-InnerProductExtents ExtentsOf(const Graph& graph, const Node& node);
 
 /// An InnerProduct of one input and one output, with nothing added to it, and weights that are not
 /// packed yet.
@@ -27,9 +20,6 @@ constexpr char kNoInnerProduct[] = "is for inner products with at most an activa
 std::vector<Candidate> PlainInnerProducts(const Implementation& implementation,
                                           const LoweringContext& context, const Node& node,
                                           const std::vector<ElementType>& types);
-
-/// The weights as (outputs, inputs).
-std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExtents& extents);
 
 /// Throws Error unless the node has one input and one output, and an epilogue that kernels can
 /// compute.

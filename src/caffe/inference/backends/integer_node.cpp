@@ -4,25 +4,50 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
 #include "caffe/kernels/integer_reference.hpp"
-#include "convolution_node.hpp"
 #include "element_types.hpp"
 #include "inner_product_node.hpp"
 
 namespace caffe::inference {
+namespace {
 
-std::vector<kernels::Multiplier> MultipliersOf(const Node& node, size_t index, size_t count) {
-  const int32_t* values = ParameterOf<int32_t>(node, index, ElementType::INT32, 2 * count);
-  std::vector<kernels::Multiplier> multipliers;
-  for (size_t i = 0; i < count; ++i) multipliers.push_back({values[2 * i], values[2 * i + 1]});
-  for (const kernels::Multiplier& multiplier : multipliers) {
-    Require(multiplier.shift >= -31 && multiplier.shift <= 30, "parameter ", index,
-            " has a multiplier with shift ", multiplier.shift);
+/// True if blobs may have 8 bits and the quantization of the node's inputs and outputs is known.
+/// Else the reason is noted.
+bool HasIntegerRanges(const LoweringContext& context, const Node& node) {
+  const auto known = [&](int value) {
+    const std::string reason = context.WhyNotInt8(value);
+    if (!reason.empty()) context.Note(reason);
+    return reason.empty();
+  };
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!ReadsShapeOnly(node, i) && !known(node.inputs[i])) return false;
   }
-  return multipliers;
+  return std::all_of(node.outputs.begin(), node.outputs.end(), known);
 }
+
+/// The candidates, with any type for an input of which only the shape is read.
+std::vector<Candidate> WithShapeInputs(const LoweringContext& context, const Node& node,
+                                       Layout::Kind layout, std::vector<Candidate> candidates) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!ReadsShapeOnly(node, i) || node.inputs[i] == node.inputs[0]) continue;
+    std::vector<Candidate> all;
+    for (const Candidate& candidate : candidates) {
+      for (const ElementType type : context.storage) {
+        if (type == ElementType::INT8 && !context.ranges[node.inputs[i]].known()) continue;
+        for (const Layout::Kind kind : {layout, Layout::PLAIN}) {
+          all.push_back(candidate);
+          all.back().inputs[i] = {type, kind};
+        }
+      }
+    }
+    candidates = std::move(all);
+  }
+  return candidates;
+}
+
+}  // namespace
 
 kernels::IntegerOperand OperandOf(const Operand& x, const void* data) {
   return {data, x.type == ElementType::UINT8, x.zero_point};
@@ -67,35 +92,35 @@ bool ComputesIntegers(const Node& node) {
   return node.integers && !MultipliesWeights(node) && !node.inputs.empty() && !node.outputs.empty();
 }
 
-bool HasIntegerRanges(const LoweringContext& context, const Node& node) {
-  const auto known = [&](int value) {
-    const std::string reason = context.WhyNotInt8(value);
-    if (!reason.empty()) context.Note(reason);
-    return reason.empty();
-  };
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!ReadsShapeOnly(node, i) && !known(node.inputs[i])) return false;
-  }
-  return std::all_of(node.outputs.begin(), node.outputs.end(), known);
+std::vector<Candidate> IntegerOperationImplBase::Candidates(const LoweringContext& context,
+                                                            const Node& node) const {
+  if (!ComputesIntegers(node)) return context.None("is for layers without weights, in integers");
+  if (!HasIntegerRanges(context, node)) return {};
+  std::vector<Layout::Kind> layouts = {Layout::PLAIN};
+  if (TakesLayout(context.graph, node)) layouts.insert(layouts.begin(), layout_);
+  return WithShapeInputs(context, node, layout_, InBytes(*this, node, layouts));
 }
 
-std::vector<Candidate> WithShapeInputs(const LoweringContext& context, const Node& node,
-                                       Layout::Kind layout, std::vector<Candidate> candidates) {
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!ReadsShapeOnly(node, i) || node.inputs[i] == node.inputs[0]) continue;
-    std::vector<Candidate> all;
-    for (const Candidate& candidate : candidates) {
-      for (const ElementType type : context.storage) {
-        if (type == ElementType::INT8 && !context.ranges[node.inputs[i]].known()) continue;
-        for (const Layout::Kind kind : {layout, Layout::PLAIN}) {
-          all.push_back(candidate);
-          all.back().inputs[i] = {type, kind};
-        }
-      }
-    }
-    candidates = std::move(all);
+std::unique_ptr<Step> IntegerOperationImplBase::Make(const Graph& graph, const Node& node) const {
+  Require(ComputesIntegers(node), "layer '", node.name(), "' (", node.type(),
+          ") has no integer-only form");
+  switch (KindOf(node)) {
+    case IntegerKind::ELTWISE:
+      return steps_.eltwise(node);
+    case IntegerKind::BROADCAST:
+      return steps_.broadcast(node);
+    case IntegerKind::POOLING:
+      return steps_.pooling(node);
+    case IntegerKind::DIVISION:
+      return steps_.division(node);
+    case IntegerKind::RESIZING:
+      return steps_.resizing(node);
+    case IntegerKind::MOVING:
+      return steps_.moving(graph, node);
+    case IntegerKind::TABLE:
+      break;
   }
-  return candidates;
+  return steps_.table(node);
 }
 
 kernels::SoftmaxExtents SoftmaxExtentsOf(const Node& node, const Shape& x) {

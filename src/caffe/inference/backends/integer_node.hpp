@@ -2,13 +2,14 @@
 #define CAFFE_INFERENCE_BACKENDS_INTEGER_NODE_HPP_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/integer_elementwise.hpp"
 #include "caffe/kernels/integer_normalization.hpp"
-#include "constants.hpp"
 #include "implementation.hpp"
 
 // Integer-only nodes (Node::integers), as the steps of all targets read them.
@@ -16,15 +17,6 @@ namespace caffe::inference {
 
 /// True if the value is made of 8-bit integers.
 inline bool IsInteger(const Operand& operand) { return SizeOf(operand.type) == 1; }
-
-/// A parameter's elements on the host; Error unless it has this type and count.
-template <typename T>
-const T* ParameterOf(const Node& node, size_t index, ElementType type, size_t count) {
-  RequireParameter(node, index, type, count);
-  return static_cast<const T*>(node.parameters[index].data.get());
-}
-/// `count` multipliers, whose values may be negative.
-std::vector<kernels::Multiplier> MultipliersOf(const Node& node, size_t index, size_t count);
 
 kernels::IntegerOperand OperandOf(const Operand& x, const void* data);
 /// The bounds of output 0.
@@ -51,15 +43,36 @@ IntegerKind KindOf(const Node& node);
 /// True if it is a node of integers without weights; what it is was found out when it became one
 /// (WhyNotIntegers).
 bool ComputesIntegers(const Node& node);
-/// Why a family for such nodes has no candidate for others.
-constexpr char kNoIntegerOperation[] = "is for layers without weights, in integers";
-/// True if blobs may have 8 bits and the quantization of its inputs and outputs is known. Else the
-/// reason is noted.
-bool HasIntegerRanges(const LoweringContext& context, const Node& node);
-/// The candidates, in Caffe's order and in `layout`, with any type for an input of which only the
-/// shape is read.
-std::vector<Candidate> WithShapeInputs(const LoweringContext& context, const Node& node,
-                                       Layout::Kind layout, std::vector<Candidate> candidates);
+
+/// What makes a target's steps of such nodes.
+struct IntegerSteps {
+  std::unique_ptr<Step> (*table)(const Node& node);
+  std::unique_ptr<Step> (*eltwise)(const Node& node);
+  std::unique_ptr<Step> (*broadcast)(const Node& node);
+  std::unique_ptr<Step> (*pooling)(const Node& node);
+  std::unique_ptr<Step> (*division)(const Node& node);
+  std::unique_ptr<Step> (*resizing)(const Node& node);
+  std::unique_ptr<Step> (*moving)(const Graph& graph, const Node& node);
+};
+
+/// All of them, in Caffe's order and in a target's own layout.
+class IntegerOperationImplBase : public Implementation {
+ public:
+  IntegerOperationImplBase(Layout::Kind layout, const IntegerSteps& steps)
+      : layout_(layout), steps_(steps) {}
+  const char* name() const override { return "integers"; }
+  bool Takes(const Node& node) const override { return node.integers.has_value(); }
+  bool TakesZeroPoints(const Node&) const override { return true; }
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override;
+  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
+
+ private:
+  virtual bool TakesLayout(const Graph& graph, const Node& node) const = 0;
+
+  const Layout::Kind layout_;
+  const IntegerSteps steps_;
+};
 
 kernels::SoftmaxExtents SoftmaxExtentsOf(const Node& node, const Shape& x);
 kernels::LrnShape LrnShapeOf(const Node& node, const Shape& x);

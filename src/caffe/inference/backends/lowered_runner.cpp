@@ -10,9 +10,9 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
+#include "caffe/inference/graph/top_shapes.hpp"
 #include "element_types.hpp"
 #include "operand_places.hpp"
-#include "top_shapes.hpp"
 
 namespace caffe::inference {
 namespace {

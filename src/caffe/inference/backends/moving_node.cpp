@@ -64,11 +64,10 @@ void MovingStep::Run(void*) {
   }
 }
 
-// True if all values have whole blocks of channels, so that no padding comes in between.
-bool MovingImplBase::AreWhole(const Graph& graph, const Node& node, ElementType type) const {
+bool HaveWholeChannels(const Graph& graph, const Node& node, int multiple) {
   const auto whole = [&](int value) {
     const Shape& shape = graph.values[value].shape;
-    return shape.size() >= 3 && shape[1] % ChannelMultipleOf(type) == 0;
+    return shape.size() >= 3 && shape[1] % multiple == 0;
   };
   return std::all_of(node.inputs.begin(), node.inputs.end(), whole) &&
          std::all_of(node.outputs.begin(), node.outputs.end(), whole);
@@ -87,7 +86,9 @@ std::vector<Candidate> MovingImplBase::Candidates(const LoweringContext& context
       continue;
     }
     for (const Layout::Kind layout : {layout_, Layout::PLAIN}) {
-      if (layout == layout_ && !(joins && AreWhole(context.graph, node, type))) continue;
+      if (layout == layout_ &&
+          !(joins && HaveWholeChannels(context.graph, node, ChannelMultipleOf(type))))
+        continue;
       candidates.push_back(
           Formats(*this, node, ElementType::FLOAT, {type, layout}, {type, layout}));
     }

@@ -14,6 +14,8 @@ namespace caffe::inference {
 bool JoinsChannels(const Graph& graph, const Node& node);
 /// The axis of a Concat, from the first one on.
 int ConcatAxis(const Graph& graph, const Node& node);
+/// True if all values have a multiple of so many channels, so that no padding comes in between.
+bool HaveWholeChannels(const Graph& graph, const Node& node, int multiple);
 /// A Flatten or Reshape of one value.
 bool Reshapes(const Node& node);
 /// True if integers stand for the same numbers in both.
@@ -65,7 +67,6 @@ class MovingImplBase : public Implementation {
   virtual int ChannelMultipleOf(ElementType type) const = 0;
   virtual std::unique_ptr<Step> MakeMoving(const Node& node) const = 0;
   virtual std::unique_ptr<Step> MakeReshaping() const = 0;
-  bool AreWhole(const Graph& graph, const Node& node, ElementType type) const;
 
   const Layout::Kind layout_;
 };

@@ -1,9 +1,11 @@
 #include "target.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/convert.hpp"
 
 namespace caffe::inference {
 
@@ -99,6 +101,18 @@ const Implementation& ImplementationOf(const Target& target, const std::string& 
     return *implementation;
   }
   Fail("there is no implementation '", family, "': was the plan built by another version?");
+}
+
+void FillLikeActivations(ElementType type, size_t count, void* elements) {
+  std::minstd_rand random(1);
+  if (SizeOf(type) == 1) {
+    uint8_t* const integers = static_cast<uint8_t*>(elements);
+    for (size_t i = 0; i < count; ++i) integers[i] = random() >> 8 & 0x3f;
+    return;
+  }
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random() % 2048) / 1024 - 1;
+  kernels::Convert(count, ElementType::FLOAT, values.data(), 1, 0, type, elements, 1, 0);
 }
 
 void RequireWorkspace(size_t scratch_bytes, size_t max_workspace) {

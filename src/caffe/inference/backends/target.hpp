@@ -56,6 +56,10 @@ const Implementation& ImplementationOf(const Target& target, const std::string& 
 /// Throws Unsupported for more scratch memory than `max_workspace` bytes (0: any).
 void RequireWorkspace(size_t scratch_bytes, size_t max_workspace);
 
+/// Fills host memory with elements like those of activations: half of them 0 or more, none
+/// denormal.
+void FillLikeActivations(ElementType type, size_t count, void* elements);
+
 /// True if one of the target's implementations RoundsInputs of the node.
 bool RoundsInputs(const Target& target, const Graph& graph, const Node& node);
 

@@ -8,7 +8,7 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "layer_text.hpp"
 
 namespace caffe::inference {

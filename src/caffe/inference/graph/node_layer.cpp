@@ -13,7 +13,7 @@ namespace caffe::inference {
 
 Constant Share(const boost::shared_ptr<Blob<float>>& blob) {
   return {blob->shape(), ElementType::FLOAT,
-          std::shared_ptr<const void>(blob->cpu_data(), [blob](const void*) {})};
+          std::shared_ptr<const void>(blob->cpu_data_as<float>(), [blob](const void*) {})};
 }
 
 namespace {
@@ -167,7 +167,9 @@ bool NodeLayer::RunAndForget(const std::vector<Place>& bottoms, const std::vecto
   const bool native = RunPlaced(bottoms, tops);
   if (bottoms_.empty()) return native;
   for (const auto& blob : blobs_) {
-    if (blob->count() > 0) blob->data_tensor().Trim();
+    if (blob->count() == 0) continue;
+    blob->data_tensor().ForgetConstPointers();  // the layer's
+    blob->data_tensor().Trim();
   }
   return native;
 }

@@ -1,16 +1,19 @@
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "caffe/error.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/fp16/value_graph.hpp"
-#include "caffe/inference/backends/constants.hpp"
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/quantize/training_ranges.hpp"
 #include "caffe/io/batch_norm_forms.hpp"
+#include "caffe/net/shares_bottom.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "node_layer.hpp"
+#include "test_identity.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -25,12 +28,69 @@ void NormalizeBatchNorm(std::vector<Constant>* parameters) {
   (*parameters)[2] = Constant::Of((*parameters)[2].shape, {1.f});
 }
 
+/// In a net a layer that works in place changes all blobs that share the memory (Split, Flatten,
+/// Reshape). Values of a graph are made once, so nobody may see such a change by another name.
+class SharedBlobs {
+ public:
+  explicit SharedBlobs(const Net<float>& net)
+      : net_(net),
+        memory_(net.blob_names().size()),
+        writer_(memory_.size(), -1),
+        seen_(memory_.size(), -1) {}
+
+  void RequireOneValueEach() {
+    for (int i = 0; i < static_cast<int>(net_.layers().size()); ++i) Visit(i);
+    for (const int id : net_.output_blob_indices()) {
+      if (IsChanged(id)) Fail(Change(id), "is an output", kApart, Remedy(id));
+    }
+  }
+
+ private:
+  static constexpr char kApart[] = ": a net shares the change, an engine keeps the two apart";
+
+  const LayerParameter& Parameter(int index) const { return net_.layers()[index]->layer_param(); }
+  bool IsChanged(int id) const { return writer_[memory_[id]] != seen_[id]; }
+
+  void Visit(int index) {
+    const LayerParameter& layer = Parameter(index);
+    const vector<int>&bottoms = net_.bottom_ids(index), &tops = net_.top_ids(index);
+    for (const int id : bottoms) {
+      if (!IsChanged(id) || tops.empty()) continue;
+      Fail(Change(id), "layer '", layer.name(), "' (", layer.type(), ") reads afterwards", kApart,
+           Remedy(id));
+    }
+    for (const int id : tops) {
+      const bool in_place = std::count(bottoms.begin(), bottoms.end(), id) > 0;
+      if (!in_place) memory_[id] = SharesBottom(layer) ? memory_[bottoms[0]] : id;
+      if (in_place && !IsTestIdentity(layer)) writer_[memory_[id]] = index;
+      seen_[id] = writer_[memory_[id]];
+    }
+  }
+
+  string Change(int id) const {
+    const LayerParameter& writer = Parameter(writer_[memory_[id]]);
+    return Join("layer '", writer.name(), "' (", writer.type(), ") works in place on blob '",
+                writer.top(0), "', in the memory of blob '", net_.blob_names()[memory_[id]],
+                "', which ");
+  }
+  Error::Remedy Remedy(int id) const {
+    return {Join("give the top of layer '", Parameter(writer_[memory_[id]]).name(),
+                 "' a name of its own, or let the reader come before it or read that top")};
+  }
+
+  const Net<float>& net_;
+  vector<int> memory_;  // per blob: the first that has this one's
+  vector<int> writer_;  // per memory: the last layer that changed it in place, -1
+  vector<int> seen_;    // per blob: the writer that its value in the graph has seen
+};
+
 /// Builds the graph of a net whose values are known.
 class NetToGraph {
  public:
   explicit NetToGraph(const Net<float>& net) : net_(net), values_(net) {}
 
   Graph Build() {
+    SharedBlobs(net_).RequireOneValueEach();
     graph_.name = net_.name();
     for (const ValueGraph::Value& value : values_.values) graph_.AddValue(value.name, {});
     for (const ValueGraph::LayerNode& layer : values_.layers) AddLayer(layer);

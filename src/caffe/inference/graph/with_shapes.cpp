@@ -1,6 +1,6 @@
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/top_shapes.hpp"
 #include "caffe/inference/graph.hpp"
+#include "caffe/inference/graph/top_shapes.hpp"
 #include "node_layer.hpp"
 #include "regions.hpp"
 

@@ -1,4 +1,5 @@
 // Convolution + bias + ReLU in one, likewise the other activations and layers with weights.
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 

@@ -9,6 +9,7 @@
 
 #include "affine_map.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "graph_editing.hpp"
@@ -16,12 +17,6 @@
 
 namespace caffe::inference {
 namespace {
-
-std::vector<double> BiasOf(const Node& node, size_t outputs) {
-  if (node.parameters.size() < 2) return std::vector<double>(outputs, 0);
-  const std::vector<float> bias = node.parameters[1].ToVector();
-  return {bias.begin(), bias.end()};
-}
 
 void SetBias(const std::vector<double>& bias, Node* node) {
   if (node->parameters.size() < 2) {
@@ -59,7 +54,8 @@ bool IsPadded(const Graph& graph, const Node& node) {
 
 void FoldBehind(const Affine& affine, int channels, Node* node) {
   WeightsByChannel weights(*node, channels);
-  std::vector<double> bias = BiasOf(*node, weights.outputs());
+  const std::vector<float> before = BiasOf(*node, weights.outputs());
+  std::vector<double> bias(before.begin(), before.end());
   weights.ForEach(channels, [&](size_t o, size_t, float* w) { *w *= affine.scale[o]; });
   for (size_t o = 0; o < bias.size(); ++o) bias[o] = affine.scale[o] * bias[o] + affine.shift[o];
   node->parameters[0] = weights.ToConstant();
@@ -68,7 +64,8 @@ void FoldBehind(const Affine& affine, int channels, Node* node) {
 
 void FoldBefore(const Affine& affine, int channels, Node* node) {
   WeightsByChannel weights(*node, channels);
-  std::vector<double> bias = BiasOf(*node, weights.outputs());
+  const std::vector<float> before = BiasOf(*node, weights.outputs());
+  std::vector<double> bias(before.begin(), before.end());
   weights.ForEach(channels, [&](size_t o, size_t c, float* w) {
     bias[o] += static_cast<double>(*w) * affine.shift[c];
     *w *= affine.scale[c];

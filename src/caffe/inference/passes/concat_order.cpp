@@ -2,6 +2,7 @@
 // f(b). Where layers with weights compute all parts, they apply it while they write.
 #include <set>
 
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 

@@ -4,23 +4,8 @@
 #include <utility>
 
 #include "caffe/error.hpp"
-#include "caffe/kernels/post_ops.hpp"
-#include "caffe/operation.hpp"
 
 namespace caffe::inference {
-
-bool IsConvolution(const Node& node) {
-  return node.operation().weights == Operation::Weights::CONVOLUTION;
-}
-
-bool MultipliesWeights(const Node& node) {
-  return node.operation().weights != Operation::Weights::NONE;
-}
-
-std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer) {
-  const auto activation = ActivationOf(layer);
-  return activation ? kernels::AsPostOp(*activation) : std::nullopt;
-}
 
 int PrivateProducer(const Graph& graph, int value) {
   if (graph.IsOutput(value)) return -1;

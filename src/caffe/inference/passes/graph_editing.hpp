@@ -1,23 +1,12 @@
 #ifndef CAFFE_INFERENCE_PASSES_GRAPH_EDITING_HPP_
 #define CAFFE_INFERENCE_PASSES_GRAPH_EDITING_HPP_
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "caffe/inference/graph.hpp"
-#include "caffe/kernels/activation.hpp"
 
 namespace caffe::inference {
-
-/// True for the layers that multiply by trained weights: Convolution, its depthwise forms,
-/// Deconvolution and InnerProduct.
-bool MultipliesWeights(const Node& node);
-/// Convolution and its depthwise forms.
-bool IsConvolution(const Node& node);
-
-/// The activation that kernels apply to sums in place of the layer; not set where they cannot.
-std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer);
 
 /// The node that computes a value that only `reader` reads: -1 if another node reads it too, or it
 /// is an input, a constant or an output.

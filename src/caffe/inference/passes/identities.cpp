@@ -1,4 +1,5 @@
 // Layers whose tops are their bottom in the TEST phase: readers read the bottom instead.
+#include "caffe/inference/graph/test_identity.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
@@ -7,20 +8,10 @@ namespace {
 
 bool IsIdentity(const Node& node) {
   if (node.inputs.size() != 1 || !node.epilogue.empty()) return false;
-  const LayerParameter& layer = node.layer;
   const std::string& type = node.type();
   if (type == "Split") return true;
   if (type == "Concat" || (type == "Slice" && node.outputs.size() == 1)) return true;
-  if (type == "Power") {
-    return layer.power_param().power() == 1 && layer.power_param().scale() == 1 &&
-           layer.power_param().shift() == 0;
-  }
-  // Dropout that did not scale in training does so now; it may also keep dropping.
-  if (type == "Dropout") {
-    const DropoutParameter& param = layer.dropout_param();
-    return param.dropout_ratio() == 0 || (param.scale_train() && !param.sample_weights_test());
-  }
-  return OperationTable::Of(type).test_identity;
+  return IsTestIdentity(node.layer);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include "caffe/inference/backends/lowering.hpp"
 #include "caffe/inference/backends/operand_places.hpp"
-#include "caffe/inference/backends/split_epilogues.hpp"
 #include "caffe/inference/passes/passes.hpp"
+#include "caffe/inference/passes/split_epilogues.hpp"
 #include "caffe/inference/quantize/equalization.hpp"
 #include "caffe/inference/quantize/fused_sums.hpp"
 #include "caffe/inference/quantize/integers.hpp"

@@ -3,6 +3,7 @@
 // pooling comes first and leaves f fewer elements.
 #include <utility>
 
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/operation.hpp"
 #include "graph_editing.hpp"

@@ -1,6 +1,7 @@
 // A sum of two blobs becomes the last step of the layer that makes one of them.
 #include <utility>
 
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 #include "joinable_input.hpp"

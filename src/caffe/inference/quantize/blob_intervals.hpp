@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "caffe/inference/backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
 #include "caffe/inference/quantization.hpp"
+#include "range.hpp"
 
 namespace caffe::inference {
 

@@ -70,7 +70,8 @@ void AddWeightScales(const Net<float>& net, CalibrationTable* table) {
     const LayerParameter& param = layer->layer_param();
     if (!HasWeightScales(param.type()) || layer->blobs().empty()) continue;
     const Blob<float>& weights = *layer->blobs()[0];
-    table->SetWeightScales(param.name(), WeightScales(param, weights.shape(), weights.cpu_data()));
+    table->SetWeightScales(param.name(),
+                           WeightScales(param, weights.shape(), weights.cpu_data_as<float>()));
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/weights_by_channel.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"

@@ -3,8 +3,9 @@
 
 #include <vector>
 
-#include "caffe/inference/backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
+#include "caffe/inference/graph.hpp"
+#include "range.hpp"
 
 namespace caffe::inference {
 

@@ -4,31 +4,13 @@
 #include <utility>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/constants.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/passes/joinable_input.hpp"
 
 namespace caffe::inference {
 namespace {
-
-const int32_t* IntegersAt(const std::vector<Constant>& parameters, size_t index, size_t count) {
-  Require(index < parameters.size() && parameters[index].type == ElementType::INT32 &&
-              parameters[index].count() == count,
-          "the numbers of its sum are none");
-  return static_cast<const int32_t*>(parameters[index].data.get());
-}
-
-std::array<kernels::Multiplier, 3> MultipliersIn(const std::vector<Constant>& parameters) {
-  const int32_t* values = IntegersAt(parameters, 0, 6);
-  std::array<kernels::Multiplier, 3> multipliers;
-  for (int i = 0; i < 3; ++i) {
-    multipliers[i] = {values[2 * i], values[2 * i + 1]};
-    Require(multipliers[i].shift >= -31 && multipliers[i].shift <= 30,
-            "a multiplier of its sum has shift ", multipliers[i].shift);
-  }
-  return multipliers;
-}
 
 bool IsSumOfTwo(const Node& node) {
   return node.integers && node.type() == "Eltwise" && node.inputs.size() == 2 &&
@@ -48,7 +30,7 @@ Node Joined(const Graph& graph, Node node, const Node& sum, int joined) {
   fused.before = before.affine;
   fused.least = node.integers->least;
   fused.most = node.integers->most;
-  fused.multipliers = MultipliersIn(sum.parameters);
+  fused.multipliers = MultipliersOf(sum.parameters, 0, 3);
   if (joined == 1) std::swap(fused.multipliers[0], fused.multipliers[1]);
   node.integers->least = sum.integers->least;
   node.integers->most = sum.integers->most;
@@ -77,12 +59,9 @@ std::optional<FusedSum> FusedSumOf(const Node& node) {
                                  [](const Epilogue& each) { return each.operand >= 0; });
   if (!node.integers || step == node.epilogue.end()) return {};
   FusedSum sum;
-  sum.multipliers = MultipliersIn(step->parameters);
-  const int32_t* bytes = IntegersAt(step->parameters, 1, 3);
-  Require(step->parameters.size() == 3 && step->parameters[2].type == ElementType::FLOAT &&
-              step->parameters[2].count() == 1,
-          "the scale before its sum is none");
-  sum.before = {step->parameters[2].floats()[0], bytes[0]};
+  sum.multipliers = MultipliersOf(step->parameters, 0, 3);
+  const int32_t* bytes = ParameterOf<int32_t>(step->parameters, 1, ElementType::INT32, 3);
+  sum.before = {*ParameterOf<float>(step->parameters, 2, ElementType::FLOAT, 1), bytes[0]};
   sum.least = bytes[1];
   sum.most = bytes[2];
   return sum;

@@ -1,7 +1,6 @@
 #ifndef CAFFE_INFERENCE_QUANTIZE_FUSED_SUMS_HPP_
 #define CAFFE_INFERENCE_QUANTIZE_FUSED_SUMS_HPP_
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -15,7 +14,7 @@ struct FusedSum {
   AffineParameters before;        ///< of the convolution's own output
   int32_t least = 0, most = 255;  ///< bounds of these
   /// Of these bytes, of the step's operand, of the sum.
-  std::array<kernels::Multiplier, 3> multipliers;
+  std::vector<kernels::Multiplier> multipliers;
 };
 
 /// The step's parameters: the multipliers (3, 2); zero point, least and most; the scale.

@@ -5,10 +5,8 @@
 #include <limits>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/constants.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
-#include "caffe/inference/backends/inner_product_node.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 
 namespace caffe::inference {

@@ -10,26 +10,14 @@
 #include "bias_correction.hpp"
 #include "blob_intervals.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
-#include "caffe/inference/backends/split_epilogues.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/passes/split_epilogues.hpp"
 #include "groups.hpp"
 #include "integer_operations.hpp"
 
 namespace caffe::inference {
 namespace {
-
-/// ReLU (not leaky), ReLU6 (likewise) and Clip: bounds of the real values.
-struct Bounds {
-  std::optional<double> least, most;
-};
-std::optional<Bounds> BoundsOf(const LayerParameter& layer) {
-  const auto f = PostOpOf(layer);
-  if (!f) return {};
-  if (f->kind == kernels::Activation::RELU && f->a == 0) return Bounds{0., {}};
-  if (f->kind == kernels::Activation::CLIP) return Bounds{f->a, f->b};
-  return {};
-}
 
 /// Negative sums have a multiplier of their own, one for each output.
 bool HasSlopes(const Node& node, const Epilogue& step) {
@@ -43,7 +31,7 @@ bool HasSlopes(const Node& node, const Epilogue& step) {
 size_t FusedIntoSums(const Node& node) {
   if (!MultipliesWeights(node) || node.epilogue.empty()) return 0;
   const Epilogue& first = node.epilogue[0];
-  return first.operand < 0 && (BoundsOf(first.layer) || HasSlopes(node, first)) ? 1 : 0;
+  return first.operand < 0 && (ClampOf(first.layer) || HasSlopes(node, first)) ? 1 : 0;
 }
 
 /// The x where a function that rises from `low` on is y; it is between `low` and `high`.
@@ -284,7 +272,7 @@ class IntegerPlan {
   void JoinBounds() {
     for (size_t i = 0; i < graph_.nodes.size();) {
       const Node& node = graph_.nodes[i];
-      const int producer = IsInteger(i) && BoundsOf(node.layer) && node.inputs.size() == 1
+      const int producer = IsInteger(i) && ClampOf(node.layer) && node.inputs.size() == 1
                                ? PrivateProducer(graph_, node.inputs[0])
                                : -1;
       if (producer < 0 || !IsInteger(producer) || graph_.nodes[producer].type() != "Eltwise" ||
@@ -338,14 +326,14 @@ class IntegerPlan {
     integers->most = LargestOf(is_unsigned, bits);
     integers->least = is_unsigned ? 0 : -integers->most;
     if (node.epilogue.empty()) return;
-    const auto bounds = BoundsOf(node.epilogue[0].layer);
-    if (!bounds) return;
+    const auto clamp = ClampOf(node.epilogue[0].layer);
+    if (!clamp) return;
     const auto byte = [&](double real) {
       const double steps = std::round(real / y.affine.scale) + y.affine.zero_point;
       return static_cast<int32_t>(std::clamp<double>(steps, integers->least, integers->most));
     };
-    if (bounds->least) integers->least = byte(*bounds->least);
-    if (bounds->most) integers->most = byte(*bounds->most);
+    if (clamp->least) integers->least = byte(*clamp->least);
+    if (clamp->most) integers->most = byte(*clamp->most);
   }
 
   Graph graph_;

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
+#include "caffe/inference/graph.hpp"
 #include "integer_weights.hpp"
+#include "range.hpp"
 
 namespace caffe::inference {
 

@@ -108,7 +108,7 @@ NetFingerprint FingerprintOf(const Net<float>& net) {
     }
     layers.Add(essence.SerializeAsString());
     for (const auto& blob : layer->blobs()) {
-      weights.Add(blob->cpu_data(), sizeof(float) * static_cast<size_t>(blob->count()));
+      weights.Add(blob->cpu_data_as<float>(), sizeof(float) * static_cast<size_t>(blob->count()));
     }
   }
   return {layers.value(), weights.value()};

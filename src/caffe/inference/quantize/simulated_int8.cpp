@@ -70,8 +70,9 @@ SimulatedInt8::SimulatedInt8(Net<float>* net, const CalibrationTable& table) : n
 void SimulatedInt8::RoundWeights(Layer<float>* layer) {
   Blob<float>& weights = *layer->blobs()[0];
   const LayerParameter& param = layer->layer_param();
-  const std::vector<float> values = DequantizeWeights(
-      param, weights.shape(), QuantizeWeights(param, weights.shape(), weights.cpu_data()));
+  const std::vector<float> values =
+      DequantizeWeights(param, weights.shape(),
+                        QuantizeWeights(param, weights.shape(), weights.cpu_data_as<float>()));
   std::copy(values.begin(), values.end(), weights.mutable_cpu_data());
 }
 

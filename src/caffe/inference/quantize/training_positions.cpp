@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/network_definition.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/util/rng.hpp"
@@ -241,10 +241,7 @@ class PositionSearch {
   bool IsClampedBehind(const Node& node) const {
     if (node.type() != "Eltwise" || fused_.IsOutput(node.outputs[0])) return false;
     const std::vector<int> readers = Readers(fused_)[node.outputs[0]];
-    if (readers.size() != 1) return false;
-    const auto f = PostOpOf(fused_.nodes[readers[0]].layer);
-    return f && ((f->kind == kernels::Activation::RELU && f->a == 0) ||
-                 f->kind == kernels::Activation::CLIP);
+    return readers.size() == 1 && ClampOf(fused_.nodes[readers[0]].layer);
   }
 
   /// The output blob of an integer operation.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "blob_intervals.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/operation.hpp"
 #include "groups.hpp"

@@ -108,6 +108,28 @@ TEST(Tensor, TrimKeepsTheStorageTypeAndPointersThatWereHandedOut) {
   EXPECT_EQ(float(Read<float16>(tensor)[0]), 1.f);
 }
 
+TEST(Tensor, TrimKeepsConstPointersThatAreKeptAndWhatTheySee) {
+  Tensor tensor(2, kHalf);
+  Overwrite<float16>(tensor)[1] = float16(1.f);
+  const float* kept = static_cast<const float*>(tensor.kept_cpu_data(kFloat));
+  EXPECT_TRUE(tensor.is_held(kFloat));
+  EXPECT_FALSE(tensor.handed_out(kFloat));
+  Overwrite<float16>(tensor)[1] = float16(3.f);
+  Read<double>(tensor);
+  tensor.Trim();
+  EXPECT_FALSE(tensor.has_slot(kDouble));
+  ASSERT_TRUE(tensor.has_slot(kFloat));
+  EXPECT_EQ(kept[1], 3.f);
+  EXPECT_EQ(Read<float>(tensor), kept);
+
+  tensor.ForgetMutablePointers();
+  tensor.Trim();
+  EXPECT_TRUE(tensor.has_slot(kFloat));
+  tensor.ForgetConstPointers();
+  tensor.Trim();
+  EXPECT_FALSE(tensor.has_slot(kFloat));
+}
+
 TEST(Tensor, MovesIntoMemoryOfTheCallers) {
   Tensor tensor(3, kFloat);
   std::iota(Mutable<float>(tensor), Mutable<float>(tensor) + 3, 1.f);
@@ -181,6 +203,9 @@ TEST(TensorReplace, RefusesWhereSomebodyHoldsPointersOrMemory) {
   EXPECT_FALSE(tensor.Replace(ElementType::FLOAT, nothing)) << "nothing there";
   tensor.mutable_cpu_data(ElementType::FLOAT);
   EXPECT_FALSE(tensor.Replace(ElementType::FLOAT, nothing)) << "handed out";
+  tensor.ForgetPointers();
+  tensor.kept_cpu_data(ElementType::FLOAT);
+  EXPECT_FALSE(tensor.Replace(ElementType::FLOAT, nothing)) << "kept";
   tensor.ForgetPointers();
   tensor.overwrite_cpu_data(ElementType::DOUBLE);
   EXPECT_FALSE(tensor.Replace(ElementType::FLOAT, nothing)) << "not the newest";

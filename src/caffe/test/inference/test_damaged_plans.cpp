@@ -219,6 +219,21 @@ INSTANTIATE_TEST_SUITE_P(Types, DamagedPlans,
                                            Precision::INT8),
                          [](const auto& info) { return std::string(Name(info.param)); });
 
+TEST(PlanIntegers, WeightsOfInt8HaveNoZeroPoint) {
+  Graph graph = *Built(Net(), Precision::FP32)->graph();
+  Node& node = graph.nodes.at(graph.FindNode("a"));
+  node.integers.emplace().weight_zero_point = 3;
+  node.parameters[0].type = ElementType::INT8;  // the same bytes, of which it needs fewer
+  const std::string file = NewFileName();
+  WritePlan({{graph}, 0}, file);
+  const std::string error = Try(file);
+  for (const std::string& part :
+       {file, std::string("layer 'a' (Convolution)"), std::string("weight_zero_point is 3"),
+        std::string("build the plan again")}) {
+    ExpectContains(error, part);
+  }
+}
+
 // Memory cannot be planned for values of unknown size.
 TEST(PlanArena, IsNoLargerThanItsValues) {
   Graph graph = *Built(Net(), Precision::FP32)->graph();

@@ -7,7 +7,7 @@
 
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/backends/lowering.hpp"
-#include "caffe/inference/backends/split_epilogues.hpp"
+#include "caffe/inference/passes/split_epilogues.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/random_nets.hpp"

@@ -113,6 +113,47 @@ TEST(GraphOf, GivesEachLayerInPlaceAValueOfItsOwn) {
             "output b\n");
 }
 
+/// "data" -> "x" by the layer "double", then `layers`.
+string AfterDouble(const string& layers) {
+  return R"(
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }
+      layer { name: "double" type: "Power" bottom: "data" top: "x" power_param { scale: 2 } } )" +
+         layers;
+}
+
+// In a net the ReLU changes "x", too: who reads that afterwards is refused, who reads it before
+// gets what the net gives it.
+TEST(GraphOf, RefusesReadersOfWhatIsChangedInPlaceByAnotherName) {
+  const string view = "layer { name: 'flat' type: 'Flatten' bottom: 'x' top: 'v' } ";
+  const string split = "layer { name: 'copies' type: 'Split' bottom: 'x' top: 'v' top: 'w' } ";
+  const string relu = "layer { name: 'relu' type: 'ReLU' bottom: 'v' top: 'v' } ";
+  const string drop = "layer { name: 'drop' type: 'Dropout' bottom: 'v' top: 'v' } ";
+  const auto reader = [](const string& blob) {
+    return "layer { name: 'y' type: 'Power' bottom: '" + blob +
+           "' top: 'y' power_param { shift: 1 } } ";
+  };
+  const auto message = [](const string& layers) {
+    return ErrorOf([&] { NetworkDefinition::FromCaffe(ParseNet(AfterDouble(layers)), {}); });
+  };
+  const string after = message(view + relu + reader("x"));
+  ExpectContains(after, "layer 'relu' (ReLU) works in place on blob 'v'");
+  ExpectContains(after, "in the memory of blob 'x'");
+  ExpectContains(after, "layer 'y' (Power)");
+  ExpectContains(after, "a name of its own");
+  ExpectContains(message(split + relu + reader("w")), "layer 'y' (Power)");
+  ExpectContains(message(split + relu), "is an output");
+  EXPECT_EQ(message(view + relu + reader("v")), "");
+  EXPECT_EQ(message(view + drop + reader("x")), "") << "Dropout changes nothing";
+
+  for (const string& layers :
+       {view + reader("x") + relu, reader("x") + view + relu, split + reader("w") + relu}) {
+    const auto net = MakeNet(AfterDouble(layers));
+    SetValues(net->input_blobs()[0], {1, -2, 3, -4});
+    net->Forward();
+    EXPECT_EQ(RunGraph(GraphOf(*net), InputsOf(*net)), OutputsOf(*net)) << layers;
+  }
+}
+
 TEST(GraphOf, KeepsTheNamesOfInputsThatAreOverwritten) {
   const auto net = MakeNet(R"(
     layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 } } }

@@ -8,6 +8,7 @@
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/backends/layer_text.hpp"
 #include "caffe/inference/kernel_revision.hpp"
+#include "caffe/onednn/onednn.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/test_files.hpp"
 
@@ -72,6 +73,16 @@ TEST(KernelRevision, IsAHashForEachKindOfDevice) {
   }
   EXPECT_NE(std::string(CpuKernelRevision()), CudaKernelRevision());
   ExpectContains(cpu::CpuTarget().TimingKey(), CpuKernelRevision());
+}
+
+TEST(TimingCache, KeepsTimesWithAndWithoutOneDnnApart) {
+  if (!onednn::Enabled()) GTEST_SKIP() << "oneDNN is off";
+  const std::string with = cpu::CpuTarget().TimingKey();
+  ExpectContains(with, std::string("oneDNN ") + onednn::Version());
+  onednn::SetEnabled(false);
+  const std::string without = cpu::CpuTarget().TimingKey();
+  onednn::SetEnabled(true);
+  EXPECT_NE(with, without);
 }
 
 TEST(TimingCache, IsEmptyWithoutAFile) {

@@ -77,7 +77,7 @@ TEST(InstructionSets, HaveNamesOfTheirOwn) {
     EXPECT_TRUE(names.insert(set.name()).second) << set.name();
     EXPECT_TRUE(InstructionSet::Named(set.name()) == set);
   }
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(CAFFE_CPU_KERNELS_ALL)
   EXPECT_EQ(names, (std::set<std::string>{"generic", "avx2", "avx2_vnni", "avx512", "avx512_vnni",
                                           "amx", "emulated_amx"}));
 #endif
@@ -110,6 +110,7 @@ TEST(InstructionSets, HaveTheFeaturesOfTheKernelsThatTheyShare) {
   for (const InstructionSetRow& row : RegisteredRows()) {
     const auto expect_features_of_first = [&](const auto& shares) {
       const auto first = std::find_if(RegisteredRows().begin(), RegisteredRows().end(), shares);
+      if (first == RegisteredRows().end()) return;  // its row is not compiled
       EXPECT_TRUE(Includes(row.needed, first->needed)) << row.name << " and " << first->name;
     };
     if (row.vector) {

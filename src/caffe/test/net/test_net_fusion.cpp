@@ -364,32 +364,72 @@ INSTANTIATE_TEST_SUITE_P(Types, TrainingFusion,
 
 // ---- Weights are held once: as oneDNN orders them, unless a program reads them.
 
+constexpr char kPacking[] = R"(
+    layer { name: 'data' type: 'Input' top: 'data' input_param { shape {
+            dim: 1 dim: 16 dim: 6 dim: 5 } } }
+    layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param {
+            num_output: 24 kernel_size: 3 weight_filler { type: 'gaussian' std: 0.3 } } })";
+
+std::unique_ptr<Net<float>> PackingNet(const string& types = "") {
+  NetParameter param;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(types + kPacking, &param));
+  param.mutable_state()->set_phase(TEST);
+  return std::make_unique<Net<float>>(param);
+}
+
 TEST(PackedWeights, AreTheOnlyCopyUntilTheyAreRead) {
   if (!onednn::Enabled()) GTEST_SKIP() << "without oneDNN there is one order";
-  NetParameter param;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
-      layer { name: 'data' type: 'Input' top: 'data' input_param { shape {
-              dim: 1 dim: 16 dim: 6 dim: 5 } } }
-      layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param {
-              num_output: 24 kernel_size: 3 weight_filler { type: 'gaussian' std: 0.3 } } })",
-                                                            &param));
-  param.mutable_state()->set_phase(TEST);
-  Net<float> net(param);
-  Blob<float>& weights = *net.layers()[1]->blobs()[0];
-  const std::vector<float> before(weights.cpu_data(), weights.cpu_data() + weights.count());
-  net.Forward();
+  const auto net = PackingNet();
+  Blob<float>& weights = *net->layers()[1]->blobs()[0];
+  const auto values = [&weights] {
+    const float* data = weights.cpu_data_as<float>();  // not kept
+    return std::vector<float>(data, data + weights.count());
+  };
+  const std::vector<float> before = values();
+  net->Forward();
   EXPECT_EQ(weights.data_tensor().allocated_bytes(), 0u);
-  const std::vector<float> after(weights.cpu_data(), weights.cpu_data() + weights.count());
-  EXPECT_EQ(before, after);
+  EXPECT_EQ(before, values());
   // Another batch, another order, the same weights.
-  net.input_blobs()[0]->Reshape({3, 16, 6, 5});
-  std::fill_n(net.input_blobs()[0]->mutable_cpu_data(), net.input_blobs()[0]->count(), 1.f);
-  net.Forward();
-  const std::vector<float> top(net.output_blobs()[0]->cpu_data(),
-                               net.output_blobs()[0]->cpu_data() + 24);
+  net->input_blobs()[0]->Reshape({3, 16, 6, 5});
+  std::fill_n(net->input_blobs()[0]->mutable_cpu_data(), net->input_blobs()[0]->count(), 1.f);
+  net->Forward();
+  const std::vector<float> top(net->output_blobs()[0]->cpu_data(),
+                               net->output_blobs()[0]->cpu_data() + 24);
   double sum = 0;
   for (int i = 0; i < 16 * 9; ++i) sum += before[i];
   EXPECT_NEAR(top[0], sum, 1e-4);
+}
+
+// As in Caffe: programs take the pointer of weights once and read it after any pass.
+TEST(PackedWeights, PointersThatAProgramTookStayGood) {
+  for (const char* types : {"", "default_forward_type: FLOAT16 "}) {
+    SCOPED_TRACE(types);
+    for (const bool after_a_pass : {false, true}) {
+      const auto net = PackingNet(types);
+      if (after_a_pass) net->Forward();
+      Blob<float>& weights = *net->layers()[1]->blobs()[0];
+      const float* pointer = weights.cpu_data();
+      const std::vector<float> before(pointer, pointer + weights.count());
+      for (const int num : {1, 3}) {
+        net->input_blobs()[0]->Reshape({num, 16, 6, 5});
+        net->Forward();
+        ASSERT_TRUE(weights.data_tensor().is_held(ElementType::FLOAT));
+        ASSERT_EQ(weights.cpu_data(), pointer);
+        EXPECT_EQ(std::vector<float>(pointer, pointer + weights.count()), before);
+      }
+      // Weights that are loaded are seen through it at once.
+      NetParameter loaded;
+      net->ToProto(&loaded);
+      loaded.mutable_layer(1)->mutable_blobs(0)->set_data(5, 7.5f);
+      net->CopyTrainedLayersFrom(loaded);
+      EXPECT_EQ(pointer[5], 7.5f);
+      ASSERT_EQ(weights.cpu_data(), pointer);
+      net->Forward();
+      EXPECT_EQ(pointer[5], 7.5f);
+      EXPECT_EQ(pointer[6], before[6]);
+      ASSERT_EQ(weights.cpu_data(), pointer);
+    }
+  }
 }
 
 }  // namespace

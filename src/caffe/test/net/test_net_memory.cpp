@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -199,6 +200,133 @@ TEST(ShareActivations, ABlobOfAViewThatIsChangedInPlaceStays) {
   SetValues(net->input_blobs()[0], {1, -2, 3, -4});
   net->Forward();
   EXPECT_EQ(Values(*net->blob_by_name("b")), (std::vector<double>{3, -3, 7, -7}));
+}
+
+// An output, or an input, is changed by the name of a copy after "b" has read it.
+TEST(ShareActivations, CopiesThatAreChangedInPlaceStay) {
+  const char kLater[] = R"(
+      layer { name: "copies" type: "Split" bottom: "a" top: "a1" top: "a2" }
+      layer { name: "b" type: "Power" bottom: "a1" top: "b" power_param { shift: 1 } }
+      layer { name: "c" type: "Power" bottom: "b" top: "c" }
+      layer { name: "again" type: "Power" bottom: "a2" top: "a2" power_param { scale: 2 } } )";
+  const auto input = [](const string& name) {
+    return Join("layer { name: 'data' type: 'Input' top: '", name,
+                "' input_param { shape { dim: 1 dim: 4 } } } ");
+  };
+  const string double_it =
+      "layer { name: 'a' type: 'Power' bottom: 'x' top: 'a' power_param { scale: 2 } } ";
+  for (const bool of_input : {false, true}) {
+    const auto net = MakeNet((of_input ? input("a") : input("x") + double_it) + kLater);
+    SetValues(net->input_blobs()[0], {1, -2, 3, -4});
+    net->Forward();
+    const double scale = of_input ? 1 : 2;
+    EXPECT_EQ(Values(*net->blob_by_name("b")),
+              (std::vector<double>{1 * scale + 1, -2 * scale + 1, 3 * scale + 1, -4 * scale + 1}));
+  }
+}
+
+// A view that nobody reads before the change is no reason to keep all blobs.
+TEST(ShareActivations, ABlobThatIsChangedBeforeItIsViewedIsFreedLikeOthers) {
+  string text = Chain(9);
+  text +=
+      "layer { name: 'flat' type: 'Flatten' bottom: 'x9' top: 'flat' } layer { name: 'relu' "
+      "type: 'ReLU' bottom: 'flat' top: 'flat' }";
+  const auto net = MakeNet(text);
+  EXPECT_LE(PeakOfForward(net.get()), 3 * kElements * sizeof(float));
+}
+
+/// Two inner products of one weight each; "c" is the output.
+const char kWeighted[] = R"(
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 1 } } }
+    layer { name: "a" type: "Power" bottom: "data" top: "a" power_param { shift: 1 } }
+    layer { name: "ip" type: "InnerProduct" bottom: "a" top: "ip" inner_product_param {
+            num_output: 1 bias_term: false weight_filler { type: "constant" value: 2 } } }
+    layer { name: "b" type: "Power" bottom: "ip" top: "b" power_param { shift: 1 } }
+    layer { name: "c" type: "Power" bottom: "b" top: "c" })";
+
+// Caffe has the values of the last pass; there is no computing them with other weights.
+TEST(ShareActivations, WhatDependsOnReplacedParametersCannotBeReadUntilTheNextPass) {
+  NetParameter loaded;
+  const auto other = MakeNet(kWeighted);
+  SetValues(other->params()[0].get(), {10});
+  other->ToProto(&loaded);
+  const string file = NewFileName();
+  other->ToHDF5(file);
+  const std::function<void(Net<float>*)> ways[] = {
+      [&](Net<float>* net) { net->CopyTrainedLayersFrom(loaded); },
+      [&](Net<float>* net) { net->CopyTrainedLayersFrom(file); },
+      [&](Net<float>* net) { net->ShareTrainedLayersWith(other.get()); }};
+  for (const auto& replace : ways) {
+    const auto net = MakeNet(kWeighted);
+    SetValues(net->input_blobs()[0], {3});
+    net->Forward();
+    replace(net.get());
+    const auto b = net->blob_by_name("b");
+    const string message = ErrorOf([&] { b->cpu_data(); });
+    ExpectContains(message, "blob 'b' was freed");
+    ExpectContains(message, "other parameters of layer 'ip'");
+    ExpectContains(message, "set_share_activations(false)");
+    EXPECT_EQ(Values(*net->blob_by_name("a")), (std::vector<double>{4})) << "needs none";
+    EXPECT_EQ(Values(*net->output_blobs()[0]), (std::vector<double>{9}));
+    net->Forward();
+    EXPECT_EQ(Values(*b), (std::vector<double>{41}));
+
+    const auto seen = MakeNet(kWeighted);
+    SetValues(seen->input_blobs()[0], {3});
+    seen->blob_by_name("b");
+    seen->Forward();
+    replace(seen.get());
+    EXPECT_EQ(Values(*seen->blob_by_name("b")), (std::vector<double>{9}));
+  }
+}
+
+TEST(ShareActivations, ParametersThatAProgramWritesCountAsTheyAreNow) {
+  const auto net = MakeNet(kWeighted);
+  SetValues(net->input_blobs()[0], {3});
+  net->Forward();
+  SetValues(net->params()[0].get(), {10});
+  EXPECT_EQ(Values(*net->blob_by_name("b")), (std::vector<double>{41}));
+}
+
+// A layer of a program's own may keep its bottom and read it when a later one runs, or after the
+// pass.
+template <typename Dtype>
+class KeepingLayer : public Layer<Dtype> {
+ public:
+  explicit KeepingLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override {
+    top[0]->ReshapeLike(*bottom[0]);
+    kept_.ReshapeLike(*bottom[0]);
+  }
+  const char* type() const override { return "Keeping"; }
+  const Blob<Dtype>& kept() const { return kept_; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override {
+    kept_.ShareData(*bottom[0]);
+    top[0]->CopyFrom(*bottom[0]);
+  }
+  void Backward_cpu(const vector<Blob<Dtype>*>&, const vector<bool>&,
+                    const vector<Blob<Dtype>*>&) override {}
+
+ private:
+  Blob<Dtype> kept_;
+};
+REGISTER_LAYER_CLASS(Keeping);
+
+TEST(ShareActivations, ALayerMayKeepItsBottom) {
+  const auto net = MakeNet(R"(
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 } } }
+      layer { name: "a" type: "Power" bottom: "data" top: "a" power_param { scale: 2 } }
+      layer { name: "keeps" type: "Keeping" bottom: "a" top: "b" }
+      layer { name: "c" type: "Power" bottom: "b" top: "c" })");
+  SetValues(net->input_blobs()[0], {3, 4});
+  for (int pass = 0; pass < 2; ++pass) {
+    net->Forward();
+    const auto keeps =
+        boost::dynamic_pointer_cast<KeepingLayer<float>>(net->layer_by_name("keeps"));
+    EXPECT_EQ(Values(keeps->kept()), (std::vector<double>{6, 8}));
+  }
 }
 
 TEST(ShareActivations, APassThatFailsLeavesBlobsReadable) {

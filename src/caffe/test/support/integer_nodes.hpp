@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/backends/constants.hpp"
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
 #include "caffe/syncedmem.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "caffe/inference/backends/lowering.hpp"
-#include "caffe/inference/backends/split_epilogues.hpp"
+#include "caffe/inference/passes/split_epilogues.hpp"
 #include "caffe/inference/quantize/equalization.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "inference_test.hpp"

@@ -3,10 +3,9 @@
 #include <optional>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/graph/node_chain.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/pointwise.hpp"
 #include "cpu_target.hpp"
 

@@ -3,7 +3,7 @@
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 
 namespace caffe::inference::cpu {
 namespace {

@@ -1,8 +1,9 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_STEP_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_STEP_HPP_
 
-#include "caffe/inference/backends/convolution_node.hpp"
 #include "caffe/inference/backends/step.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/post_ops.hpp"
 #include "cpu_target.hpp"
 

@@ -8,12 +8,14 @@
 
 #include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/kernel_revision.hpp"
 #include "caffe/inference/plan_file.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/onednn/onednn.hpp"
 
 namespace caffe::inference::cpu {
 namespace {
@@ -86,8 +88,9 @@ class Cpu : public Target {
   bool fuses_integer_sums() const override { return true; }
 
   std::string TimingKey() const override {
-    return Join(PlanFingerprint(), " kernels ", CpuKernelRevision(), " ", omp_get_max_threads(),
-                " threads");
+    const char* const version = onednn::Enabled() ? onednn::Version() : "none";
+    return Join(PlanFingerprint(), " kernels ", CpuKernelRevision(), " oneDNN ", version, " ",
+                omp_get_max_threads(), " threads");
   }
 
   // A layer that computes in another type or layout than it was given is not a candidate for it.

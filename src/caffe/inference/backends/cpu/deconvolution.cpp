@@ -6,9 +6,9 @@
 
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/constants.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
 #include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/depthwise_deconvolution.hpp"
 #include "caffe/kernels/int8_deconvolution.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
@@ -120,6 +120,7 @@ class DenseStep : public Step {
             "its blobs do not lie as kernels take them");
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
     rescaling_ = RescalingOf(node_, y_.shape[1], x_, y_, kernel_->phases());
+    rows_ = kernel_->Prepare(rescaling_, y_.type);
   }
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(x_.shape[0]); }
 
@@ -128,7 +129,7 @@ class DenseStep : public Step {
       DispatchInteger(y_.type, [&](auto to) {
         kernel_->Forward(x_.shape[0], x_.as<const decltype(from)>(),
                          static_cast<const int8_t*>(node_.parameters[0].data.get()), rescaling_,
-                         scratch, y_.as<decltype(to)>());
+                         scratch, y_.as<decltype(to)>(), rows_);
       });
     });
   }
@@ -159,6 +160,7 @@ class DenseStep : public Step {
   const Node& node_;
   std::shared_ptr<const kernels::Int8Deconvolution> kernel_;
   kernels::Rescaling rescaling_;
+  kernels::Int8Deconvolution::Rows rows_;
   Operand x_, y_;
 };
 

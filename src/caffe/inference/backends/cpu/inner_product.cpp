@@ -6,6 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/backends/inner_product_node.hpp"
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "cpu_target.hpp"
@@ -111,6 +112,7 @@ class Int8Step : public InnerProductStep {
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
     if (node_.integers) {
       rescaling_ = RescalingOf(node_, extents_.outputs, x_, y_);
+      rows_ = kernel_->Prepare(rescaling_, y_.type);
       return;
     }
     RequireParameter(node_, 2, ElementType::FLOAT, extents_.outputs);
@@ -119,12 +121,13 @@ class Int8Step : public InnerProductStep {
   }
   void RunIntegers(void* scratch) {
     kernel_->Forward(extents_.rows, NumbersOf(x_), weights<int8_t>(), rescaling_, scratch,
-                     {y_.data, y_.type});
+                     {y_.data, y_.type}, rows_.get());
   }
 
   std::optional<kernels::Int8InnerProduct> kernel_;
   std::vector<float> scales_;
   kernels::Rescaling rescaling_;
+  std::shared_ptr<const kernels::RescalingRows> rows_;
 };
 
 std::vector<Constant> WithBias(const Constant& packed, const Node& node, int outputs) {

@@ -4,8 +4,8 @@
 
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
 #include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/byte_elementwise.hpp"
 #include "caffe/kernels/pointwise.hpp"
 #include "caffe/kernels/quantize.hpp"

@@ -5,7 +5,7 @@
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 #include "cpu_target.hpp"
 #include "integer_rescaling.hpp"

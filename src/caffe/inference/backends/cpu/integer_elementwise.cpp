@@ -155,8 +155,11 @@ class BroadcastStep : public Step {
 
 std::unique_ptr<Step> MakeTableStep(const Node& node) { return std::make_unique<TableStep>(node); }
 
-std::unique_ptr<Step> MakeIntegerElementwise(const Node& node) {
-  if (node.type() == "Eltwise") return std::make_unique<IntegerEltwiseStep>(node);
+std::unique_ptr<Step> MakeIntegerEltwise(const Node& node) {
+  return std::make_unique<IntegerEltwiseStep>(node);
+}
+
+std::unique_ptr<Step> MakeIntegerBroadcast(const Node& node) {
   return std::make_unique<BroadcastStep>(node);
 }
 

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/constants.hpp"
-#include "caffe/inference/backends/convolution_node.hpp"
 #include "caffe/inference/backends/integer_node.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/fused_sums.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 #include "constant_outputs.hpp"

@@ -15,8 +15,9 @@ constexpr size_t kByteTable = 256;
 
 /// A function of one number.
 std::unique_ptr<Step> MakeTableStep(const Node& node);
-/// Eltwise, Axpy, Scale with two bottoms.
-std::unique_ptr<Step> MakeIntegerElementwise(const Node& node);
+std::unique_ptr<Step> MakeIntegerEltwise(const Node& node);
+/// Axpy, Scale with two bottoms.
+std::unique_ptr<Step> MakeIntegerBroadcast(const Node& node);
 std::unique_ptr<Step> MakeIntegerPooling(const Node& node);
 /// Softmax, LRN, Normalize, MVN; null for others.
 std::unique_ptr<Step> MakeIntegerNormalization(const Node& node);

@@ -4,7 +4,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_chain.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "cuda_target.hpp"
 
 namespace caffe::inference::cuda {

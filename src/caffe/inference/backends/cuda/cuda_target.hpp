@@ -3,8 +3,9 @@
 
 #include <vector>
 
-#include "caffe/inference/backends/convolution_node.hpp"
 #include "caffe/inference/backends/target.hpp"
+#include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/cuda/channels_last.hpp"
 
 namespace caffe::inference::cuda {

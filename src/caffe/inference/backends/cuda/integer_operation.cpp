@@ -197,65 +197,33 @@ class PoolingStep : public IntegerStep {
   kernels::ByteRange range_;
 };
 
-/// True if no padding comes between channels.
-bool AreWhole(const Graph& graph, const Node& node) {
-  const auto whole = [&](int value) {
-    const Shape& shape = graph.values[value].shape;
-    return shape.size() >= 3 && shape[1] % ChannelMultiple(ElementType::INT8) == 0;
-  };
-  return std::all_of(node.inputs.begin(), node.inputs.end(), whole) &&
-         std::all_of(node.outputs.begin(), node.outputs.end(), whole);
+template <typename T>
+std::unique_ptr<Step> MakeStep(const Node& node) {
+  return std::make_unique<T>(node);
 }
 
-bool TakesChannelsLast(const Graph& graph, const Node& node) {
-  if (graph.values[node.outputs[0]].shape.size() < 3) return false;
-  switch (KindOf(node)) {
-    case IntegerKind::BROADCAST:
-      return false;
-    case IntegerKind::DIVISION:
-      return node.type() == "LRN" || node.type() == "Normalize";
-    case IntegerKind::MOVING:
-      return JoinsChannels(graph, node) && AreWhole(graph, node);
-    default:
-      return true;
-  }
-}
-
-class IntegerOperationImpl : public Implementation {
+class IntegerOperationImpl : public IntegerOperationImplBase {
  public:
-  const char* name() const override { return "integers"; }
-  bool Takes(const Node& node) const override { return node.integers.has_value(); }
-  bool TakesZeroPoints(const Node&) const override { return true; }
+  IntegerOperationImpl()
+      : IntegerOperationImplBase(
+            kLast, {MakeStep<TableStep>, MakeStep<EltwiseStep>, MakeStep<BroadcastStep>,
+                    MakeStep<PoolingStep>, MakeIntegerNormalization, MakeIntegerResizing,
+                    MakeIntegerMoving}) {}
 
-  std::vector<Candidate> Candidates(const LoweringContext& context,
-                                    const Node& node) const override {
-    if (!ComputesIntegers(node)) return context.None(kNoIntegerOperation);
-    if (!HasIntegerRanges(context, node)) return {};
-    std::vector<Layout::Kind> layouts = {kPlain};
-    if (TakesChannelsLast(context.graph, node)) layouts.insert(layouts.begin(), kLast);
-    return WithShapeInputs(context, node, kLast, InBytes(*this, node, layouts));
-  }
-
-  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
-    Require(ComputesIntegers(node), "layer '", node.name(), "' (", node.type(),
-            ") has no integer-only form");
+ private:
+  bool TakesLayout(const Graph& graph, const Node& node) const override {
+    if (graph.values[node.outputs[0]].shape.size() < 3) return false;
     switch (KindOf(node)) {
-      case IntegerKind::ELTWISE:
-        return std::make_unique<EltwiseStep>(node);
       case IntegerKind::BROADCAST:
-        return std::make_unique<BroadcastStep>(node);
-      case IntegerKind::POOLING:
-        return std::make_unique<PoolingStep>(node);
+        return false;
       case IntegerKind::DIVISION:
-        return MakeIntegerNormalization(node);
-      case IntegerKind::RESIZING:
-        return MakeIntegerResizing(node);
+        return node.type() == "LRN" || node.type() == "Normalize";
       case IntegerKind::MOVING:
-        return MakeIntegerMoving(graph, node);
-      case IntegerKind::TABLE:
-        break;
+        return JoinsChannels(graph, node) &&
+               HaveWholeChannels(graph, node, ChannelMultiple(ElementType::INT8));
+      default:
+        return true;
     }
-    return std::make_unique<TableStep>(node);
   }
 };
 

@@ -529,11 +529,17 @@ void Int8InnerProduct::Forward(int num, Numbers x, const int8_t* packed, const P
   Run(num, x, packed, Int8Tiles::InFloats(post, scale, bias, y), pieces.Take<char>(0));
 }
 
+std::shared_ptr<const RescalingRows> Int8InnerProduct::Prepare(const Rescaling& by,
+                                                               ElementType type) const {
+  return std::make_shared<RescalingRows>(by, tiles_, type, panels_.outputs(),
+                                         panels_.padded_outputs(), panels_.inputs());
+}
+
 void Int8InnerProduct::Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by,
-                               void* scratch, Destination y) const {
-  const RescalingRows rows(by, tiles_, y.type, panels_.outputs(), panels_.padded_outputs(),
-                           panels_.inputs());
-  Run(num, x, packed, Int8Tiles::InIntegers(rows.get(), y), scratch);
+                               void* scratch, Destination y, const RescalingRows* rows) const {
+  const auto prepared = rows ? nullptr : Prepare(by, y.type);
+  const Int8Tiles::Rescaled& rescaled = (rows ? rows : prepared.get())->get();
+  Run(num, x, packed, Int8Tiles::InIntegers(rescaled, y), scratch);
 }
 
 template <typename TilePostOps>

@@ -132,19 +132,31 @@ size_t Int8Deconvolution::scratch_bytes(int num) const {
   return pieces.bytes();
 }
 
+Int8Deconvolution::Rows Int8Deconvolution::Prepare(const Rescaling& by, ElementType type) const {
+  Rescaling of_phase = by;
+  Rows rows;
+  for (const Phase& phase : phases_) {
+    rows.push_back(phase.convolution->Prepare(of_phase, type));
+    of_phase.bias += shape_.outputs;
+  }
+  return rows;
+}
+
 template <typename X, typename Y>
 void Int8Deconvolution::Forward(int num, const X* x, const int8_t* packed, const Rescaling& by,
-                                void* scratch, Y* y) const {
-  Rescaling of_phase = by;
+                                void* scratch, Y* y, const Rows& prepared) const {
+  if (prepared.empty()) {
+    return Forward(num, x, packed, by, scratch, y, Prepare(by, kElementType<Y>));
+  }
   size_t outputs = 0;
   for (const Phase& phase : phases_) outputs = std::max(outputs, OutputBytes(phase, num));
   Pieces pieces(scratch);
   Y* const made = phases_.size() > 1 ? pieces.Take<Y>(outputs) : y;
   void* const own = pieces.Take<char>(0);
-  for (const Phase& phase : phases_) {
-    phase.convolution->Forward(num, x, packed, of_phase, own, made);
+  for (size_t i = 0; i < phases_.size(); ++i) {
+    const Phase& phase = phases_[i];
+    phase.convolution->Forward(num, x, packed, by, own, made, nullptr, prepared[i].get());
     packed += RoundUp(phase.convolution->packed_size(), 64);
-    of_phase.bias += shape_.outputs;
     if (made == y) return;
     const size_t block = phase.convolution->block(), planes = num * CeilDiv(shape_.outputs, block);
     const size_t rows = phase.shape.output[0], columns = phase.shape.output[1];
@@ -164,7 +176,7 @@ void Int8Deconvolution::Forward(int num, const X* x, const int8_t* packed, const
 
 #define CAFFE_INT8_DECONVOLUTION(X, Y)                                                            \
   template void Int8Deconvolution::Forward(int, const X*, const int8_t*, const Rescaling&, void*, \
-                                           Y*) const
+                                           Y*, const Rows&) const
 CAFFE_INT8_DECONVOLUTION(int8_t, int8_t);
 CAFFE_INT8_DECONVOLUTION(int8_t, uint8_t);
 CAFFE_INT8_DECONVOLUTION(uint8_t, int8_t);

@@ -1,5 +1,6 @@
 // The registry of instruction sets: a row each. cmake/Kernels.cmake compiles their kernels and
-// writes compiled_kernels.hpp, which declares those of the set `name` in namespace `name`.
+// writes compiled_kernels.hpp, which declares those of the set `name` in namespace `name`, and
+// defines CAFFE_COMPILED_NAME where all kernels of the row are there.
 #include "caffe/kernels/instruction_set.hpp"
 #include "compiled_kernels.hpp"
 #include "instruction_set_row.hpp"
@@ -9,25 +10,31 @@ namespace {
 
 using Features = CpuFeatures;
 
-#if defined(__x86_64__)
-constexpr Features kAvx2 = Features::AVX2 | Features::F16C;
-constexpr Features kAvx512 = kAvx2 | Features::AVX512;
-#endif
+[[maybe_unused]] constexpr Features kAvx2 = Features::AVX2 | Features::F16C;
+[[maybe_unused]] constexpr Features kAvx512 = kAvx2 | Features::AVX512;
 
 const InstructionSetRow kRows[] = {
     {"generic", Features::NONE, false, &generic::kVectorKernels, &generic::kPackedTiles,
      &generic::kInt8Tiles, &generic::kWinogradKernels, &generic::kWinogradKernels, nullptr},
-#if defined(__x86_64__)
+#ifdef CAFFE_COMPILED_AVX2
     {"avx2", kAvx2, false, &avx2::kVectorKernels, &avx2::kPackedTiles, &avx2::kInt8Tiles,
      &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
+#endif
+#ifdef CAFFE_COMPILED_AVX2_VNNI
     // Only the kernels of 8-bit integers use VNNI.
     {"avx2_vnni", kAvx2 | Features::AVX_VNNI, false, &avx2::kVectorKernels, &avx2::kPackedTiles,
      &avx2_vnni::kInt8Tiles, &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
+#endif
+#ifdef CAFFE_COMPILED_AVX512
     {"avx512", kAvx512, false, &avx512::kVectorKernels, &avx512::kPackedTiles, &avx512::kInt8Tiles,
      &avx512::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
+#endif
+#ifdef CAFFE_COMPILED_AVX512_VNNI
     {"avx512_vnni", kAvx512 | Features::AVX512_VNNI, false, &avx512::kVectorKernels,
      &avx512::kPackedTiles, &avx512_vnni::kInt8Tiles, &avx512::kWinogradKernels,
      &avx2::kWinogradKernels, nullptr},
+#endif
+#ifdef CAFFE_COMPILED_AMX
     {"amx", kAvx512 | Features::AMX_INT8 | Features::AMX_BF16, false, nullptr, nullptr, nullptr,
      nullptr, nullptr, &amx::kAmxTiles},
 #endif

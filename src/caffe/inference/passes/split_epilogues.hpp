@@ -1,5 +1,5 @@
-#ifndef CAFFE_INFERENCE_BACKENDS_SPLIT_EPILOGUES_HPP_
-#define CAFFE_INFERENCE_BACKENDS_SPLIT_EPILOGUES_HPP_
+#ifndef CAFFE_INFERENCE_PASSES_SPLIT_EPILOGUES_HPP_
+#define CAFFE_INFERENCE_PASSES_SPLIT_EPILOGUES_HPP_
 
 #include <functional>
 
@@ -15,4 +15,4 @@ Graph SplitEpilogues(Graph graph, const std::function<size_t(const Node& node)>&
 
 }  // namespace caffe::inference
 
-#endif  // CAFFE_INFERENCE_BACKENDS_SPLIT_EPILOGUES_HPP_
+#endif  // CAFFE_INFERENCE_PASSES_SPLIT_EPILOGUES_HPP_

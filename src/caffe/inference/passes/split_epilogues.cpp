@@ -1,7 +1,7 @@
 #include "split_epilogues.hpp"
 
-#include "caffe/inference/passes/graph_editing.hpp"
-#include "convolution_node.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
+#include "graph_editing.hpp"
 
 namespace caffe::inference {
 namespace {

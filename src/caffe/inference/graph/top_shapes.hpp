@@ -1,5 +1,5 @@
-#ifndef CAFFE_INFERENCE_BACKENDS_TOP_SHAPES_HPP_
-#define CAFFE_INFERENCE_BACKENDS_TOP_SHAPES_HPP_
+#ifndef CAFFE_INFERENCE_GRAPH_TOP_SHAPES_HPP_
+#define CAFFE_INFERENCE_GRAPH_TOP_SHAPES_HPP_
 
 #include <vector>
 
@@ -15,4 +15,4 @@ std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
 
 }  // namespace caffe::inference
 
-#endif  // CAFFE_INFERENCE_BACKENDS_TOP_SHAPES_HPP_
+#endif  // CAFFE_INFERENCE_GRAPH_TOP_SHAPES_HPP_

@@ -1,15 +1,30 @@
-#ifndef CAFFE_INFERENCE_BACKENDS_CONVOLUTION_NODE_HPP_
-#define CAFFE_INFERENCE_BACKENDS_CONVOLUTION_NODE_HPP_
+#ifndef CAFFE_INFERENCE_GRAPH_WEIGHTED_NODE_HPP_
+#define CAFFE_INFERENCE_GRAPH_WEIGHTED_NODE_HPP_
 
 #include <optional>
 #include <vector>
 
+#include "caffe/inference/graph.hpp"
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/convolution.hpp"
-#include "constants.hpp"
-#include "implementation.hpp"
 
 namespace caffe::inference {
+
+/// True for the layers that multiply by trained weights: Convolution, its depthwise forms,
+/// Deconvolution and InnerProduct.
+bool MultipliesWeights(const Node& node);
+/// Convolution and its depthwise forms.
+bool IsConvolution(const Node& node);
+
+/// The activation that kernels apply to sums in place of the layer; not set where they cannot.
+std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer);
+
+/// What a ReLU (not leaky), ReLU6 (likewise) or Clip keeps numbers within; not set for other
+/// layers.
+struct Clamp {
+  std::optional<double> least, most;
+};
+std::optional<Clamp> ClampOf(const LayerParameter& layer);
 
 /// The steps of an epilogue that kernels apply to a sum before they write it (kernels::PostOps).
 struct NodePostOps {
@@ -43,9 +58,19 @@ std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, 
 std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, const Shape& x,
                                                               const Shape& y);
 
+/// Rows, and what a row has.
+struct InnerProductExtents {
+  int rows = 0, inputs = 0, outputs = 0;
+};
+/// For these shapes of the node's input and output; or those that the graph has.
+InnerProductExtents ExtentsOf(const Node& node, const Shape& x, const Shape& y);
+InnerProductExtents ExtentsOf(const Graph& graph, const Node& node);
+/// The weights of an InnerProduct as (outputs, inputs).
+std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExtents& extents);
+
 /// The bias; zeros where the node has none.
 std::vector<float> BiasOf(const Node& node, size_t outputs);
 
 }  // namespace caffe::inference
 
-#endif  // CAFFE_INFERENCE_BACKENDS_CONVOLUTION_NODE_HPP_
+#endif  // CAFFE_INFERENCE_GRAPH_WEIGHTED_NODE_HPP_

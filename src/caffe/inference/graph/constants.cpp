@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "caffe/allocator.hpp"
+#include "caffe/core/dispatch_float.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/convert.hpp"
-#include "element_types.hpp"
 
 namespace caffe::inference {
 
@@ -34,24 +33,25 @@ std::vector<float> RoundedTo(ElementType type, const Constant& constant) {
   return values;
 }
 
-void RequireParameter(const Node& node, size_t index, ElementType type, size_t count) {
-  Require(index < node.parameters.size(), "parameter ", index, " is missing");
-  const Constant& parameter = node.parameters[index];
+void RequireParameter(const std::vector<Constant>& parameters, size_t index, ElementType type,
+                      size_t count) {
+  Require(index < parameters.size(), "parameter ", index, " is missing");
+  const Constant& parameter = parameters[index];
   Require(parameter.type == type && parameter.count() == count, "parameter ", index, " has ",
           parameter.count(), " elements of type ", Name(parameter.type), ", not ", count, " of ",
           Name(type));
 }
 
-void FillLikeActivations(ElementType type, size_t count, void* elements) {
-  std::minstd_rand random(1);
-  if (SizeOf(type) == 1) {
-    uint8_t* const integers = static_cast<uint8_t*>(elements);
-    for (size_t i = 0; i < count; ++i) integers[i] = random() >> 8 & 0x3f;
-    return;
+std::vector<kernels::Multiplier> MultipliersOf(const std::vector<Constant>& parameters,
+                                               size_t index, size_t count) {
+  const int32_t* values = ParameterOf<int32_t>(parameters, index, ElementType::INT32, 2 * count);
+  std::vector<kernels::Multiplier> multipliers;
+  for (size_t i = 0; i < count; ++i) multipliers.push_back({values[2 * i], values[2 * i + 1]});
+  for (const kernels::Multiplier& multiplier : multipliers) {
+    Require(multiplier.shift >= -31 && multiplier.shift <= 30, "parameter ", index,
+            " has a multiplier with shift ", multiplier.shift);
   }
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random() % 2048) / 1024 - 1;
-  kernels::Convert(count, ElementType::FLOAT, values.data(), 1, 0, type, elements, 1, 0);
+  return multipliers;
 }
 
 }  // namespace caffe::inference

@@ -1,11 +1,12 @@
-#include "convolution_node.hpp"
+#include "weighted_node.hpp"
 
 #include <algorithm>
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/kernels/post_ops.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
+#include "caffe/operation.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -54,6 +55,27 @@ bool AddActivation(const LayerParameter& layer, const std::vector<Constant>& par
 }
 
 }  // namespace
+
+bool IsConvolution(const Node& node) {
+  return node.operation().weights == Operation::Weights::CONVOLUTION;
+}
+
+bool MultipliesWeights(const Node& node) {
+  return node.operation().weights != Operation::Weights::NONE;
+}
+
+std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer) {
+  const auto activation = ActivationOf(layer);
+  return activation ? kernels::AsPostOp(*activation) : std::nullopt;
+}
+
+std::optional<Clamp> ClampOf(const LayerParameter& layer) {
+  const auto f = PostOpOf(layer);
+  if (!f) return {};
+  if (f->kind == kernels::Activation::RELU && f->a == 0) return Clamp{0., {}};
+  if (f->kind == kernels::Activation::CLIP) return Clamp{f->a, f->b};
+  return {};
+}
 
 kernels::Activation NodePostOps::activation() const {
   kernels::Activation activation = activation_;
@@ -132,6 +154,32 @@ std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, 
   Node convolution = node;
   convolution.layer.set_type("Convolution");
   return ConvolutionShapeOf(convolution, x, y);
+}
+
+InnerProductExtents ExtentsOf(const Node& node, const Shape& x, const Shape& y) {
+  InnerProductExtents extents;
+  extents.outputs = static_cast<int>(node.layer.inner_product_param().num_output());
+  Require(extents.outputs > 0, Error::Field{"inner_product_param: num_output"},
+          " must be positive");
+  extents.rows = static_cast<int>(CountOf(y) / extents.outputs);
+  extents.inputs = extents.rows == 0 ? 0 : static_cast<int>(CountOf(x) / extents.rows);
+  return extents;
+}
+
+InnerProductExtents ExtentsOf(const Graph& graph, const Node& node) {
+  return ExtentsOf(node, graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape);
+}
+
+std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExtents& extents) {
+  const std::vector<float> given = node.parameters[0].ToVector();
+  if (!node.layer.inner_product_param().transpose()) return given;
+  std::vector<float> weights(given.size());
+  for (int o = 0; o < extents.outputs; ++o) {
+    for (int i = 0; i < extents.inputs; ++i) {
+      weights[size_t(o) * extents.inputs + i] = given[size_t(i) * extents.outputs + o];
+    }
+  }
+  return weights;
 }
 
 std::vector<float> BiasOf(const Node& node, size_t outputs) {
