@@ -21,10 +21,7 @@ endif()
 # Tests are compiled more often than they run.
 target_compile_options(caffe_tests PRIVATE ${caffe_warnings} $<$<NOT:$<CONFIG:Debug>>:-O1>)
 target_link_libraries(caffe_tests PRIVATE caffe GTest::gtest)
-# Tests of layers are many, and small.
-set(layer_tests ${test_sources})
-list(FILTER layer_tests INCLUDE REGEX "/test/layers/")
-caffe_unity(caffe_tests ${layer_tests})
+caffe_unity(caffe_tests ${test_sources})
 if(CAFFE_PCH)
   target_precompile_headers(caffe_tests PRIVATE <gtest/gtest.h>
     "${PROJECT_SOURCE_DIR}/src/caffe/precompiled.hpp")

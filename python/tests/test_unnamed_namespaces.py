@@ -15,7 +15,8 @@ if not (ROOT / "src").exists():
     pytest.skip("needs the source tree", allow_module_level=True)
 
 #: Folders below which nothing is compiled together, or files are programs of their own.
-APART = ("src/caffe/cuda", "src/caffe/kernels/cuda", "src/caffe/inference/backends/cuda", "src/caffe/openmp_settings")
+APART = ("src/caffe/cuda", "src/caffe/kernels/cuda", "src/caffe/inference/backends/cuda", "src/caffe/openmp_settings",
+         "src/caffe/test/consumer", "src/caffe/test/old_programs")
 
 TOKEN = re.compile(r"""
     //(?:\\\n|[^\n])* | /\*.*?\*/ | ^[ \t]*\#(?:\\\n|[^\n])*       # what is no code
@@ -218,8 +219,6 @@ def folders():
     by_folder = collections.defaultdict(list)
     for path in [*(ROOT / "src" / "caffe").rglob("*.cpp"), *(ROOT / "tools").glob("*/*.cpp")]:
         folder = path.parent.relative_to(ROOT).as_posix()
-        if folder.startswith("src/caffe/test") and folder != "src/caffe/test/layers":
-            continue
         if not folder.startswith(APART) and not path.name.endswith("_gpu.cpp") and path.name != "absent.cpp":
             by_folder[folder].append(path)
     return by_folder

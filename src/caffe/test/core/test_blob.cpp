@@ -21,7 +21,7 @@ void Count(Blob<Dtype>* blob) {
 }
 
 template <typename Dtype>
-std::string ErrorOf(Blob<Dtype>* blob, const std::vector<int>& shape) {
+std::string ErrorOfReshape(Blob<Dtype>* blob, const std::vector<int>& shape) {
   try {
     blob->Reshape(shape);
   } catch (const Error& error) {
@@ -78,10 +78,11 @@ TYPED_TEST(BlobTest, ReshapeKeepsMemoryUntilItIsOutgrown) {
 
 TYPED_TEST(BlobTest, RefusesShapesThatCannotBe) {
   Blob<TypeParam> blob;
-  EXPECT_NE(ErrorOf(&blob, {2, -3}).find("2 x -3"), std::string::npos);
-  EXPECT_NE(ErrorOf(&blob, {65536, 65536}).find("2^31 - 1"), std::string::npos);
-  EXPECT_NE(ErrorOf(&blob, {1 << 30, 1 << 30, 1 << 30}).find("2^31 - 1"), std::string::npos);
-  EXPECT_NE(ErrorOf(&blob, std::vector<int>(33, 1)).find("at most 32 axes"), std::string::npos);
+  EXPECT_NE(ErrorOfReshape(&blob, {2, -3}).find("2 x -3"), std::string::npos);
+  EXPECT_NE(ErrorOfReshape(&blob, {65536, 65536}).find("2^31 - 1"), std::string::npos);
+  EXPECT_NE(ErrorOfReshape(&blob, {1 << 30, 1 << 30, 1 << 30}).find("2^31 - 1"), std::string::npos);
+  EXPECT_NE(ErrorOfReshape(&blob, std::vector<int>(33, 1)).find("at most 32 axes"),
+            std::string::npos);
 }
 
 TYPED_TEST(BlobTest, AxesCountFromBothEnds) {

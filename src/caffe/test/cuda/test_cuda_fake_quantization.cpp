@@ -50,7 +50,7 @@ std::vector<T> Numbers(size_t count, const IntegerGrid& grid) {
 }
 
 template <typename T>
-void ExpectEqual(const std::vector<T>& expected, const std::vector<T>& actual) {
+void ExpectEqualGradients(const std::vector<T>& expected, const std::vector<T>& actual) {
   ASSERT_EQ(expected.size(), actual.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     const double a = static_cast<double>(expected[i]), b = static_cast<double>(actual[i]);
@@ -67,7 +67,7 @@ void CheckGradient(Stream& stream, const IntegerGrid& grid, const std::vector<T>
   Array<D> dy_array(dy), dx(expected);
   cuda::FakeQuantizeGradient(stream, static_cast<int>(numbers.size()), grid, x.read(),
                              dy_array.read(), dx.get());
-  ExpectEqual(expected, dx.values());
+  ExpectEqualGradients(expected, dx.values());
 }
 
 template <typename T>
@@ -78,7 +78,7 @@ void CheckType(Stream& stream) {
     kernels::FakeQuantize(numbers.size(), grid, numbers.data(), expected.data());
     Array<T> x(numbers), y(std::vector<T>(numbers.size(), T(7)));
     cuda::FakeQuantize(stream, static_cast<int>(numbers.size()), grid, x.read(), y.get());
-    ExpectEqual(expected, y.values());
+    ExpectEqualGradients(expected, y.values());
     CheckGradient<T, float>(stream, grid, numbers);
     CheckGradient<T, double>(stream, grid, numbers);
     CheckGradient<T, float16>(stream, grid, numbers);

@@ -41,7 +41,7 @@ TEST_P(RandomNetsInIntegersOnAGpu, HaveTheBitsOfTheDefinitions) {
 INSTANTIATE_TEST_SUITE_P(, RandomNetsInIntegersOnAGpu, ::testing::ValuesIn(kWays),
                          [](const auto& info) { return info.param.name; });
 
-const char kNet[] = R"(
+const char kIntegerNet[] = R"(
   name: 'small' state { phase: TEST }
   layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 3 dim: 3 dim: 8 dim: 8
     } } }
@@ -63,8 +63,8 @@ const char kNet[] = R"(
   layer { name: 'prob' type: 'Softmax' bottom: 'fc' top: 'prob' })";
 
 /// That net with an input, made in CPU mode.
-struct SmallNet {
-  SmallNet() : net(ParseNet(kNet)) {
+struct IntegerNet {
+  IntegerNet() : net(ParseNet(kIntegerNet)) {
     Blob<float>& data = *net.input_blobs()[0];
     for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(i);
     net.Forward();
@@ -107,7 +107,7 @@ bool HasLayer(const Engine& engine, const std::string& name) {
 
 // Sums are a part of the convolution before them on the CPU alone.
 TEST(CudaIntegerEngine, HasTheCpusDigestAndItsPlanToo) {
-  const SmallNet net;
+  const IntegerNet net;
   const std::string plan = NewFileName();
   for (const QuantizationScheme scheme :
        {QuantizationScheme::SYMMETRIC, QuantizationScheme::AFFINE, QuantizationScheme::PAPER}) {
@@ -129,7 +129,7 @@ TEST(CudaIntegerEngine, HasTheCpusDigestAndItsPlanToo) {
 }
 
 TEST(CudaIntegerEngine, NamesWhatIntegersCannotHold) {
-  const SmallNet net;
+  const IntegerNet net;
   OnEachDevice([&] {
     BuilderConfig config = net.Config(Backend::CUDA, QuantizationScheme::AFFINE);
     CalibrationTable table;
@@ -152,7 +152,7 @@ TEST(CudaIntegerEngine, NamesWhatIntegersCannotHold) {
 }
 
 TEST(CudaIntegerEngine, ZeroPointsAreForIntegersAlone) {
-  const SmallNet net;
+  const IntegerNet net;
   const FakeDevice::Installed device;
   BuilderConfig config = net.Config(Backend::CUDA, QuantizationScheme::AFFINE);
   config.quantization.arithmetic = Arithmetic::FLOAT;

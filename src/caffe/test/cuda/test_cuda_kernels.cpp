@@ -319,7 +319,7 @@ TEST_P(CudaKernels, LookUpsOfWhatIsNoRowGiveNanAndHaveNoGradient) {
 
 using kernels::ConvolutionShape;
 
-ConvolutionShape RandomShape(std::mt19937* random) {
+ConvolutionShape RandomKernelShape(std::mt19937* random) {
   const auto draw = [&](int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(*random);
   };
@@ -343,14 +343,14 @@ ConvolutionShape RandomShape(std::mt19937* random) {
   return s;
 }
 
-std::string Words(const std::vector<int>& values) {
+std::string Listed(const std::vector<int>& values) {
   std::string text;
   for (const int value : values) text += " " + std::to_string(value);
   return text;
 }
 
 template <typename T>
-void ExpectEqual(const std::vector<double>& wanted, const std::vector<T>& got) {
+void ExpectRounded(const std::vector<double>& wanted, const std::vector<T>& got) {
   ASSERT_EQ(wanted.size(), got.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     ASSERT_EQ(wanted[i], static_cast<double>(got[i])) << "element " << i;
@@ -384,7 +384,7 @@ void CheckConvolution(Stream& stream, const ConvolutionShape& s, int num, std::m
   Array<T> forward(Filled<T>(y.size(), std::numeric_limits<T>::quiet_NaN()));
   cuda::ConvolutionForward(stream, s, num, options, x_array.read(), weights_array.read(),
                            bias_array.read(), forward.get());
-  ExpectEqual(wanted, forward.values());
+  ExpectRounded(wanted, forward.values());
 
   wanted.resize(x.size());
   kernels::ReferenceConvolutionBackwardData<double, double>(
@@ -392,7 +392,7 @@ void CheckConvolution(Stream& stream, const ConvolutionShape& s, int num, std::m
   Array<T> data(Filled<T>(x.size(), std::numeric_limits<T>::quiet_NaN()));
   cuda::ConvolutionBackwardData(stream, s, num, options, y_array.read(), weights_array.read(),
                                 bias_array.read(), data.get());
-  ExpectEqual(wanted, data.values());
+  ExpectRounded(wanted, data.values());
 
   wanted.assign(weights.size(), 5);
   kernels::ReferenceConvolutionBackwardWeights<double, double>(s, num, Doubles(x).data(),
@@ -400,19 +400,19 @@ void CheckConvolution(Stream& stream, const ConvolutionShape& s, int num, std::m
   Array<F> gradient(Filled<F>(weights.size(), F(5)));
   cuda::ConvolutionBackwardWeights(stream, s, num, options, x_array.read(), y_array.read(),
                                    gradient.get());
-  ExpectEqual(wanted, gradient.values());
+  ExpectRounded(wanted, gradient.values());
 }
 
 TEST_P(CudaKernels, ConvolutionsOfOurOwnAreExactForWholeNumbers) {
   const unsigned seed = TestSeed();
   std::mt19937 random(seed);
   for (int round = 0; round < 30; ++round) {
-    const ConvolutionShape s = RandomShape(&random);
+    const ConvolutionShape s = RandomKernelShape(&random);
     const int num = 1 + round % 4;
     SCOPED_TRACE(Join("CAFFE_TEST_SEED=", seed, ": ", num, " images, channels ", s.channels,
-                      ", outputs ", s.outputs, ", group ", s.group, ", input", Words(s.input),
-                      ", kernel", Words(s.kernel), ", stride", Words(s.stride), ", pad",
-                      Words(s.pad), ", dilation", Words(s.dilation)));
+                      ", outputs ", s.outputs, ", group ", s.group, ", input", Listed(s.input),
+                      ", kernel", Listed(s.kernel), ", stride", Listed(s.stride), ", pad",
+                      Listed(s.pad), ", dilation", Listed(s.dilation)));
     CheckConvolution<float>(stream(), s, num, &random);
     CheckConvolution<double>(stream(), s, num, &random);
     CheckConvolution<float16>(stream(), s, num, &random);

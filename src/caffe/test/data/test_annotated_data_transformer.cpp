@@ -17,7 +17,7 @@ namespace {
 
 using Corners = vector<float>;
 
-TransformationParameter Parameter(const string& text) {
+TransformationParameter AnnotatedParameter(const string& text) {
   TransformationParameter param;
   CHECK(google::protobuf::TextFormat::ParseFromString(text, &param)) << text;
   return param;
@@ -79,7 +79,7 @@ vector<int> Channel(const cv::Mat& image, int channel) {
 }
 
 TEST(AnnotatedDataTransformer, CutsAnImageAndItsBoxes) {
-  DataTransformer<float> transformer(Parameter(""), TRAIN);
+  DataTransformer<float> transformer(AnnotatedParameter(""), TRAIN);
   AnnotatedDatum cropped;
   transformer.CropImage(Annotated(4, 8), BBox(0.25f, 0, 0.75f, 0.5f), &cropped);
   const cv::Mat image = transformer.ImageOf(cropped.datum());
@@ -94,7 +94,7 @@ TEST(AnnotatedDataTransformer, CutsAnImageAndItsBoxes) {
 }
 
 TEST(AnnotatedDataTransformer, LeavesOutBoxesThatACutHasNoPartOf) {
-  DataTransformer<float> transformer(Parameter(""), TRAIN);
+  DataTransformer<float> transformer(AnnotatedParameter(""), TRAIN);
   AnnotatedDatum cropped;
   transformer.CropImage(Annotated(4, 8), BBox(0.5f, 0.5f, 1, 1), &cropped);
   ASSERT_EQ(cropped.annotation_group_size(), 1);
@@ -102,7 +102,8 @@ TEST(AnnotatedDataTransformer, LeavesOutBoxesThatACutHasNoPartOf) {
 }
 
 TEST(AnnotatedDataTransformer, LeavesOutBoxesThatDoNotMeetTheConstraint) {
-  DataTransformer<float> transformer(Parameter("emit_constraint { emit_type: CENTER }"), TRAIN);
+  DataTransformer<float> transformer(AnnotatedParameter("emit_constraint { emit_type: CENTER }"),
+                                     TRAIN);
   AnnotatedDatum cropped;  // the centre of label 1 is (1/4, 1/4), that of label 2 (1/2, 1/2)
   transformer.CropImage(Annotated(4, 8), BBox(0, 0, 0.4f, 0.4f), &cropped);
   ASSERT_EQ(cropped.annotation_group_size(), 1);
@@ -110,7 +111,7 @@ TEST(AnnotatedDataTransformer, LeavesOutBoxesThatDoNotMeetTheConstraint) {
 }
 
 TEST(AnnotatedDataTransformer, CutsAtLeastOnePixelOfAnImage) {
-  DataTransformer<float> transformer(Parameter(""), TRAIN);
+  DataTransformer<float> transformer(AnnotatedParameter(""), TRAIN);
   cv::Mat cropped;
   transformer.CropImage(Image(4, 8), BBox(1, 1, 1, 1), &cropped);
   EXPECT_EQ(Channel(cropped, 0), vector<int>{37});
@@ -119,7 +120,7 @@ TEST(AnnotatedDataTransformer, CutsAtLeastOnePixelOfAnImage) {
 }
 
 TEST(AnnotatedDataTransformer, PutsAnImageIntoALargerOne) {
-  DataTransformer<float> transformer(Parameter("mean_value: 7 mean_value: 9"), TRAIN);
+  DataTransformer<float> transformer(AnnotatedParameter("mean_value: 7 mean_value: 9"), TRAIN);
   NormalizedBBox box;
   cv::Mat expanded;
   transformer.ExpandImage(Image(2, 4), 2, &box, &expanded);
@@ -143,8 +144,8 @@ TEST(AnnotatedDataTransformer, PutsAnImageIntoALargerOne) {
 }
 
 TEST(AnnotatedDataTransformer, ExpandsAsTheFieldSays) {
-  DataTransformer<float> transformer(Parameter("expand_param { prob: 1 max_expand_ratio: 3 }"),
-                                     TRAIN);
+  DataTransformer<float> transformer(
+      AnnotatedParameter("expand_param { prob: 1 max_expand_ratio: 3 }"), TRAIN);
   AnnotatedDatum expanded;
   transformer.ExpandImage(Annotated(40, 80), &expanded);
   const float ratio = expanded.datum().width() / 80.f;
@@ -160,12 +161,12 @@ TEST(AnnotatedDataTransformer, ExpandsAsTheFieldSays) {
 
   const AnnotatedDatum annotated = Annotated(4, 8);
   for (const char* text : {"", "expand_param { prob: 0 max_expand_ratio: 3 }"}) {
-    DataTransformer<float>(Parameter(text), TRAIN).ExpandImage(annotated, &expanded);
+    DataTransformer<float>(AnnotatedParameter(text), TRAIN).ExpandImage(annotated, &expanded);
     EXPECT_EQ(expanded.SerializeAsString(), annotated.SerializeAsString()) << text;
   }
   ExpectContains(ErrorOf([] {
-                   DataTransformer<float>(Parameter("expand_param { max_expand_ratio: 0.5 }"),
-                                          TRAIN);
+                   DataTransformer<float>(
+                       AnnotatedParameter("expand_param { max_expand_ratio: 0.5 }"), TRAIN);
                  }),
                  "max_expand_ratio");
 }
@@ -176,17 +177,19 @@ TEST(AnnotatedDataTransformer, DistortsColours) {
   datum.set_label(4);
   // Contrast is the one change whose size is not drawn if its bounds agree.
   DataTransformer<float> transformer(
-      Parameter("distort_param { contrast_prob: 1.1 contrast_lower: 2 contrast_upper: 2 }"), TRAIN);
+      AnnotatedParameter(
+          "distort_param { contrast_prob: 1.1 contrast_lower: 2 contrast_upper: 2 }"),
+      TRAIN);
   transformer.DistortImage(datum, &distorted);
   EXPECT_EQ(Channel(transformer.ImageOf(distorted), 0), vector<int>(4, 100));
   EXPECT_EQ(Channel(transformer.ImageOf(distorted), 2), vector<int>(4, 140));
   EXPECT_EQ(distorted.label(), 4);
-  DataTransformer<float>(Parameter(""), TRAIN).DistortImage(datum, &distorted);
+  DataTransformer<float>(AnnotatedParameter(""), TRAIN).DistortImage(datum, &distorted);
   EXPECT_EQ(distorted.SerializeAsString(), datum.SerializeAsString());
 }
 
 TEST(AnnotatedDataTransformer, TransformsAnImageWithItsAnnotations) {
-  DataTransformer<float> transformer(Parameter("scale: 2 crop_h: 2 crop_w: 4"), TEST);
+  DataTransformer<float> transformer(AnnotatedParameter("scale: 2 crop_h: 2 crop_w: 4"), TEST);
   transformer.InitRand();
   const AnnotatedDatum annotated = Annotated(4, 8);
   Blob<float> blob(1, 2, 2, 4);
@@ -207,7 +210,7 @@ TEST(AnnotatedDataTransformer, TransformsAnImageWithItsAnnotations) {
 }
 
 TEST(AnnotatedDataTransformer, MirrorsImageAndBoxes) {
-  DataTransformer<float> transformer(Parameter("mirror: true"), TRAIN);
+  DataTransformer<float> transformer(AnnotatedParameter("mirror: true"), TRAIN);
   transformer.InitRand();
   const AnnotatedDatum annotated = Annotated(2, 4);
   Blob<float> blob(1, 2, 2, 4);
@@ -226,7 +229,7 @@ TEST(AnnotatedDataTransformer, MirrorsImageAndBoxes) {
 }
 
 TEST(AnnotatedDataTransformer, SaysWhichPartOfTheImageItTook) {
-  DataTransformer<float> transformer(Parameter("crop_size: 2"), TRAIN);
+  DataTransformer<float> transformer(AnnotatedParameter("crop_size: 2"), TRAIN);
   transformer.InitRand();
   Datum datum;
   CVMatToDatum(Image(4, 8), &datum);
@@ -250,7 +253,7 @@ TEST(AnnotatedDataTransformer, ResizesBeforeItCuts) {
   const string resize =
       "resize_param { height: 16 width: 16 resize_mode: FIT_LARGE_SIZE_AND_PAD "
       "pad_value: 1 interp_mode: NEAREST }";
-  DataTransformer<float> transformer(Parameter(resize), TEST);
+  DataTransformer<float> transformer(AnnotatedParameter(resize), TEST);
   transformer.InitRand();
   const AnnotatedDatum annotated = Annotated(4, 8);
   EXPECT_EQ(transformer.InferBlobShape(annotated.datum()), (vector<int>{1, 2, 16, 16}));
@@ -279,14 +282,16 @@ TEST(AnnotatedDataTransformer, ResizesBeforeItCuts) {
   EXPECT_EQ(grey.data_at(0, 0, 11, 15), 37);
 
   DataTransformer<float> small(
-      Parameter("resize_param { height: 2 width: 2 resize_mode: FIT_SMALL_SIZE }"), TEST);
+      AnnotatedParameter("resize_param { height: 2 width: 2 resize_mode: FIT_SMALL_SIZE }"), TEST);
   EXPECT_EQ(small.InferBlobShape(Image(4, 8)), (vector<int>{1, 2, 2, 4}));
-  ExpectContains(ErrorOf([] { DataTransformer<float>(Parameter("resize_param { }"), TEST); }),
-                 "give height and width");
+  ExpectContains(
+      ErrorOf([] { DataTransformer<float>(AnnotatedParameter("resize_param { }"), TEST); }),
+      "give height and width");
 }
 
 TEST(AnnotatedDataTransformer, GivesImagesBack) {
-  DataTransformer<double> transformer(Parameter("scale: 0.5 mean_value: 20 mean_value: 60"), TEST);
+  DataTransformer<double> transformer(
+      AnnotatedParameter("scale: 0.5 mean_value: 20 mean_value: 60"), TEST);
   transformer.InitRand();
   Blob<double> blob(2, 2, 4, 8);
   transformer.Transform(vector<cv::Mat>{Image(4, 8), Image(4, 8)}, &blob);
@@ -325,7 +330,7 @@ TEST(AnnotatedDataTransformer, IsNotAskedForAugmentationByBuiltInLayersThatHaveN
   param.mutable_memory_data_param()->set_width(1);
   Blob<float> data, label;
   for (const char* field : {"distort_param", "expand_param", "emit_constraint"}) {
-    *param.mutable_transform_param() = Parameter(string(field) + " { }");
+    *param.mutable_transform_param() = AnnotatedParameter(string(field) + " { }");
     const auto layer = LayerRegistry<float>::CreateLayer(param);
     ExpectContains(ErrorOf([&] { layer->SetUp({}, {&data, &label}); }), field);
   }

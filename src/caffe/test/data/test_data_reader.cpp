@@ -40,7 +40,7 @@ std::vector<string> Labelled(int count) {
   return records;
 }
 
-LayerParameter Parameter(const string& source, int batch_size, Phase phase = TRAIN) {
+LayerParameter ReaderParameter(const string& source, int batch_size, Phase phase = TRAIN) {
   LayerParameter param;
   CHECK(google::protobuf::TextFormat::ParseFromString(
       Join("data_param { prefetch: 2 batch_size: ", batch_size, " source: '", source,
@@ -61,12 +61,12 @@ std::vector<int> Labels(DataReader* reader, int count) {
 }
 
 TEST(DataReader, GivesTheRecordsAgainAndAgain) {
-  DataReader reader(Parameter(NewDatabase(Labelled(3)), 2));
+  DataReader reader(ReaderParameter(NewDatabase(Labelled(3)), 2));
   EXPECT_EQ(Labels(&reader, 8), (std::vector<int>{0, 1, 2, 0, 1, 2, 0, 1}));
 }
 
 TEST(DataReader, ReadsNoFurtherThanItHasRecordsToFill) {
-  DataReader reader(Parameter(NewDatabase(Labelled(9)), 2));
+  DataReader reader(ReaderParameter(NewDatabase(Labelled(9)), 2));
   std::vector<Datum*> taken;
   for (int i = 0; i < 4; ++i) taken.push_back(reader.full().pop());
   Datum* datum;
@@ -86,7 +86,7 @@ TEST(DataReader, DealsOutRecordsToSolversInTheTrainPhase) {
     solvers.emplace_back([&, rank] {
       Caffe::set_solver_count(2);
       Caffe::set_solver_rank(rank);
-      DataReader reader(Parameter(path, 1)), test(Parameter(path, 1, TEST));
+      DataReader reader(ReaderParameter(path, 1)), test(ReaderParameter(path, 1, TEST));
       labels[rank] = Labels(&reader, 5);
       tests[rank] = Labels(&test, 3);
     });
@@ -103,13 +103,13 @@ TEST(DataReader, ReadsAnnotatedRecords) {
   annotated.set_type(AnnotatedDatum::BBOX);
   annotated.add_annotation_group()->set_group_label(7);
   BasicDataReader<AnnotatedDatum> reader(
-      Parameter(NewDatabase({annotated.SerializeAsString()}), 1));
+      ReaderParameter(NewDatabase({annotated.SerializeAsString()}), 1));
   EXPECT_EQ(reader.full().pop()->annotation_group(0).group_label(), 7);
 }
 
 TEST(DataReader, SaysWhatIsWrongWithTheDatabase) {
   const auto make_reader = [](const string& source) {
-    return ErrorOf([&] { DataReader reader(Parameter(source, 1)); });
+    return ErrorOf([&] { DataReader reader(ReaderParameter(source, 1)); });
   };
   ExpectContains(make_reader("/no/such/place"), "/no/such/place");
   ExpectContains(make_reader(""), "source is missing");
@@ -119,7 +119,7 @@ TEST(DataReader, SaysWhatIsWrongWithTheDatabase) {
 TEST(DataReader, SaysWhichRecordIsBad) {
   std::vector<string> records = Labelled(2);
   records.push_back("\xff\xff");
-  DataReader reader(Parameter(NewDatabase(records), 1));
+  DataReader reader(ReaderParameter(NewDatabase(records), 1));
   EXPECT_EQ(Labels(&reader, 2), (std::vector<int>{0, 1}));
   const string error = ErrorOf([&] { reader.full().pop(); });
   ExpectContains(error, "record 'key2'");

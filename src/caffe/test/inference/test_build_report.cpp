@@ -57,7 +57,7 @@ MeasurementOptions Quick() {
 }
 
 /// Two engines of the tiny net, the second of which is said to compute in INT8.
-BuildReport Example() {
+BuildReport ExampleReport() {
   const NetworkDefinition net = Tiny();
   BuildReport report;
   report.title = "tiny";
@@ -91,20 +91,20 @@ BuildReport Example() {
 TEST(BuildReport, NeedsAnEngine) { EXPECT_THROW(ReportAsHtml(BuildReport()), Error); }
 
 TEST(BuildReport, IsWellFormed) {
-  const MarkupCheck page(ReportAsHtml(Example()));
+  const MarkupCheck page(ReportAsHtml(ExampleReport()));
   EXPECT_EQ(page.error(), "");
   EXPECT_EQ(page.Count("body"), 1);
 }
 
 TEST(BuildReport, NeedsNothingFromElsewhere) {
-  const std::string page = ReportAsHtml(Example());
+  const std::string page = ReportAsHtml(ExampleReport());
   for (const char* reference : {"src=", "href=", "@import", "fetch(", "XMLHttpRequest"}) {
     EXPECT_FALSE(Contains(page, reference)) << reference;
   }
 }
 
 TEST(BuildReport, SaysHowItCameAbout) {
-  BuildReport report = Example();
+  BuildReport report = ExampleReport();
   report.command = "caffe build -model 'a b.prototxt'";
   report.date = "2025-03-01 14:05 CET";
   const std::string page = ReportAsHtml(report);
@@ -118,11 +118,11 @@ TEST(BuildReport, SaysHowItCameAbout) {
   expect("instruction set", kernels::Name(kernels::CpuInstructionSet()));
   expect("threads", std::to_string(omp_get_max_threads()));
   EXPECT_TRUE(Contains(page, "<dt>processor</dt>"));
-  EXPECT_FALSE(Contains(ReportAsHtml(Example()), "<dt>command</dt>")) << "unknown";
+  EXPECT_FALSE(Contains(ReportAsHtml(ExampleReport()), "<dt>command</dt>")) << "unknown";
 }
 
 TEST(BuildReport, SaysWhatTheOutputErrorIs) {
-  BuildReport report = Example();
+  BuildReport report = ExampleReport();
   EXPECT_FALSE(Contains(ReportAsHtml(report), "The output error is")) << "it was not measured";
   report.engines[1].output_error = 0.015;
   const std::string page = ReportAsHtml(report);
@@ -131,7 +131,7 @@ TEST(BuildReport, SaysWhatTheOutputErrorIs) {
 }
 
 TEST(BuildReport, ShowsEnginesSideBySide) {
-  const std::string page = ReportAsHtml(Example());
+  const std::string page = ReportAsHtml(ExampleReport());
   EXPECT_TRUE(Contains(page, "2 ms"));
   EXPECT_TRUE(Contains(page, "0.5 ms")) << "int8";
   EXPECT_TRUE(Contains(page, "0.25 x")) << "latency and size, as a share of the first one's";
@@ -143,7 +143,7 @@ TEST(BuildReport, ShowsEnginesSideBySide) {
 }
 
 TEST(BuildReport, LeavesOutColumnsThatNobodyMeasured) {
-  BuildReport report = Example();
+  BuildReport report = ExampleReport();
   EXPECT_FALSE(Contains(ReportAsHtml(report), "images/joule"));
   report.engines[0].images_per_joule = 12.5;
   const std::string page = ReportAsHtml(report);
@@ -152,7 +152,7 @@ TEST(BuildReport, LeavesOutColumnsThatNobodyMeasured) {
 }
 
 TEST(BuildReport, ShowsEachLayerWithItsImplementation) {
-  const std::string page = ReportAsHtml(Example());
+  const std::string page = ReportAsHtml(ExampleReport());
   EXPECT_TRUE(Contains(page, "data-name=\"conv\""));
   EXPECT_TRUE(Contains(page, "with relu"));
   EXPECT_TRUE(Contains(page, "eight bits"));
@@ -161,7 +161,7 @@ TEST(BuildReport, ShowsEachLayerWithItsImplementation) {
 }
 
 TEST(BuildReport, PutsLayersThatOneEngineLacksWhereTheOthersRunThem) {
-  BuildReport report = Example();
+  BuildReport report = ExampleReport();
   report.engines[1].layers[1].name = "only here";
   const std::string page = ReportAsHtml(report);
   EXPECT_EQ(MarkupCheck(page).error(), "");
@@ -175,7 +175,7 @@ TEST(BuildReport, PutsLayersThatOneEngineLacksWhereTheOthersRunThem) {
 }
 
 TEST(BuildReport, SaysThatLayersWereNotTimed) {
-  BuildReport report = Example();
+  BuildReport report = ExampleReport();
   for (EngineResult& engine : report.engines) {
     for (LayerInfo& layer : engine.layers) layer.microseconds = 0;
   }
@@ -184,7 +184,7 @@ TEST(BuildReport, SaysThatLayersWereNotTimed) {
 
 TEST(BuildReport, EscapesNames) {
   constexpr char kBad[] = "</script><b a=\"'&{{title}}\x01";
-  BuildReport report = Example();
+  BuildReport report = ExampleReport();
   report.title = report.facts[0].second = report.accuracy_of = kBad;
   report.before.name = report.before.nodes[0].layer.mutable_name()->assign(kBad);
   for (Value& value : report.before.values) value.name += kBad;
@@ -211,7 +211,7 @@ TEST(BuildReport, DrawsTheThresholdInEachHistogram) {
     table.Set(blob.blob, {0.5 * blob.histogram.largest(), false, 0, 0, "minmax"});
   }
   table.set_images(2);
-  BuildReport report = Example();
+  BuildReport report = ExampleReport();
   report.calibration = &table;
   const std::string without = ReportAsHtml(report);
   EXPECT_TRUE(Contains(without, "threshold"));

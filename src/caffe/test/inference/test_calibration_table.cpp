@@ -15,15 +15,15 @@
 namespace caffe {
 namespace {
 
-BlobCalibration Of(double threshold, bool is_unsigned = false, double minimum = 0,
-                   double maximum = 0, const std::string& method = "") {
+BlobCalibration WithThreshold(double threshold, bool is_unsigned = false, double minimum = 0,
+                              double maximum = 0, const std::string& method = "") {
   return {threshold, is_unsigned, minimum, maximum, method};
 }
 
 CalibrationTable Example() {
   CalibrationTable table;
-  table.Set("data", Of(0.99609375, true, 0, 0.99609375, "entropy"));
-  table.Set("conv1", Of(3.386474609375, false, -3.1525, 3.94210052, "entropy"));
+  table.Set("data", WithThreshold(0.99609375, true, 0, 0.99609375, "entropy"));
+  table.Set("conv1", WithThreshold(3.386474609375, false, -3.1525, 3.94210052, "entropy"));
   table.SetWeightScales("conv1", {0.25f, 0.1f});
   table.set_fingerprint({0x90b1d0e3a1f3c5d7, 0xf3a64c09b1e2d48});
   table.set_images(1000);
@@ -72,8 +72,8 @@ void ExpectEqual(const CalibrationTable& a, const CalibrationTable& b) {
 }
 
 TEST(CalibrationTable, TheScaleIsTheThresholdOver127OrOver255) {
-  EXPECT_EQ(Of(254).scale(), 2);
-  EXPECT_EQ(Of(510, true).scale(), 2);
+  EXPECT_EQ(WithThreshold(254).scale(), 2);
+  EXPECT_EQ(WithThreshold(510, true).scale(), 2);
 }
 
 TEST(CalibrationTable, IsATextThatLinesUp) { EXPECT_EQ(Example().Text(), kExample); }
@@ -96,7 +96,8 @@ TEST(CalibrationTable, KeepsAnyNameAndNumber) {
     for (char& c : name) c = static_cast<char>(random());
     const double size = std::pow(10., int(random() % 60) - 29);
     const double low = -size * double(random()) / 1e9, high = size * double(random()) / 1e9;
-    BlobCalibration calibration = Of(size * (1 + double(random()) / 1e9), random() % 2, low, high);
+    BlobCalibration calibration =
+        WithThreshold(size * (1 + double(random()) / 1e9), random() % 2, low, high);
     if (random() % 2) calibration.method = "own";
     random() % 2 ? table.Set(name, calibration) : table.SetExactly(name, calibration);
     table.SetWeightScales(name, std::vector<float>(1 + random() % 5, float(size)));
@@ -194,10 +195,10 @@ TEST(CalibrationTable, ForgetsAndChangesBlobs) {
   CalibrationTable table = Example();
   table.Remove("data");
   table.Remove("nothing");
-  table.Set("conv1", Of(1));
+  table.Set("conv1", WithThreshold(1));
   EXPECT_EQ(table.blobs(), std::vector<std::string>{"conv1"});
   EXPECT_EQ(table.At("conv1").threshold, 1);
-  ExpectContains(ErrorOf([&] { table.Set("conv1", Of(1, false, 0, 0, "two words")); }),
+  ExpectContains(ErrorOf([&] { table.Set("conv1", WithThreshold(1, false, 0, 0, "two words")); }),
                  "the method 'two words' is not one word");
 }
 
@@ -257,16 +258,16 @@ TEST(TensorRtCache, IsTheSameAfterReadingAndWriting) {
 
 TEST(TensorRtCache, AnUnsignedBlobIsWrittenWithItsThreshold) {
   CalibrationTable table;
-  table.Set("relu", Of(127, true));  // the scale of int8 is 1, 0x3f800000
+  table.Set("relu", WithThreshold(127, true));  // the scale of int8 is 1, 0x3f800000
   EXPECT_EQ(TensorRtCache(table, "TRT-8503-EntropyCalibration2"),
             "TRT-8503-EntropyCalibration2\nrelu: 3f800000\n");
 }
 
 TEST(TensorRtCache, TheHeaderNamesVersionAndAlgorithm) {
   CalibrationTable table;
-  table.Set("a", Of(1, false, 0, 0, "minmax"));
+  table.Set("a", WithThreshold(1, false, 0, 0, "minmax"));
   EXPECT_EQ(TensorRtHeader(table, "8400"), "TRT-8400-MinMaxCalibration");
-  table.Set("b", Of(1, false, 0, 0, "mse"));
+  table.Set("b", WithThreshold(1, false, 0, 0, "mse"));
   EXPECT_EQ(TensorRtHeader(table, "8503"), "TRT-8503-EntropyCalibration2");
   EXPECT_EQ(ParseTensorRtCache("TRT-8400-MinMaxCalibration\na: 3f800000\n", "").At("a").method,
             "minmax");
@@ -291,7 +292,7 @@ TEST(TensorRtCache, DamageIsNamedWithItsLine) {
   ExpectContains(error("a: 3f800000\na: 3f800000\n"), "it, line 3: tensor 'a' is there twice");
   ExpectContains(ErrorOf([] { ParseTensorRtCache("", "it"); }), "it: the file is empty");
   CalibrationTable table;
-  table.Set("a\nb", Of(1));
+  table.Set("a\nb", WithThreshold(1));
   ExpectContains(ErrorOf([&] { TensorRtCache(table, "TRT-1-x"); }), "no names with line feeds");
   ExpectContains(ErrorOf([&] { TensorRtCache(table, "1"); }), "begins with a line TRT-");
 }

@@ -22,7 +22,7 @@ Constant Ones(const Shape& shape) {
 
 /// Convolutions with a residual, pooling, a Concat, a Deconvolution, an inner product: every layout
 /// in memory.
-NetworkDefinition Net() {
+NetworkDefinition NetOfManyLayers() {
   NetworkDefinition net("net");
   net.AddInput("x", {2, 16, 6, 6});
   const std::string three = " convolution_param { num_output: 16 kernel_size: 3 pad: 1 }";
@@ -59,7 +59,7 @@ std::shared_ptr<const CalibrationTable> Ranges() {
   return table;
 }
 
-std::shared_ptr<const Engine> Built(const NetworkDefinition& net, Precision precision) {
+std::shared_ptr<const Engine> BuiltIn(const NetworkDefinition& net, Precision precision) {
   BuilderConfig config;
   config.precision = precision;
   config.timing_iterations = 0;
@@ -85,7 +85,7 @@ std::string TryGraph(const Graph& graph) {
 
 class DamagedPlans : public ::testing::TestWithParam<Precision> {
  protected:
-  const std::shared_ptr<const Engine> engine_ = Built(Net(), GetParam());
+  const std::shared_ptr<const Engine> engine_ = BuiltIn(NetOfManyLayers(), GetParam());
 };
 
 TEST_P(DamagedPlans, SoundOnesRun) { EXPECT_EQ(TryGraph(*engine_->graph()), ""); }
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(Types, DamagedPlans,
                          [](const auto& info) { return std::string(Name(info.param)); });
 
 TEST(PlanIntegers, WeightsOfInt8HaveNoZeroPoint) {
-  Graph graph = *Built(Net(), Precision::FP32)->graph();
+  Graph graph = *BuiltIn(NetOfManyLayers(), Precision::FP32)->graph();
   Node& node = graph.nodes.at(graph.FindNode("a"));
   node.integers.emplace().weight_zero_point = 3;
   node.parameters[0].type = ElementType::INT8;  // the same bytes, of which it needs fewer
@@ -236,13 +236,13 @@ TEST(PlanIntegers, WeightsOfInt8HaveNoZeroPoint) {
 
 // Memory cannot be planned for values of unknown size.
 TEST(PlanArena, IsNoLargerThanItsValues) {
-  Graph graph = *Built(Net(), Precision::FP32)->graph();
+  Graph graph = *BuiltIn(NetOfManyLayers(), Precision::FP32)->graph();
   graph.arena_bytes = size_t(1) << 50;
   ExpectContains(TryGraph(graph), "the arena has");
 }
 
 TEST(CpuBackend, PoolsIntegersBetweenIntegers) {
-  const auto engine = Built(Net(), Precision::INT8);
+  const auto engine = BuiltIn(NetOfManyLayers(), Precision::INT8);
   const Graph& graph = *engine->graph();
   const Node& pool = graph.nodes.at(graph.FindNode("pool"));
   EXPECT_EQ(pool.implementation, "pooling");
@@ -256,7 +256,7 @@ TEST(CpuBackend, TellsTypesOfResidualsApartInTheTimingCache) {
   config.timing_iterations = 0;
   config.calibration = Ranges();
   config.timing_cache = std::make_shared<TimingCache>();
-  Builder(config).Build(Net());
+  Builder(config).Build(NetOfManyLayers());
   const std::string file = NewFileName();
   config.timing_cache->Write(file);
   const std::string text = ReadFile(file);
@@ -280,7 +280,7 @@ TEST(CpuBackend, ConvolvesImagesWithUnevenGapsBetweenThem) {
                {Ones({1, 3, 4, 4})});
   net.MarkOutput("b");
   net.MarkOutput("y");
-  ExecutionContext context(Built(net, Precision::FP32));
+  ExecutionContext context(BuiltIn(net, Precision::FP32));
   for (int i = 0; i < 106; ++i) context.Input("x")[i] = static_cast<float>(i);
   context.Run();
   EXPECT_EQ(Floats(context.Output("y"), context.Output("y") + 2),
@@ -352,7 +352,7 @@ TEST(CpuBackend, GathersPiecesForLayersWhoseShapesAreUnknown) {
   net.AddLayer(ParseLayer("name: 'tenfold' type: 'Tenfold' bottom: 'b' top: 'y'"));
   net.MarkOutput("a");
   net.MarkOutput("y");
-  ExecutionContext context(Built(net, Precision::FP32));
+  ExecutionContext context(BuiltIn(net, Precision::FP32));
   for (int i = 0; i < 8; ++i) context.Input("x")[i] = static_cast<float>(i);
   context.Run();
   EXPECT_EQ(Floats(context.Output("y"), context.Output("y") + 4), (Floats{20, 30, 60, 70}));

@@ -66,11 +66,11 @@ void ExpectNear(const Floats& expected, const Floats& actual) {
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(expected[i], actual[i], 1e-6) << i;
 }
 
-const char kRelu[] = "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'b' }";
+const char kReluBetween[] = "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'b' }";
 
 // Of a range of 4 the channels fill, with 1.25 times their size as headroom, all and 1 / 64.
 TEST(EqualizeChannels, TakesAllOfItWhereEachWeightHasAScaleOfItsOwn) {
-  const Example example(kRelu, "group: 2");
+  const Example example(kReluBetween, "group: 2");
   ExpectNear((Floats{1, 1.f / 64}), example.ScalesOf("b"));
   ExpectNear((Floats{1, 1.f / 64}), example.ScalesOf("a"));
   const Graph graph = example.Equalized();
@@ -83,7 +83,7 @@ TEST(EqualizeChannels, TakesAllOfItWhereEachWeightHasAScaleOfItsOwn) {
 
 // A row of weights has one scale: columns that differ as much as the channels did gain nothing.
 TEST(EqualizeChannels, SharesWithWeightsThatSumUpChannels) {
-  ExpectNear((Floats{1, 1.f / 8}), Example(kRelu, "").ScalesOf("b"));
+  ExpectNear((Floats{1, 1.f / 8}), Example(kReluBetween, "").ScalesOf("b"));
 }
 
 TEST(EqualizeChannels, GoesThroughWhatTreatsChannelsApart) {
@@ -117,19 +117,19 @@ TEST(EqualizeChannels, EndsAtWhatDoesNot) {
 }
 
 TEST(EqualizeChannels, LeavesAloneWhatIsGivenReturnedOrUnknown) {
-  Example seen(kRelu, "");
+  Example seen(kReluBetween, "");
   seen.graph.outputs.push_back(seen.graph.FindValue("b"));
   EXPECT_TRUE(
       EqualizeChannels(seen.graph, seen.table, seen.ranges).values.back().channel_scales.empty());
 
-  Example without_table(kRelu, "");
+  Example without_table(kReluBetween, "");
   without_table.table = CalibrationTable();
   ExpectNear(Floats(), without_table.ScalesOf("a"));
-  Example half_a_table(kRelu, "");
+  Example half_a_table(kReluBetween, "");
   half_a_table.table = CalibrationTable();
   half_a_table.table.SetChannelRanges("a", {3.2f, 0.05f});
   ExpectNear(Floats(), half_a_table.ScalesOf("a"));
-  Example without_ranges(kRelu, "");
+  Example without_ranges(kReluBetween, "");
   without_ranges.ranges.assign(without_ranges.ranges.size(), {});
   ExpectNear(Floats(), without_ranges.ScalesOf("a"));
 }
@@ -153,7 +153,7 @@ TEST(EqualizeChannels, FollowsWhatIsAddedWhileALayerWrites) {
 }
 
 TEST(MeansOf, AreThoseOfTheScaledChannels) {
-  Example example(kRelu, "group: 2");
+  Example example(kReluBetween, "group: 2");
   example.table.SetChannelMeans("b", {2, 0.03f});
   const Graph graph = example.Equalized();
   const auto means = MeansOf(graph, example.table);

@@ -389,11 +389,11 @@ Floats RunOnRamp(ExecutionContext* context, const std::string& output) {
   return Floats(values, values + CountOf(context->OutputShape(output)));
 }
 
-class InputShapes : public ::testing::TestWithParam<Backend> {};
-INSTANTIATE_TEST_SUITE_P(Backends, InputShapes,
+class ShapesOfInputs : public ::testing::TestWithParam<Backend> {};
+INSTANTIATE_TEST_SUITE_P(Backends, ShapesOfInputs,
                          ::testing::Values(Backend::REFERENCE, Backend::CPU));
 
-TEST_P(InputShapes, ComputeWhatAnEngineOfTheirSizeDoes) {
+TEST_P(ShapesOfInputs, ComputeWhatAnEngineOfTheirSizeDoes) {
   ExecutionContext context(Convolutions(9, GetParam()));
   const Floats built = RunOnRamp(&context, "pool");
   for (const int size : {7, 4, 8}) {
@@ -407,14 +407,14 @@ TEST_P(InputShapes, ComputeWhatAnEngineOfTheirSizeDoes) {
   EXPECT_EQ(RunOnRamp(&context, "pool"), built);
 }
 
-TEST_P(InputShapes, MayBeWiderWithNoMoreElements) {
+TEST_P(ShapesOfInputs, MayBeWiderWithNoMoreElements) {
   ExecutionContext context(Convolutions(8, GetParam()));
   context.SetInputShape("x", {1, 2, 4, 20});
   RunOnRamp(&context, "pool");
   EXPECT_EQ(context.OutputShape("pool"), (Shape{1, 5, 2, 10}));
 }
 
-TEST_P(InputShapes, StayWhenTheBatchChanges) {
+TEST_P(ShapesOfInputs, StayWhenTheBatchChanges) {
   ExecutionContext context(Convolutions(8, GetParam()));
   context.SetInputShape("x", {2, 2, 6, 5});
   context.SetBatch(1);
@@ -425,7 +425,7 @@ TEST_P(InputShapes, StayWhenTheBatchChanges) {
   EXPECT_EQ(context.InputShape("x"), (Shape{2, 2, 8, 8}));
 }
 
-TEST_P(InputShapes, ThatCannotBeLeaveEverythingAsItWas) {
+TEST_P(ShapesOfInputs, ThatCannotBeLeaveEverythingAsItWas) {
   ExecutionContext context(Convolutions(8, GetParam()));
   context.SetInputShape("x", {2, 2, 5, 5});
   const Floats before = RunOnRamp(&context, "pool");
@@ -443,7 +443,7 @@ TEST_P(InputShapes, ThatCannotBeLeaveEverythingAsItWas) {
   EXPECT_EQ(RunOnRamp(&context, "pool"), before);
 }
 
-TEST_P(InputShapes, SurviveWhateverALayerThrows) {
+TEST_P(ShapesOfInputs, SurviveWhateverALayerThrows) {
   ExecutionContext context(PlusOne(GetParam()));
   context.SetInputShape("x", {7});
   EXPECT_THROW(context.SetInputShape("x", {13}), std::out_of_range);
@@ -452,7 +452,7 @@ TEST_P(InputShapes, SurviveWhateverALayerThrows) {
   EXPECT_EQ(RunOnRamp(&context, "y"), (Floats{1.5, 0, 2.5, -1, 3.5, -2, 4.5}));
 }
 
-TEST_P(InputShapes, OfSeveralInputsChangeAtOnce) {
+TEST_P(ShapesOfInputs, OfSeveralInputsChangeAtOnce) {
   NetworkDefinition net("sum");
   net.AddInput("a", {1, 6});
   net.AddInput("b", {1, 6});
@@ -465,7 +465,7 @@ TEST_P(InputShapes, OfSeveralInputsChangeAtOnce) {
 }
 
 // Blobs that lie within another one along an axis that changes would begin elsewhere.
-TEST_P(InputShapes, RefuseToMoveTheBeginningsOfJoinedBlobs) {
+TEST_P(ShapesOfInputs, RefuseToMoveTheBeginningsOfJoinedBlobs) {
   NetworkDefinition net("tall");
   net.AddInput("x", {1, 1, 4, 3});
   net.AddLayer(ParseLayer("name: 'a' type: 'Power' bottom: 'x' top: 'a' power_param { power: 2 }"));

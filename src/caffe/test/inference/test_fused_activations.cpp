@@ -15,7 +15,7 @@
 namespace caffe::inference {
 namespace {
 
-struct Layer {
+struct FusedLayer {
   const char* name;
   int channels;  ///< of the input
   const char* text;
@@ -26,7 +26,7 @@ struct Activation {
 };
 
 // Outputs that do not fill their last block, for which what fills it up has to stay 0.
-const Layer kLayers[] = {
+const FusedLayer kLayers[] = {
     {"Dense", 10, "type: 'Convolution' convolution_param { num_output: 19 kernel_size: 3 pad: 1 }"},
     {"Strided", 24,
      "type: 'Convolution' convolution_param { num_output: 34 kernel_size: 2 stride: 2 }"},
@@ -59,7 +59,7 @@ const Activation kActivations[] = {
     {"LeakyRelu", "type: 'ReLU' relu_param { negative_slope: 0.1 }"},
 };
 
-class FusedActivations : public ::testing::TestWithParam<std::tuple<Layer, Activation>> {
+class FusedActivations : public ::testing::TestWithParam<std::tuple<FusedLayer, Activation>> {
  protected:
   void SetUp() override {
     const auto& [layer, activation] = GetParam();

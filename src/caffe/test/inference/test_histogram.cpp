@@ -14,7 +14,7 @@
 namespace caffe {
 namespace {
 
-Histogram Of(const std::vector<float>& values) {
+Histogram HistogramOf(const std::vector<float>& values) {
   Histogram histogram;
   histogram.Add(values.data(), values.size());
   return histogram;
@@ -40,7 +40,7 @@ std::vector<float> RandomValues(std::mt19937* random, size_t count) {
 }
 
 TEST(Histogram, CountsExactlyWhatIsAsked) {
-  const Histogram histogram = Of({0, -0.f, 3, -1, 2, 0.5f, -2});
+  const Histogram histogram = HistogramOf({0, -0.f, 3, -1, 2, 0.5f, -2});
   EXPECT_EQ(histogram.count(), 7);
   EXPECT_EQ(histogram.zeros(), 2);
   EXPECT_EQ(histogram.negatives(), 2);
@@ -48,12 +48,12 @@ TEST(Histogram, CountsExactlyWhatIsAsked) {
   EXPECT_EQ(histogram.maximum(), 3);
   EXPECT_EQ(histogram.largest(), 3);
   EXPECT_FALSE(histogram.IsNonNegative());
-  EXPECT_TRUE(Of({0, 1}).IsNonNegative());
+  EXPECT_TRUE(HistogramOf({0, 1}).IsNonNegative());
 }
 
 TEST(Histogram, PutsMagnitudesInBinsAPowerOfTwoWideAndZerosInNone) {
   // 3 lies below 4: 4096 bins of 4 / 4096.
-  const Histogram histogram = Of({3, -1, 1, 0, 0.0009f});
+  const Histogram histogram = HistogramOf({3, -1, 1, 0, 0.0009f});
   EXPECT_EQ(histogram.width(), 4. / 4096);
   EXPECT_EQ(histogram.used_bins(), 3073);
   EXPECT_EQ(histogram.bins()[3072], 1);
@@ -64,7 +64,7 @@ TEST(Histogram, PutsMagnitudesInBinsAPowerOfTwoWideAndZerosInNone) {
 
 TEST(Histogram, UsesMoreThanHalfOfTheBins) {
   for (float largest : {1.f, 1.999f, 2.f, 3.4e38f, 1e-20f, 65504.f}) {
-    const Histogram histogram = Of({largest});
+    const Histogram histogram = HistogramOf({largest});
     EXPECT_GT(histogram.used_bins(), 2048) << largest;
     EXPECT_LE(histogram.used_bins(), Histogram::kBins) << largest;
     EXPECT_EQ(histogram.bins()[histogram.used_bins() - 1], 1) << largest;
@@ -72,7 +72,7 @@ TEST(Histogram, UsesMoreThanHalfOfTheBins) {
 }
 
 TEST(Histogram, DoublesItsRangeByMergingNeighbours) {
-  Histogram histogram = Of({1, 1.f + 1.f / 2048, 1.999f});
+  Histogram histogram = HistogramOf({1, 1.f + 1.f / 2048, 1.999f});
   EXPECT_EQ(histogram.bins()[2048], 1);
   EXPECT_EQ(histogram.bins()[2049], 1);
   const float larger = 2;
@@ -87,13 +87,13 @@ TEST(Histogram, DependsOnTheValuesNotOnTheirOrderOrParts) {
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
   std::vector<float> values = RandomValues(&random, 200000);
-  const Histogram whole = Of(values);
+  const Histogram whole = HistogramOf(values);
   std::shuffle(values.begin(), values.end(), random);
   Histogram in_parts, merged;
   for (size_t start = 0; start < values.size();) {
     const size_t length = std::min<size_t>(random() % 30000, values.size() - start);
     in_parts.Add(values.data() + start, length);
-    merged.Merge(Of({values.begin() + start, values.begin() + start + length}));
+    merged.Merge(HistogramOf({values.begin() + start, values.begin() + start + length}));
     start += length;
   }
   ExpectSame(in_parts, whole);
@@ -108,7 +108,7 @@ TEST(Histogram, AgreesWithCountingOneByOneOnEveryInstructionSet) {
   const kernels::InstructionSet chosen = kernels::CpuInstructionSet();
   for (kernels::InstructionSet set : kernels::FloatInstructionSets()) {
     kernels::SetCpuInstructionSet(set);
-    const Histogram histogram = Of(values);
+    const Histogram histogram = HistogramOf(values);
     std::vector<int64_t> expected(Histogram::kBins, 0);
     for (float value : values) {
       if (value != 0) ++expected[int(std::fabs(double(value)) / histogram.width())];
@@ -119,20 +119,20 @@ TEST(Histogram, AgreesWithCountingOneByOneOnEveryInstructionSet) {
 }
 
 TEST(Histogram, MergesAnEmptyOneAndOneOfZeros) {
-  Histogram histogram = Of({1, -2});
+  Histogram histogram = HistogramOf({1, -2});
   histogram.Merge(Histogram());
-  histogram.Merge(Of({0, 0}));
-  ExpectSame(histogram, Of({1, -2, 0, 0}));
-  Histogram zeros = Of({0, 0});
+  histogram.Merge(HistogramOf({0, 0}));
+  ExpectSame(histogram, HistogramOf({1, -2, 0, 0}));
+  Histogram zeros = HistogramOf({0, 0});
   EXPECT_TRUE(zeros.IsConstant());
   EXPECT_EQ(zeros.used_bins(), 0);
-  zeros.Merge(Of({1, -2}));
-  ExpectSame(zeros, Of({1, -2, 0, 0}));
+  zeros.Merge(HistogramOf({1, -2}));
+  ExpectSame(zeros, HistogramOf({1, -2, 0, 0}));
 }
 
 TEST(Histogram, LeavesNanAndInfinityOutButCountsThem) {
   const float infinity = std::numeric_limits<float>::infinity();
-  const Histogram histogram = Of({NAN, 1, -infinity, infinity, 2, NAN, NAN, 0});
+  const Histogram histogram = HistogramOf({NAN, 1, -infinity, infinity, 2, NAN, NAN, 0});
   EXPECT_EQ(histogram.not_a_number(), 3);
   EXPECT_EQ(histogram.infinite(), 2);
   EXPECT_EQ(histogram.nonzeros(), 2);
@@ -144,7 +144,7 @@ TEST(Histogram, LeavesNanAndInfinityOutButCountsThem) {
 TEST(Histogram, TakesTheSmallestAndTheLargestFloats) {
   const float least = std::numeric_limits<float>::denorm_min();
   const float most = std::numeric_limits<float>::max();
-  Histogram histogram = Of({least});
+  Histogram histogram = HistogramOf({least});
   EXPECT_EQ(histogram.bins()[0], 1);
   histogram.Add(&most, 1);
   EXPECT_EQ(histogram.bins()[0], 1);
@@ -153,9 +153,9 @@ TEST(Histogram, TakesTheSmallestAndTheLargestFloats) {
 }
 
 TEST(Histogram, TellsAConstantBlob) {
-  EXPECT_TRUE(Of({2.5f, 2.5f}).IsConstant());
-  EXPECT_FALSE(Of({2.5f, -2.5f}).IsConstant());
-  EXPECT_FALSE(Of({0, 2.5f}).IsConstant());
+  EXPECT_TRUE(HistogramOf({2.5f, 2.5f}).IsConstant());
+  EXPECT_FALSE(HistogramOf({2.5f, -2.5f}).IsConstant());
+  EXPECT_FALSE(HistogramOf({0, 2.5f}).IsConstant());
 }
 
 }  // namespace

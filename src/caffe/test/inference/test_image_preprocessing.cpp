@@ -40,7 +40,7 @@ BuilderConfig ConfigOf(const ImagePreprocessing& preprocessing) {
   return config;
 }
 
-std::shared_ptr<const Engine> Built(const ImagePreprocessing& preprocessing) {
+std::shared_ptr<const Engine> BuiltWith(const ImagePreprocessing& preprocessing) {
   return Builder(ConfigOf(preprocessing)).Build(TwoInputs());
 }
 
@@ -114,7 +114,7 @@ TEST(PlanPreprocessing, IsInEnginesOfEveryBackend) {
 TEST(PlanPreprocessing, IsForTheOnlyInputThatTakesImages) {
   ImagePreprocessing unnamed;
   unnamed.scale = 2;
-  EXPECT_EQ(Built(unnamed)->preprocessing()->input, "x");
+  EXPECT_EQ(BuiltWith(unnamed)->preprocessing()->input, "x");
 
   NetworkDefinition net("images");
   net.AddInput("a", {1, 1, 2, 2});
@@ -145,7 +145,7 @@ TEST(PlanPreprocessing, SaysThatTheEngineNormalizesWhereItDoes) {
   ExpectContains(ErrorOf([&] { Builder(ConfigOf(expected)).Build(net); }),
                  "mean and scale of input 'x' are part of the net");
   expected.engine_normalizes = true;
-  ExpectContains(ErrorOf([&] { Built(expected); }),
+  ExpectContains(ErrorOf([&] { BuiltWith(expected); }),
                  "mean and scale of input 'x' are not part of the net");
 }
 
@@ -181,9 +181,9 @@ TEST(PlanPreprocessing, HasToFitTheNet) {
     SCOPED_TRACE(wrong.message);
     ImagePreprocessing preprocessing = Everything();
     wrong.change(&preprocessing);
-    ExpectContains(ErrorOf([&] { Built(preprocessing); }), wrong.message);
+    ExpectContains(ErrorOf([&] { BuiltWith(preprocessing); }), wrong.message);
     // The same out of a plan.
-    Graph graph = *Built(Everything())->graph();
+    Graph graph = *BuiltWith(Everything())->graph();
     graph.preprocessing = std::make_shared<const ImagePreprocessing>(preprocessing);
     const std::string file = NewFileName();
     WritePlan({{graph}, 0}, file);
@@ -220,7 +220,7 @@ TEST(PlanPreprocessing, SurvivesWrongBytes) {
 }
 
 TEST(PlanPreprocessing, IsPrinted) {
-  const auto engine = Built(Everything());
+  const auto engine = BuiltWith(Everything());
   EXPECT_EQ(ToText(*engine->preprocessing(), *engine->graph()),
             "x: resized to 3x4, cut in the middle to 2x2, RGB, (value - an image of 36 values) * "
             "0.25; info = 2,2,1");
@@ -280,7 +280,8 @@ TEST(ReadMeanImage, RefusesOtherFilesAndSizes) {
 
   ImagePreprocessing grey;  // for an input with 3 channels
   grey.ReadMeanImage(MeanFile({1, 4, 4}, 7));
-  ExpectContains(ErrorOf([&] { Built(grey); }), "the mean has 16 values, input 'x' has 3 channels");
+  ExpectContains(ErrorOf([&] { BuiltWith(grey); }),
+                 "the mean has 16 values, input 'x' has 3 channels");
 }
 
 // ------------------------------------------------------------------ of images
@@ -289,7 +290,7 @@ TEST(ReadMeanImage, RefusesOtherFilesAndSizes) {
 
 std::vector<float> InputAfter(const ImagePreprocessing& preprocessing,
                               const std::vector<ImageSource>& images) {
-  ExecutionContext context(Built(preprocessing));
+  ExecutionContext context(BuiltWith(preprocessing));
   SetImages(images, &context);
   EXPECT_EQ(context.batch(), static_cast<int>(images.size()));
   const float* x = context.Input("x");
@@ -348,7 +349,7 @@ TEST(SetImages, SubtractsTheMiddleOfTheMeanImageFromTheMiddleOfTheImage) {
 TEST(SetImages, TakesFilesAndGreyImages) {
   ImagePreprocessing preprocessing;
   preprocessing.constants["info"] = {5, 6, 7};
-  ExecutionContext context(Built(preprocessing));
+  ExecutionContext context(BuiltWith(preprocessing));
   const cv::Mat grey(3, 3, CV_8UC1, cv::Scalar(9));
   SetImages({{NewImage(kImage)}, SourceOf(grey)}, &context);
   const float* x = context.Input("x");
@@ -383,7 +384,7 @@ TEST(SetImages, WritesNoMoreImagesThanTheInputTakes) {
 TEST(SetImages, DoesWhatInputBatchesDo) {
   ImagePreprocessing preprocessing = Everything();
   const std::string file = NewImage(CountingImage(3, 6, 5));
-  const auto engine = Built(preprocessing);
+  const auto engine = BuiltWith(preprocessing);
   const auto net = InputNetOf(*engine, 1);
   ASSERT_TRUE(InputBatches::FromImages({file}, preprocessing)->Feed(0, net.get()));
   const float* x = net->blob_by_name("x")->cpu_data();
@@ -393,7 +394,7 @@ TEST(SetImages, DoesWhatInputBatchesDo) {
 TEST(SetImages, SaysWhatIsWrong) {
   ImagePreprocessing preprocessing;
   const auto error = [&](const std::vector<ImageSource>& images) {
-    ExecutionContext context(Built(preprocessing));
+    ExecutionContext context(BuiltWith(preprocessing));
     return ErrorOf([&] { SetImages(images, &context); });
   };
   ExpectContains(error({SourceOf(kImage)}), "give values for 'info'");

@@ -74,7 +74,7 @@ void RegisterCustomLayers() {
 }
 
 /// y = relu(W x) for x of 2 and y of 3.
-NetworkDefinition SmallNet() {
+NetworkDefinition NetOfThree() {
   NetworkDefinition net("small");
   net.AddInput("x", {4, 2});
   net.AddLayer(ParseLayer("name: 'fc' type: 'InnerProduct' bottom: 'x' top: 'y' "
@@ -118,7 +118,7 @@ TEST(Engine, NamesTheLayerThatMemoryIsRefusedTo) {
 }
 
 TEST(Engine, RunsByNames) {
-  const auto engine = Builder().Build(SmallNet());
+  const auto engine = Builder().Build(NetOfThree());
   EXPECT_EQ(engine->inputs(), std::vector<std::string>{"x"});
   EXPECT_EQ(engine->outputs(), std::vector<std::string>{"y"});
   EXPECT_EQ(engine->graph()->nodes.size(), 1u) << "ReLU is part of the inner product";
@@ -134,7 +134,7 @@ TEST(Engine, RunsByNames) {
 TEST(Engine, RunsAnyBatchUpToTheLargest) {
   BuilderConfig config;
   config.max_batch = 3;
-  const auto engine = Builder(config).Build(SmallNet());
+  const auto engine = Builder(config).Build(NetOfThree());
   EXPECT_EQ(engine->max_batch(), 3);
   ExecutionContext context(engine);
   EXPECT_EQ(context.batch(), 3);
@@ -149,7 +149,7 @@ TEST(Engine, RunsAnyBatchUpToTheLargest) {
 }
 
 TEST(Engine, KeepsInputsFromRunToRun) {
-  const auto engine = Builder().Build(SmallNet());
+  const auto engine = Builder().Build(NetOfThree());
   ExecutionContext context(engine);
   const Floats first = RunOnce(&context, {1, 2, 3, 1, 0, 0, 1, 1});
   context.Run();
@@ -157,7 +157,7 @@ TEST(Engine, KeepsInputsFromRunToRun) {
 }
 
 TEST(Engine, ServesManyThreads) {
-  const auto engine = Builder().Build(SmallNet());
+  const auto engine = Builder().Build(NetOfThree());
   std::vector<std::thread> threads;
   std::vector<int> wrong(4, 0);
   for (int t = 0; t < 4; ++t) {
@@ -250,10 +250,10 @@ TEST(Engine, FollowsShapesThatDependOnTheData) {
 TEST(Builder, RefusesBadConfigurations) {
   BuilderConfig config;
   config.max_batch = -1;
-  ExpectContains(ErrorOf([&] { Builder(config).Build(SmallNet()); }), "max_batch");
+  ExpectContains(ErrorOf([&] { Builder(config).Build(NetOfThree()); }), "max_batch");
   config.max_batch = 0;
   config.skip_passes = {"activation"};
-  ExpectContains(ErrorOf([&] { Builder(config).Build(SmallNet()); }),
+  ExpectContains(ErrorOf([&] { Builder(config).Build(NetOfThree()); }),
                  "there is no pass 'activation'");
 }
 
@@ -326,7 +326,7 @@ NetworkDefinition NetOfPixels() {
   return net;
 }
 
-BlobCalibration Range(double least, double most) {
+BlobCalibration CalibratedRange(double least, double most) {
   return {std::max(std::fabs(least), std::fabs(most)), least >= 0, least, most, "minmax"};
 }
 
@@ -346,8 +346,8 @@ std::vector<float> RunInInt8(const NetworkDefinition& net, const CalibrationTabl
 // pixels.
 TEST(Builder, TakesTablesOfNetsWhoseInputWasNormalizedBefore) {
   CalibrationTable table;
-  table.Set("x", Range(-1, 2.05));
-  table.Set("y", Range(-3, 4));
+  table.Set("x", CalibratedRange(-1, 2.05));
+  table.Set("y", CalibratedRange(-3, 4));
   std::vector<float> normalized;
   for (size_t i = 0; i < kPixels.size(); ++i) {
     normalized.push_back((kPixels[i] - (i < 4 ? 100 : 50)) / 100);
@@ -365,8 +365,8 @@ TEST(Builder, TakesTablesOfNetsWhoseInputWasNormalizedBefore) {
   expect_near(RunInInt8(net, table, kPixels), 0.03);
 
   // A table of the net itself has both.
-  table.Set("x", Range(0, 255));
-  table.Set("x_normalized", Range(-1, 2.05));
+  table.Set("x", CalibratedRange(0, 255));
+  table.Set("x_normalized", CalibratedRange(-1, 2.05));
   NetworkDefinition other = NetOfPixels();
   other.NormalizeInput("x", {100, 50}, 0.01f);
   expect_near(RunInInt8(other, table, kPixels), 0.03);
@@ -392,7 +392,7 @@ TEST(Builder, TellsLayersApartWhoseNamesLookLikeJoinedOnes) {
   EXPECT_EQ(types.at("a+b"), ElementType::FLOAT);
 }
 
-class Plan : public ::testing::Test {
+class PlanOfAnEngine : public ::testing::Test {
  protected:
   void SetUp() override {
     built_->Save(file_);
@@ -402,12 +402,12 @@ class Plan : public ::testing::Test {
     return ErrorOf([&] { Engine::Load(NewFile(bytes)); });
   }
 
-  const std::shared_ptr<const Engine> built_ = Builder().Build(SmallNet());
+  const std::shared_ptr<const Engine> built_ = Builder().Build(NetOfThree());
   const std::string file_ = NewFileName();
   std::string bytes_;
 };
 
-TEST_F(Plan, IsTheEngine) {
+TEST_F(PlanOfAnEngine, IsTheEngine) {
   const auto engine = Engine::Load(file_);
   EXPECT_EQ(ToText(*engine->graph()), ToText(*built_->graph()));
   const void* weights = engine->graph()->nodes[0].parameters[0].data.get();
@@ -417,14 +417,14 @@ TEST_F(Plan, IsTheEngine) {
   EXPECT_EQ(RunOnce(&context, {3, 1}), (Floats{3, 1, 2}));
 }
 
-TEST_F(Plan, IsWrittenTheSameFromWhatWasRead) {
+TEST_F(PlanOfAnEngine, IsWrittenTheSameFromWhatWasRead) {
   const std::string again = NewFileName();
   Engine::Load(file_)->Save(again);
   EXPECT_EQ(ReadFile(again), bytes_);
 }
 
 // Weights are packed in another order for each of them.
-TEST_F(Plan, IsForOneInstructionSet) {
+TEST_F(PlanOfAnEngine, IsForOneInstructionSet) {
   const kernels::InstructionSet before = kernels::CpuInstructionSet();
   const auto in_brackets = [](kernels::InstructionSet set) {
     return Join("(", kernels::Name(set), set.has_tiles() ? " on " : ")");
@@ -433,7 +433,7 @@ TEST_F(Plan, IsForOneInstructionSet) {
     SCOPED_TRACE(kernels::Name(set));
     kernels::SetCpuInstructionSet(set);
     const std::string file = NewFileName();
-    Builder().Build(SmallNet())->Save(file);
+    Builder().Build(NetOfThree())->Save(file);
     for (const kernels::InstructionSet other : kernels::TestedInstructionSets()) {
       kernels::SetCpuInstructionSet(other);
       if (other == set) {
@@ -449,7 +449,7 @@ TEST_F(Plan, IsForOneInstructionSet) {
   kernels::SetCpuInstructionSet(before);
 }
 
-TEST_F(Plan, RefusesOtherFiles) {
+TEST_F(PlanOfAnEngine, RefusesOtherFiles) {
   ExpectContains(ErrorOf([] { Engine::Load("/no/such/plan"); }), "/no/such/plan");
   ExpectContains(LoadError("layer { }"), "it is no plan");
   ExpectContains(LoadError("CORTPLAN"), "it is truncated");
@@ -471,7 +471,7 @@ TEST_F(Plan, RefusesOtherFiles) {
   EXPECT_EQ(LoadError(Signed(other)).find('\n'), std::string::npos) << "one line";
 }
 
-TEST_F(Plan, NoticesEveryWrongByte) {
+TEST_F(PlanOfAnEngine, NoticesEveryWrongByte) {
   for (size_t i = 0; i < bytes_.size(); ++i) {
     if (i >= 40 && i < 64) continue;  // unused
     std::string damaged = bytes_;
@@ -481,7 +481,7 @@ TEST_F(Plan, NoticesEveryWrongByte) {
 }
 
 // Damage with a right checksum is an Error or a valid engine, never a crash.
-TEST_F(Plan, SurvivesDamageThatIsSigned) {
+TEST_F(PlanOfAnEngine, SurvivesDamageThatIsSigned) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);

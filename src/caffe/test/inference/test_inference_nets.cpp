@@ -23,7 +23,7 @@ namespace caffe::inference {
 namespace {
 
 // Of chains of a dozen layers, in which batch normalization enlarges what was rounded before.
-constexpr double kRounding = 3e-5;
+constexpr double kRoundingOfNets = 3e-5;
 constexpr double kTrainedRounding = 1e-4;
 
 /// The arena of a planned graph, with what nodes need for themselves, is within a tenth of what no
@@ -48,7 +48,7 @@ TEST(RandomNets, ComputeTheSameAfterEveryPass) {
     const NamedValues inputs = InputsOf(*net), expected = OutputsOf(*net);
     const auto check = [&](const std::string& pass, const Graph& graph) {
       SCOPED_TRACE("after pass '" + pass + "'\n" + ToText(graph));
-      ExpectSame(expected, RunGraph(graph, inputs), kRounding);
+      ExpectSame(expected, RunGraph(graph, inputs), kRoundingOfNets);
     };
     ExpectGoodPlan(Optimize(GraphOf(*net), {}, check));
     if (::testing::Test::HasFailure()) return;
@@ -65,7 +65,7 @@ TEST(RandomNets, ComputeTheSameWithoutAnyOnePass) {
       if (!skipped.can_be_skipped) continue;
       SCOPED_TRACE(skipped.name);
       const Graph graph = Optimize(GraphOf(*net), {skipped.name});
-      ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), kRounding);
+      ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), kRoundingOfNets);
     }
     if (::testing::Test::HasFailure()) return;
   }
@@ -80,7 +80,7 @@ TEST(RandomNets, ComputeTheSameInASmallerBatch) {
     net->Forward();
     const Graph built = Optimize(WithBatch(GraphOf(*net), 5));
     const int batch = net->input_blobs()[0]->shape(0);
-    ExpectSame(OutputsOf(*net), RunGraph(built, InputsOf(*net), batch), kRounding);
+    ExpectSame(OutputsOf(*net), RunGraph(built, InputsOf(*net), batch), kRoundingOfNets);
     if (::testing::Test::HasFailure()) return;
   }
 }
@@ -128,7 +128,7 @@ TEST_P(CorpusGraphs, ComputeTheSameAfterEveryPass) {
     if (text == last || (large && pass != Passes().back().name)) return;
     last = text;
     SCOPED_TRACE("after pass '" + pass + "'");
-    ExpectSame(expected, RunGraph(changed, inputs), kRounding);
+    ExpectSame(expected, RunGraph(changed, inputs), kRoundingOfNets);
   };
   graph = Optimize(std::move(graph), {}, check);
   ExpectGoodPlan(graph);

@@ -18,8 +18,8 @@ const char kData[] =
     "layer { name: 'data' type: 'Input' top: 'data' "
     "input_param { shape { dim: 2 dim: 4 dim: 6 dim: 6 } } } ";
 
-std::string Layer(const std::string& type, const std::string& name, const std::string& bottom,
-                  const std::string& top, const std::string& parameters = "") {
+std::string LayerText(const std::string& type, const std::string& name, const std::string& bottom,
+                      const std::string& top, const std::string& parameters = "") {
   std::string text = "layer { name: '" + name + "' type: '" + type + "' ";
   if (!bottom.empty()) text += "bottom: '" + bottom + "' ";
   if (!top.empty()) text += "top: '" + top + "' ";
@@ -28,8 +28,8 @@ std::string Layer(const std::string& type, const std::string& name, const std::s
 
 std::string Conv(const std::string& name, const std::string& bottom, const std::string& top,
                  const std::string& parameters = "kernel_size: 3 pad: 1") {
-  return Layer("Convolution", name, bottom, top,
-               "convolution_param { num_output: 4 " + parameters + " }");
+  return LayerText("Convolution", name, bottom, top,
+                   "convolution_param { num_output: 4 " + parameters + " }");
 }
 
 /// The graph of a net behind "data", parameters random; variances and their factors are positive.
@@ -94,7 +94,7 @@ TEST(Passes, HaveNamesAndDescriptionsOfTheirOwn) {
 
 TEST(Passes, AreObservedAndSkipped) {
   std::vector<std::string> seen;
-  const Graph graph = GraphFrom(Conv("conv", "data", "x") + Layer("ReLU", "relu", "x", "y"));
+  const Graph graph = GraphFrom(Conv("conv", "data", "x") + LayerText("ReLU", "relu", "x", "y"));
   const Graph result =
       Optimize(graph, {"activations", "memory"},
                [&](const std::string& pass, const Graph&) { seen.push_back(pass); });
@@ -185,26 +185,28 @@ TEST(Passes, ThatEveryEngineNeedsCannotBeSkipped) {
 }
 
 TEST(IdentitiesPass, TakesOutWhatHandsOnItsBottom) {
-  const Graph graph = GraphFrom(
-      Layer("Dropout", "drop", "data", "x") + Layer("ReLU", "relu", "x", "y") +
-      Layer("Dropout", "in_place", "y", "y") + Layer("Split", "split", "y", "a", "top: 'b'") +
-      Layer("TanH", "tanh", "a", "c") + Layer("Silence", "silence", "b", "") +
-      Layer("Power", "one", "c", "out", "power_param { power: 1 }"));
+  const Graph graph =
+      GraphFrom(LayerText("Dropout", "drop", "data", "x") + LayerText("ReLU", "relu", "x", "y") +
+                LayerText("Dropout", "in_place", "y", "y") +
+                LayerText("Split", "split", "y", "a", "top: 'b'") +
+                LayerText("TanH", "tanh", "a", "c") + LayerText("Silence", "silence", "b", "") +
+                LayerText("Power", "one", "c", "out", "power_param { power: 1 }"));
   const Graph result = ExpectPass(RemoveIdentities, graph, "relu ReLU, tanh TanH");
   EXPECT_EQ(result.values[result.nodes[0].outputs[0]].name, "y") << "the newest of its values";
 }
 
 TEST(IdentitiesPass, LeavesWhatComputes) {
-  const Graph graph =
-      GraphFrom(Layer("Dropout", "scaled", "data", "x", "dropout_param { scale_train: false }") +
-                Layer("Power", "square", "x", "y", "power_param { power: 2 }"));
+  const Graph graph = GraphFrom(
+      LayerText("Dropout", "scaled", "data", "x", "dropout_param { scale_train: false }") +
+      LayerText("Power", "square", "x", "y", "power_param { power: 2 }"));
   ExpectPass(RemoveIdentities, graph, "scaled Dropout, square Power");
 }
 
 TEST(IdentitiesPass, LeavesWhatIsSeenFromBothSides) {
-  ExpectPass(RemoveIdentities, GraphFrom(Layer("Dropout", "drop", "data", "out")), "drop Dropout");
-  const Graph graph =
-      GraphFrom(Layer("ReLU", "relu", "data", "x") + Layer("Split", "split", "x", "a", "top: 'b'"));
+  ExpectPass(RemoveIdentities, GraphFrom(LayerText("Dropout", "drop", "data", "out")),
+             "drop Dropout");
+  const Graph graph = GraphFrom(LayerText("ReLU", "relu", "data", "x") +
+                                LayerText("Split", "split", "x", "a", "top: 'b'"));
   ExpectPass(RemoveIdentities, graph, "relu ReLU, split Split");
 }
 
@@ -220,7 +222,7 @@ void ExpectInferenceForm(const std::string& layers, const std::string& nodes,
   EXPECT_EQ(Nodes(result), nodes);
   ASSERT_EQ(result.inputs.size(), 1u) << ToText(result);
   const NamedValues inputs = RandomInputs(result);
-  const Graph expected = GraphFrom(Layer("TanH", "x", "data", "x") + form, kLabelled);
+  const Graph expected = GraphFrom(LayerText("TanH", "x", "data", "x") + form, kLabelled);
   NamedValues both = inputs;
   both["label"] = {0, 0};
   const NamedValues actual = RunGraph(result, inputs);
@@ -231,32 +233,32 @@ void ExpectInferenceForm(const std::string& layers, const std::string& nodes,
 }
 
 TEST(LossesPass, MakesProbabilities) {
-  const std::string x = Layer("TanH", "x", "data", "x");
+  const std::string x = LayerText("TanH", "x", "data", "x");
   const std::string labels = "bottom: 'label' ";
-  ExpectInferenceForm(x + Layer("SoftmaxWithLoss", "loss", "x", "loss", labels),
-                      "x TanH, loss Softmax", "loss", Layer("Softmax", "p", "x", "p"));
-  ExpectInferenceForm(x + Layer("SoftmaxWithLoss", "loss", "x", "loss", labels + "top: 'prob'"),
-                      "x TanH, loss Softmax", "prob", Layer("Softmax", "p", "x", "p"));
-  ExpectInferenceForm(x + Layer("SoftmaxWithLoss", "loss", "x", "", labels), "x TanH, loss Softmax",
-                      "loss_top_0", Layer("Softmax", "p", "x", "p"));
+  ExpectInferenceForm(x + LayerText("SoftmaxWithLoss", "loss", "x", "loss", labels),
+                      "x TanH, loss Softmax", "loss", LayerText("Softmax", "p", "x", "p"));
+  ExpectInferenceForm(x + LayerText("SoftmaxWithLoss", "loss", "x", "loss", labels + "top: 'prob'"),
+                      "x TanH, loss Softmax", "prob", LayerText("Softmax", "p", "x", "p"));
+  ExpectInferenceForm(x + LayerText("SoftmaxWithLoss", "loss", "x", "", labels),
+                      "x TanH, loss Softmax", "loss_top_0", LayerText("Softmax", "p", "x", "p"));
 }
 
 TEST(LossesPass, KeepsPredictionsAndDropsScores) {
-  const std::string x = Layer("TanH", "x", "data", "x");
+  const std::string x = LayerText("TanH", "x", "data", "x");
   const std::string labels = "bottom: 'label' ";
-  ExpectInferenceForm(x + Layer("HingeLoss", "loss", "x", "loss", labels), "x TanH", "x", "");
-  ExpectInferenceForm(x + Layer("Accuracy", "accuracy", "x", "accuracy", labels), "x TanH", "x",
+  ExpectInferenceForm(x + LayerText("HingeLoss", "loss", "x", "loss", labels), "x TanH", "x", "");
+  ExpectInferenceForm(x + LayerText("Accuracy", "accuracy", "x", "accuracy", labels), "x TanH", "x",
                       "");
-  ExpectInferenceForm(x + Layer("SoftmaxWithLoss", "loss", "x", "loss", labels) +
-                          Layer("Accuracy", "accuracy", "x", "accuracy", labels),
-                      "x TanH, loss Softmax", "loss", Layer("Softmax", "p", "x", "p"));
+  ExpectInferenceForm(x + LayerText("SoftmaxWithLoss", "loss", "x", "loss", labels) +
+                          LayerText("Accuracy", "accuracy", "x", "accuracy", labels),
+                      "x TanH, loss Softmax", "loss", LayerText("Softmax", "p", "x", "p"));
 }
 
 TEST(DeadLayersPass, KeepsWhatOutputsNeed) {
-  Graph graph =
-      GraphFrom(Layer("ReLU", "wanted", "data", "a") + Layer("TanH", "dead", "a", "b") +
-                Layer("AbsVal", "deader", "b", "c") +
-                Layer("Pooling", "pool", "a", "d", "top: 'mask' pooling_param { kernel_size: 2 }"));
+  Graph graph = GraphFrom(
+      LayerText("ReLU", "wanted", "data", "a") + LayerText("TanH", "dead", "a", "b") +
+      LayerText("AbsVal", "deader", "b", "c") +
+      LayerText("Pooling", "pool", "a", "d", "top: 'mask' pooling_param { kernel_size: 2 }"));
   graph.outputs = {graph.FindValue("d")};
   const Graph result = ExpectPass(RemoveDeadLayers, graph, "wanted ReLU, pool Pooling");
   EXPECT_EQ(result.nodes[1].outputs.size(), 1u);
@@ -264,41 +266,42 @@ TEST(DeadLayersPass, KeepsWhatOutputsNeed) {
 }
 
 TEST(ConstantsPass, ComputesWhatDependsOnNoInput) {
-  const Graph graph = GraphFrom(Layer("Parameter", "parameter", "", "p",
-                                      "parameter_param { shape { dim: 2 dim: 4 dim: 6 dim: 6 } }") +
-                                Layer("TanH", "tanh", "p", "q") +
-                                Layer("DummyData", "dummy", "", "d",
-                                      "dummy_data_param { shape { dim: 2 dim: 4 dim: 6 dim: 6 } "
-                                      "data_filler { value: 3 } }") +
-                                Layer("Eltwise", "sum", "q", "s", "bottom: 'd'") +
-                                Layer("Eltwise", "out", "s", "out", "bottom: 'data'"));
+  const Graph graph =
+      GraphFrom(LayerText("Parameter", "parameter", "", "p",
+                          "parameter_param { shape { dim: 2 dim: 4 dim: 6 dim: 6 } }") +
+                LayerText("TanH", "tanh", "p", "q") +
+                LayerText("DummyData", "dummy", "", "d",
+                          "dummy_data_param { shape { dim: 2 dim: 4 dim: 6 dim: 6 } "
+                          "data_filler { value: 3 } }") +
+                LayerText("Eltwise", "sum", "q", "s", "bottom: 'd'") +
+                LayerText("Eltwise", "out", "s", "out", "bottom: 'data'"));
   const Graph result = ExpectPass(FoldConstants, graph, "out Eltwise");
   EXPECT_TRUE(result.values[result.FindValue("s")].is_constant());
 }
 
 TEST(ConstantsPass, ComputesPriorBoxesFromShapes) {
-  const Graph graph = GraphFrom(
-      Conv("conv", "data", "x") +
-      Layer("PriorBox", "prior", "x", "prior", "bottom: 'data' prior_box_param { min_size: 2 }"));
+  const Graph graph = GraphFrom(Conv("conv", "data", "x") +
+                                LayerText("PriorBox", "prior", "x", "prior",
+                                          "bottom: 'data' prior_box_param { min_size: 2 }"));
   ExpectPass(FoldConstants, graph, "conv Convolution");
 }
 
 TEST(ConstantsPass, LeavesRandomNumbers) {
-  const Graph graph =
-      GraphFrom(Layer("DummyData", "dummy", "", "d",
-                      "dummy_data_param { shape { dim: 1 } data_filler { type: 'gaussian' } }") +
-                Layer("TanH", "tanh", "d", "t"));
+  const Graph graph = GraphFrom(
+      LayerText("DummyData", "dummy", "", "d",
+                "dummy_data_param { shape { dim: 1 } data_filler { type: 'gaussian' } }") +
+      LayerText("TanH", "tanh", "d", "t"));
   EXPECT_EQ(Nodes(FoldConstants(graph)), "dummy DummyData, tanh TanH");
 }
 
 /// A layer behind "x" for each way to write an affine map of the channels, with its top "y".
 const std::string kAffine[] = {
-    Layer("BatchNorm", "affine", "x", "y"),
-    Layer("BatchNorm", "affine", "x", "y", "batch_norm_param { scale_bias: true }"),
-    Layer("Scale", "affine", "x", "y"),
-    Layer("Scale", "affine", "x", "y", "scale_param { bias_term: true }"),
-    Layer("Bias", "affine", "x", "y"),
-    Layer("Power", "affine", "x", "y", "power_param { scale: -0.3 shift: 0.7 }"),
+    LayerText("BatchNorm", "affine", "x", "y"),
+    LayerText("BatchNorm", "affine", "x", "y", "batch_norm_param { scale_bias: true }"),
+    LayerText("Scale", "affine", "x", "y"),
+    LayerText("Scale", "affine", "x", "y", "scale_param { bias_term: true }"),
+    LayerText("Bias", "affine", "x", "y"),
+    LayerText("Power", "affine", "x", "y", "power_param { scale: -0.3 shift: 0.7 }"),
 };
 
 const std::string kMaps[] = {
@@ -329,7 +332,7 @@ TEST(AffinePass, FoldsIntoTheLayersBehindWhereBordersAllowIt) {
   for (const std::string& map : kMaps) {
     for (const std::string& affine : kAffine) {
       SCOPED_TRACE(map + "\n" + affine);
-      const Graph graph = GraphFrom(Layer("TanH", "x", "data", "x") + affine +
+      const Graph graph = GraphFrom(LayerText("TanH", "x", "data", "x") + affine +
                                     "layer { name: 'map' bottom: 'y' top: 'z' " + map + " } " +
                                     "layer { name: 'map2' bottom: 'y' top: 'z2' " + map + " } ");
       const bool shifts = affine.find("'Scale'") == std::string::npos ||
@@ -348,26 +351,26 @@ TEST(AffinePass, FoldsIntoTheLayersBehindWhereBordersAllowIt) {
 
 TEST(AffinePass, FoldsChains) {
   const Graph graph =
-      GraphFrom(Layer("Power", "input", "data", "a", "power_param { scale: 0.1 shift: -2 }") +
+      GraphFrom(LayerText("Power", "input", "data", "a", "power_param { scale: 0.1 shift: -2 }") +
                 Conv("conv", "a", "x", "kernel_size: 3 bias_term: false") +
-                Layer("BatchNorm", "bn", "x", "x") +
-                Layer("Scale", "scale", "x", "x", "scale_param { bias_term: true }"));
+                LayerText("BatchNorm", "bn", "x", "x") +
+                LayerText("Scale", "scale", "x", "x", "scale_param { bias_term: true }"));
   ExpectPass(FoldAffine, graph, "conv Convolution", kRounding);
 }
 
 TEST(AffinePass, LeavesWhatIsSeenOrNoMapOfChannels) {
-  Graph graph = GraphFrom(Conv("conv", "data", "x") + Layer("Scale", "scale", "x", "y"));
+  Graph graph = GraphFrom(Conv("conv", "data", "x") + LayerText("Scale", "scale", "x", "y"));
   graph.outputs.push_back(graph.FindValue("x"));
   ExpectPass(FoldAffine, graph, "conv Convolution, scale Scale");
   ExpectPass(FoldAffine,
              GraphFrom(Conv("conv", "data", "x") +
-                       Layer("Scale", "scale", "x", "y", "scale_param { axis: 2 }") +
-                       Layer("Bias", "bias", "y", "z", "bias_param { axis: 3 }") +
-                       Layer("Power", "power", "z", "p", "power_param { power: 2 }")),
+                       LayerText("Scale", "scale", "x", "y", "scale_param { axis: 2 }") +
+                       LayerText("Bias", "bias", "y", "z", "bias_param { axis: 3 }") +
+                       LayerText("Power", "power", "z", "p", "power_param { power: 2 }")),
              "conv Convolution, scale Scale, bias Bias, power Power");
   ExpectPass(FoldAffine,
-             GraphFrom(Conv("conv", "data", "x") + Layer("ReLU", "relu", "x", "r") +
-                       Layer("Scale", "scale", "r", "y") + Layer("TanH", "tanh", "y", "z")),
+             GraphFrom(Conv("conv", "data", "x") + LayerText("ReLU", "relu", "x", "r") +
+                       LayerText("Scale", "scale", "r", "y") + LayerText("TanH", "tanh", "y", "z")),
              "conv Convolution, relu ReLU, scale Scale, tanh TanH");
 }
 
@@ -375,8 +378,8 @@ const char kMaxPooling[] = "pooling_param { kernel_size: 3 stride: 2 pad: 1 }";
 
 TEST(PoolingOrderPass, BringsTheActivationToTheConvolution) {
   const Graph graph =
-      GraphFrom(Conv("conv", "data", "x") + Layer("Pooling", "pool", "x", "y", kMaxPooling) +
-                Layer("ReLU", "relu", "y", "z", "relu_param { negative_slope: 0.1 }"));
+      GraphFrom(Conv("conv", "data", "x") + LayerText("Pooling", "pool", "x", "y", kMaxPooling) +
+                LayerText("ReLU", "relu", "y", "z", "relu_param { negative_slope: 0.1 }"));
   ExpectPass(OrderPooling, graph, "conv Convolution, relu ReLU, pool Pooling");
 }
 
@@ -384,8 +387,8 @@ TEST(PoolingOrderPass, ElsewherePoolsFirst) {
   for (const char* activation :
        {"type: 'ReLU'", "type: 'ReLU6'", "type: 'Clip' clip_param { min: -0.2 max: 0.1 }"}) {
     const Graph graph =
-        GraphFrom(Layer("TanH", "x", "data", "x") + "layer { name: 'f' bottom: 'x' top: 'y' " +
-                  activation + " } " + Layer("Pooling", "pool", "y", "z", kMaxPooling));
+        GraphFrom(LayerText("TanH", "x", "data", "x") + "layer { name: 'f' bottom: 'x' top: 'y' " +
+                  activation + " } " + LayerText("Pooling", "pool", "y", "z", kMaxPooling));
     const Graph result =
         ExpectPass(OrderPooling, graph, "x TanH, pool Pooling, f " + graph.nodes[1].type());
     EXPECT_EQ(result.values[result.FindValue("y")].shape, (Shape{2, 4, 4, 4}));
@@ -393,14 +396,14 @@ TEST(PoolingOrderPass, ElsewherePoolsFirst) {
 }
 
 TEST(PoolingOrderPass, LeavesWhatWouldChange) {
-  const std::string x = Layer("TanH", "x", "data", "x");
+  const std::string x = LayerText("TanH", "x", "data", "x");
   for (const std::string& pair :
-       {Layer("ReLU", "f", "x", "y", "relu_param { negative_slope: -0.5 }") +
-            Layer("Pooling", "pool", "y", "z", kMaxPooling),
-        Layer("ReLU", "f", "x", "y") +
-            Layer("Pooling", "pool", "y", "z", "pooling_param { pool: AVE kernel_size: 2 }"),
-        Layer("ReLU", "f", "x", "y") +
-            Layer("Pooling", "pool", "y", "z", std::string("top: 'mask' ") + kMaxPooling)}) {
+       {LayerText("ReLU", "f", "x", "y", "relu_param { negative_slope: -0.5 }") +
+            LayerText("Pooling", "pool", "y", "z", kMaxPooling),
+        LayerText("ReLU", "f", "x", "y") +
+            LayerText("Pooling", "pool", "y", "z", "pooling_param { pool: AVE kernel_size: 2 }"),
+        LayerText("ReLU", "f", "x", "y") +
+            LayerText("Pooling", "pool", "y", "z", std::string("top: 'mask' ") + kMaxPooling)}) {
     ExpectPass(OrderPooling, GraphFrom(x + pair), "x TanH, f ReLU, pool Pooling");
   }
 }
@@ -409,7 +412,7 @@ TEST(ConcatOrderPass, BringsTheActivationToTheLayersThatMakeTheParts) {
   const Graph graph =
       GraphFrom(Conv("a", "data", "a") + Conv("b", "data", "b", "kernel_size: 1") +
                 "layer { name: 'join' type: 'Concat' bottom: 'a' bottom: 'b' top: 'join' } " +
-                Layer("Sigmoid", "s", "join", "s"));
+                LayerText("Sigmoid", "s", "join", "s"));
   const Graph result =
       ExpectPass(OrderConcat, graph,
                  "a Convolution, b Convolution, s of a Sigmoid, s of b Sigmoid, join Concat");
@@ -422,12 +425,12 @@ TEST(ConcatOrderPass, LeavesPartsThatOthersReadOrMakeAndOneSlopeAChannel) {
       "layer { name: 'join' type: 'Concat' bottom: 'a' bottom: 'b' top: 'j' } ";
   const std::string a = Conv("a", "data", "a"), b = Conv("b", "data", "b");
   const std::string pooled =
-      Layer("Pooling", "b", "data", "b", "pooling_param { kernel_size: 3 pad: 1 stride: 1 }");
-  const std::string relu = Layer("ReLU", "r", "j", "r");
+      LayerText("Pooling", "b", "data", "b", "pooling_param { kernel_size: 3 pad: 1 stride: 1 }");
+  const std::string relu = LayerText("ReLU", "r", "j", "r");
   for (const std::string& layers :
-       {a + pooled + join + relu, a + b + join + relu + Layer("TanH", "other", "a", "other"),
-        a + b + join + relu + Layer("TanH", "other", "j", "other"),
-        a + b + join + Layer("PReLU", "r", "j", "r")}) {
+       {a + pooled + join + relu, a + b + join + relu + LayerText("TanH", "other", "a", "other"),
+        a + b + join + relu + LayerText("TanH", "other", "j", "other"),
+        a + b + join + LayerText("PReLU", "r", "j", "r")}) {
     const Graph graph = GraphFrom(layers);
     ExpectPass(OrderConcat, graph, Nodes(graph));
   }
@@ -435,10 +438,10 @@ TEST(ConcatOrderPass, LeavesPartsThatOthersReadOrMakeAndOneSlopeAChannel) {
 
 TEST(ResidualsPass, SumsIntoTheLaterConvolution) {
   for (const std::string bottoms : {"bottom: 'a' bottom: 'b'", "bottom: 'b' bottom: 'a'"}) {
-    const Graph graph =
-        GraphFrom(Conv("conv_a", "data", "a") + Conv("conv_b", "data", "b") +
-                  "layer { name: 'sum' type: 'Eltwise' top: 's' " + bottoms +
-                  " eltwise_param { coeff: 0.5 coeff: -3 } }" + Layer("ReLU", "relu", "s", "out"));
+    const Graph graph = GraphFrom(Conv("conv_a", "data", "a") + Conv("conv_b", "data", "b") +
+                                  "layer { name: 'sum' type: 'Eltwise' top: 's' " + bottoms +
+                                  " eltwise_param { coeff: 0.5 coeff: -3 } }" +
+                                  LayerText("ReLU", "relu", "s", "out"));
     const Graph result =
         ExpectPass(FuseResiduals, graph,
                    "conv_a Convolution, conv_b Convolution+Eltwise, relu ReLU", kRounding);
@@ -447,15 +450,15 @@ TEST(ResidualsPass, SumsIntoTheLaterConvolution) {
 }
 
 TEST(ResidualsPass, LeavesOtherSums) {
-  const std::string convs = Conv("conv", "data", "a") + Layer("TanH", "tanh", "a", "t");
-  ExpectPass(FuseResiduals, GraphFrom(convs + Layer("Eltwise", "sum", "a", "s", "bottom: 't'")),
+  const std::string convs = Conv("conv", "data", "a") + LayerText("TanH", "tanh", "a", "t");
+  ExpectPass(FuseResiduals, GraphFrom(convs + LayerText("Eltwise", "sum", "a", "s", "bottom: 't'")),
              "conv Convolution, tanh TanH, sum Eltwise");
   const std::string conv = Conv("conv", "data", "a");
-  ExpectPass(FuseResiduals, GraphFrom(conv + Layer("Eltwise", "sum", "a", "s", "bottom: 'a'")),
+  ExpectPass(FuseResiduals, GraphFrom(conv + LayerText("Eltwise", "sum", "a", "s", "bottom: 'a'")),
              "conv Convolution, sum Eltwise");
   ExpectPass(FuseResiduals,
-             GraphFrom(conv + Layer("Eltwise", "max", "a", "s",
-                                    "bottom: 'data' eltwise_param { operation: MAX }")),
+             GraphFrom(conv + LayerText("Eltwise", "max", "a", "s",
+                                        "bottom: 'data' eltwise_param { operation: MAX }")),
              "conv Convolution, max Eltwise");
 }
 
@@ -480,18 +483,18 @@ TEST(ActivationsPass, GoIntoEveryLayerWithWeights) {
 
 TEST(ActivationsPass, LeavesWhatIsReadBefore) {
   ExpectPass(FuseActivations,
-             GraphFrom(Conv("conv", "data", "x") + Layer("ReLU", "relu", "x", "y") +
-                       Layer("TanH", "tanh", "x", "z")),
+             GraphFrom(Conv("conv", "data", "x") + LayerText("ReLU", "relu", "x", "y") +
+                       LayerText("TanH", "tanh", "x", "z")),
              "conv Convolution, relu ReLU, tanh TanH");
 }
 
 TEST(SiblingsPass, MergesConvolutionsOfOneKind) {
   const Graph graph = FuseActivations(GraphFrom(
-      Conv("a", "data", "a") + Layer("ReLU", "relu_a", "a", "a") +
+      Conv("a", "data", "a") + LayerText("ReLU", "relu_a", "a", "a") +
       Conv("other", "data", "other", "kernel_size: 3") + Conv("plain", "data", "plain") +
-      Layer("Convolution", "b", "data", "b",
-            "convolution_param { num_output: 3 kernel_size: 3 pad: 1 bias_term: false }") +
-      Layer("ReLU", "relu_b", "b", "b") + Layer("BNLL", "bnll", "b", "c")));
+      LayerText("Convolution", "b", "data", "b",
+                "convolution_param { num_output: 3 kernel_size: 3 pad: 1 bias_term: false }") +
+      LayerText("ReLU", "relu_b", "b", "b") + LayerText("BNLL", "bnll", "b", "c")));
   const Graph result = ExpectPass(MergeSiblings, graph,
                                   "a+b Convolution+ReLU, a+b_slice Slice, other Convolution, "
                                   "plain Convolution, bnll BNLL",
@@ -520,12 +523,13 @@ int FreeNodes(const Graph& graph) {
 TEST(ViewsPass, MakesConcatSliceFlattenAndReshapeFree) {
   const Graph graph = GraphFrom(
       Conv("a", "data", "a") + Conv("b", "data", "b") +
-      Layer("Concat", "inner", "a", "ab", "bottom: 'b'") + Conv("c", "data", "c") +
-      Layer("Concat", "outer", "ab", "abc", "bottom: 'c'") +
-      Layer("Slice", "slice", "abc", "first", "top: 'second' slice_param { slice_point: 3 }") +
-      Layer("Flatten", "flat", "first", "flat") + Layer("TanH", "t", "flat", "t") +
-      Layer("Reshape", "reshape", "second", "rows", "reshape_param { shape { dim: 0 dim: -1 } }") +
-      Layer("TanH", "u", "rows", "u"));
+      LayerText("Concat", "inner", "a", "ab", "bottom: 'b'") + Conv("c", "data", "c") +
+      LayerText("Concat", "outer", "ab", "abc", "bottom: 'c'") +
+      LayerText("Slice", "slice", "abc", "first", "top: 'second' slice_param { slice_point: 3 }") +
+      LayerText("Flatten", "flat", "first", "flat") + LayerText("TanH", "t", "flat", "t") +
+      LayerText("Reshape", "reshape", "second", "rows",
+                "reshape_param { shape { dim: 0 dim: -1 } }") +
+      LayerText("TanH", "u", "rows", "u"));
   const Graph result =
       ExpectPass(MakeViews, graph,
                  "a Convolution, b Convolution, inner Concat, c Convolution, outer Concat, "
@@ -542,22 +546,23 @@ TEST(ViewsPass, CopiesWhatCannotLieThere) {
     return FreeNodes(ExpectPass(MakeViews, graph, nodes));
   };
   const std::string a = Conv("a", "data", "a"), b = Conv("b", "data", "b");
-  EXPECT_EQ(free_nodes(a + Layer("Concat", "twice", "a", "c", "bottom: 'a'")), 0);
-  EXPECT_EQ(free_nodes(a + Layer("Concat", "input", "a", "c", "bottom: 'data'")), 0);
-  EXPECT_EQ(free_nodes(a + b +
-                       Layer("Concat", "batch", "a", "c", "bottom: 'b' concat_param { axis: 0 }")),
-            0);
-  EXPECT_EQ(free_nodes(a + Layer("Slice", "outputs", "a", "c", "top: 'd'")), 0);
-  EXPECT_EQ(free_nodes(a + b + Layer("Concat", "first", "a", "c", "bottom: 'b'") +
-                       Layer("Concat", "second", "b", "d", "bottom: 'a'")),
+  EXPECT_EQ(free_nodes(a + LayerText("Concat", "twice", "a", "c", "bottom: 'a'")), 0);
+  EXPECT_EQ(free_nodes(a + LayerText("Concat", "input", "a", "c", "bottom: 'data'")), 0);
+  EXPECT_EQ(
+      free_nodes(a + b +
+                 LayerText("Concat", "batch", "a", "c", "bottom: 'b' concat_param { axis: 0 }")),
+      0);
+  EXPECT_EQ(free_nodes(a + LayerText("Slice", "outputs", "a", "c", "top: 'd'")), 0);
+  EXPECT_EQ(free_nodes(a + b + LayerText("Concat", "first", "a", "c", "bottom: 'b'") +
+                       LayerText("Concat", "second", "b", "d", "bottom: 'a'")),
             1);
 }
 
 TEST(ViewsPass, LeavesRunsWithinRunsToCopying) {
   const Graph graph =
       GraphFrom(Conv("a", "data", "a") + Conv("b", "data", "b") +
-                Layer("Concat", "rows", "a", "ab", "bottom: 'b' concat_param { axis: 2 }") +
-                Conv("c", "ab", "c") + Layer("Concat", "channels", "ab", "abc", "bottom: 'c'"));
+                LayerText("Concat", "rows", "a", "ab", "bottom: 'b' concat_param { axis: 2 }") +
+                Conv("c", "ab", "c") + LayerText("Concat", "channels", "ab", "abc", "bottom: 'c'"));
   const Graph result =
       ExpectPass(MakeViews, graph,
                  "a Convolution, b Convolution, rows Concat, c Convolution, channels Concat");
@@ -572,8 +577,8 @@ TEST(OrderPass, RunsABranchToItsEndBeforeTheNext) {
         Conv(std::string("large_") + name, "data", std::string("large_") + name, "kernel_size: 1");
   }
   for (const char* name : {"a", "b", "c", "d"}) {
-    layers += Layer("Pooling", name, std::string("large_") + name, name,
-                    "pooling_param { kernel_size: 2 stride: 2 }");
+    layers += LayerText("Pooling", name, std::string("large_") + name, name,
+                        "pooling_param { kernel_size: 2 stride: 2 }");
   }
   layers +=
       "layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' bottom: 'c' bottom: 'd' "

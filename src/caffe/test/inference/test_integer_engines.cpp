@@ -316,7 +316,7 @@ TEST(FuseIntegerResiduals, LeavesAloneWhatIsReadElsewhereOrHasCoefficients) {
   }
 }
 
-std::vector<float> OutputOf(const std::shared_ptr<const Engine>& engine) {
+std::vector<float> OnlyOutputOf(const std::shared_ptr<const Engine>& engine) {
   ExecutionContext context(engine);
   for (int i = 0; i < 75; ++i) context.Input("data")[i] = static_cast<float>(i % 17 - 8) / 8;
   context.Run();
@@ -344,11 +344,11 @@ TEST(IntegerEngine, AddsAResidualWhileItWritesWithTheBitsOfASum) {
   config.skip_passes = {"residuals"};
   const auto separate = Builder(config).Build(net);
   EXPECT_TRUE(has_sum(separate));
-  const std::vector<float> output = OutputOf(engine);
-  EXPECT_EQ(output, OutputOf(separate));
+  const std::vector<float> output = OnlyOutputOf(engine);
+  EXPECT_EQ(output, OnlyOutputOf(separate));
   const std::string file = NewFileName();
   engine->Save(file);
-  EXPECT_EQ(output, OutputOf(Engine::Load(file)));
+  EXPECT_EQ(output, OnlyOutputOf(Engine::Load(file)));
 }
 
 struct InPlace {

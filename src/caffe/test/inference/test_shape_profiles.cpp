@@ -18,7 +18,7 @@
 namespace caffe::inference {
 namespace {
 
-ShapeProfile Range(const Shape& least, const Shape& best, const Shape& most) {
+ShapeProfile Profile(const Shape& least, const Shape& best, const Shape& most) {
   return {{{"data", least}}, {{"data", best}}, {{"data", most}}};
 }
 
@@ -140,27 +140,27 @@ TEST(ShapeProfiles, RefusesRangesThatAreNone) {
     ShapeProfile profile;
     const char* error;
   };
-  ShapeProfile other = Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 8, 8}), least;
+  ShapeProfile other = Profile({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 8, 8}), least;
   other.opt["image"] = {1, 3, 8, 8};
   least.min["data"] = {1, 3, 8, 8};
   const Case cases[] = {
-      {Range({1, 3, 9, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}),
+      {Profile({1, 3, 9, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}),
        "profile 0: input 'data' has min 1x3x9x8"},
-      {Range({1, 3, 8, 8}, {1, 3, 8, 17}, {1, 3, 16, 16}), "opt 1x3x8x17 and max 1x3x16x16"},
-      {Range({1, 3, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}), "has 4 axes (1x3x16x16), and 1x3x8 has 3"},
-      {Range({0, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}), "an extent that is not positive"},
+      {Profile({1, 3, 8, 8}, {1, 3, 8, 17}, {1, 3, 16, 16}), "opt 1x3x8x17 and max 1x3x16x16"},
+      {Profile({1, 3, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}), "has 4 axes (1x3x16x16), and 1x3x8 has 3"},
+      {Profile({0, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}), "an extent that is not positive"},
       {other, "opt: the net has no input 'image'; it has 'data'"},
       {least, "has a min shape only"},
-      {Range({1, 3, 2, 2}, {1, 3, 8, 8}, {1, 3, 16, 16}),
+      {Profile({1, 3, 2, 2}, {1, 3, 8, 8}, {1, 3, 16, 16}),
        "its min shapes (data 1x3x2x2) cannot be run: layer 'out' (Convolution)"},
-      {Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 4, 8, 8}),
+      {Profile({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 4, 8, 8}),
        "its max shapes (data 1x4x8x8) cannot be run: layer 'conv' (Convolution)"},
   };
   for (const Case& c : cases) {
     ExpectContains(ErrorOf([&] { Build(SmallNet(), {c.profile}); }), c.error);
   }
   BuilderConfig config;
-  config.profiles = {Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 8, 8})};
+  config.profiles = {Profile({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 8, 8})};
   config.max_batch = 2;
   ExpectContains(ErrorOf([&] { Builder(config).Build(SmallNet()); }),
                  "leave max_batch and max_input_shapes out");
@@ -171,7 +171,7 @@ TEST(ShapeProfiles, NamesLayersThatCannotChangeTheirSize) {
   const auto error = [&](const std::string& layer) {
     const auto net = NetworkDefinition::FromCaffe(
         ParseNet(head + "layer { name: 'fixed' bottom: 'data' top: 'y' " + layer + " }"), {});
-    return ErrorOf([&] { Build(net, {Range({1, 2, 4, 4}, {1, 2, 6, 6}, {1, 2, 6, 6})}); });
+    return ErrorOf([&] { Build(net, {Profile({1, 2, 4, 4}, {1, 2, 6, 6}, {1, 2, 6, 6})}); });
   };
   const std::string expected = "its min shapes (data 1x2x4x4) cannot be run: layer 'fixed'";
   ExpectContains(error("type: 'InnerProduct' inner_product_param { num_output: 3 }"), expected);
@@ -180,7 +180,7 @@ TEST(ShapeProfiles, NamesLayersThatCannotChangeTheirSize) {
 }
 
 TEST(ShapeProfiles, RefusesShapesOutsideOfTheRange) {
-  const auto engine = Build(SmallNet(), {Range({2, 3, 8, 8}, {2, 3, 8, 8}, {4, 3, 16, 24})});
+  const auto engine = Build(SmallNet(), {Profile({2, 3, 8, 8}, {2, 3, 8, 8}, {4, 3, 16, 24})});
   ExecutionContext context(engine);
   EXPECT_EQ(context.InputShape("data"), (Shape{4, 3, 16, 24}));
   const std::string expected = "but for profile 0: data 2x3x8x8 to 4x3x16x24";
@@ -197,9 +197,9 @@ TEST(ShapeProfiles, RefusesShapesOutsideOfTheRange) {
 }
 
 TEST(ShapeProfiles, TakesTheFirstProfileThatHasTheShape) {
-  const auto engine = Build(SmallNet(), {Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}),
-                                         Range({1, 3, 8, 8}, {4, 3, 16, 16}, {4, 3, 16, 16}),
-                                         Range({1, 3, 30, 30}, {1, 3, 40, 40}, {1, 3, 40, 40})});
+  const auto engine = Build(SmallNet(), {Profile({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}),
+                                         Profile({1, 3, 8, 8}, {4, 3, 16, 16}, {4, 3, 16, 16}),
+                                         Profile({1, 3, 30, 30}, {1, 3, 40, 40}, {1, 3, 40, 40})});
   EXPECT_EQ(engine->max_batch(), 4);
   ExecutionContext context(engine);
   EXPECT_EQ(context.profile(), 0);
@@ -219,8 +219,8 @@ TEST(ShapeProfiles, TakesTheFirstProfileThatHasTheShape) {
 }
 
 TEST(ShapeProfiles, KeepsToTheProfileThatWasSet) {
-  const auto engine = Build(SmallNet(), {Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}),
-                                         Range({1, 3, 8, 8}, {4, 3, 16, 16}, {4, 3, 16, 16})});
+  const auto engine = Build(SmallNet(), {Profile({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}),
+                                         Profile({1, 3, 8, 8}, {4, 3, 16, 16}, {4, 3, 16, 16})});
   ExecutionContext context(engine);
   context.SetProfile(1);
   EXPECT_EQ(context.InputShape("data"), (Shape{4, 3, 16, 16}));
@@ -239,7 +239,7 @@ TEST(ShapeProfiles, KeepsToTheProfileThatWasSet) {
 }
 
 TEST(ShapeProfiles, PlansMemoryForTheLargest) {
-  const auto engine = Build(SmallNet(), {Range({1, 3, 8, 8}, {1, 3, 12, 12}, {2, 3, 40, 40})});
+  const auto engine = Build(SmallNet(), {Profile({1, 3, 8, 8}, {1, 3, 12, 12}, {2, 3, 40, 40})});
   const std::unique_ptr<Runner> runner = MakeRunner(engine->graph());
   const int input = engine->graph()->inputs[0];
   const float* const place = runner->data(input);
@@ -257,7 +257,7 @@ TEST(ShapeProfiles, TimesCandidatesInTheTunedShapes) {
   BuilderConfig config;
   config.timing_iterations = 1;
   config.timing_cache = cache;
-  config.profiles = {Range({1, 3, 8, 8}, {2, 3, 10, 10}, {2, 3, 12, 12})};
+  config.profiles = {Profile({1, 3, 8, 8}, {2, 3, 10, 10}, {2, 3, 12, 12})};
   Builder(config).Build(SmallNet());
   const std::string file = NewFileName();
   cache->Write(file);
@@ -268,8 +268,8 @@ TEST(ShapeProfiles, TimesCandidatesInTheTunedShapes) {
 }
 
 TEST(ShapeProfiles, AreInThePlanWithCommonWeightsOnce) {
-  const ShapeProfile small = Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 12, 12});
-  const ShapeProfile large = Range({1, 3, 12, 12}, {1, 3, 16, 16}, {2, 3, 16, 16});
+  const ShapeProfile small = Profile({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 12, 12});
+  const ShapeProfile large = Profile({1, 3, 12, 12}, {1, 3, 16, 16}, {2, 3, 16, 16});
   const auto built = Build(SmallNet(), {small, large});
   EXPECT_LE(built->weight_bytes(), Build(SmallNet(), {small})->weight_bytes());
   const std::string file = NewFileName(), again = NewFileName();
@@ -286,8 +286,8 @@ TEST(ShapeProfiles, AreInThePlanWithCommonWeightsOnce) {
 
 // Any byte of a plan's description may be damaged.
 TEST(ShapeProfiles, SurviveDamagedPlans) {
-  const auto built = Build(SmallNet(), {Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 12, 12}),
-                                        Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16})});
+  const auto built = Build(SmallNet(), {Profile({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 12, 12}),
+                                        Profile({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16})});
   const std::string file = NewFileName();
   built->Save(file);
   const std::string bytes = ReadFile(file);
@@ -421,7 +421,7 @@ TEST_P(ShapesInPrecision, DetectorsHaveThePriorsOfEachSize) {
   const unsigned seed = Seeds(1)[0];
   const auto definition = NetworkDefinition::FromCaffe(ParseNet(DetectorText()), {});
   Net<float> net(ToNetParameter(definition.graph()));
-  const ShapeProfile profile = Range({1, 3, 16, 16}, {2, 3, 40, 32}, {3, 3, 64, 64});
+  const ShapeProfile profile = Profile({1, 3, 16, 16}, {2, 3, 40, 32}, {3, 3, 64, 64});
   ExecutionContext context(Build(definition, profile, &net));
   ExpectTheSameInRange(profile, GetParam().bound, 4, seed, &net, &context);
 }
@@ -439,8 +439,8 @@ TEST(ShapeProfiles, FoldsWhatDoesNotDependOnTheRange) {
                             .Build(definition);
     return engine->graph()->FindNode("map0_prior") >= 0;
   };
-  EXPECT_FALSE(has_priors(Range({1, 3, 32, 32}, {1, 3, 32, 32}, {4, 3, 32, 32})));
-  EXPECT_TRUE(has_priors(Range({1, 3, 31, 32}, {1, 3, 32, 32}, {1, 3, 32, 32})))
+  EXPECT_FALSE(has_priors(Profile({1, 3, 32, 32}, {1, 3, 32, 32}, {4, 3, 32, 32})));
+  EXPECT_TRUE(has_priors(Profile({1, 3, 31, 32}, {1, 3, 32, 32}, {1, 3, 32, 32})))
       << "the blobs keep their sizes, the image does not";
 }
 
@@ -448,7 +448,7 @@ TEST(ShapeProfiles, ReferenceBackendFollowsTheRange) {
   const unsigned seed = Seeds(1)[0];
   const auto definition = NetworkDefinition::FromCaffe(ParseNet(DetectorText()), {});
   Net<float> net(ToNetParameter(definition.graph()));
-  const ShapeProfile profile = Range({1, 3, 16, 16}, {1, 3, 32, 32}, {2, 3, 48, 40});
+  const ShapeProfile profile = Profile({1, 3, 16, 16}, {1, 3, 32, 32}, {2, 3, 48, 40});
   ExecutionContext context(Build(definition, {profile}, Backend::REFERENCE));
   ExpectTheSameInRange(profile, 3e-5, 4, seed, &net, &context);
 }
@@ -466,7 +466,7 @@ TEST(ShapeProfiles, RandomNetsComputeTheSameInEachShape) {
     for (const int axis : {0, 2, 3}) most[axis] += static_cast<int>(numbers() % 9);
     Graph graph;
     try {
-      graph = WithProfile(GraphOf(*twin), Range(least, least, most));
+      graph = WithProfile(GraphOf(*twin), Profile(least, least, most));
     } catch (const Error&) {
       continue;  // it cannot change its size
     }
@@ -474,7 +474,7 @@ TEST(ShapeProfiles, RandomNetsComputeTheSameInEachShape) {
     graph = Lowered(cpu::CpuTarget(), std::move(graph), {ElementType::FLOAT}, seed);
     SCOPED_TRACE(ToText(graph));
     ExecutionContext context(std::make_shared<const Engine>(std::move(graph)));
-    ExpectTheSameInRange(Range(least, least, most), 2e-5, 3, seed, net.get(), &context);
+    ExpectTheSameInRange(Profile(least, least, most), 2e-5, 3, seed, net.get(), &context);
     if (::testing::Test::HasFailure()) return;
   }
   if (std::getenv("CAFFE_TEST_SEED")) return;

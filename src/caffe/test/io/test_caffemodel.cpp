@@ -48,7 +48,7 @@ NetParameter NetOf(const BlobProto& blob) {
   return net;
 }
 
-std::vector<float> Floats(const StoredBlob& blob) {
+std::vector<float> FloatsOf(const StoredBlob& blob) {
   std::vector<float> values(static_cast<size_t>(blob.ShapeCount()));
   blob.ReadInto(values.data(), ElementType::FLOAT);
   return values;
@@ -57,7 +57,7 @@ std::vector<float> Floats(const StoredBlob& blob) {
 /// The elements of the only blob of a net that is written to a file and read again.
 std::vector<float> Stored(const BlobProto& blob) {
   const CaffemodelReader reader(FileOf(NetOf(blob)));
-  return Floats(reader.layers().at(0).blobs.at(0));
+  return FloatsOf(reader.layers().at(0).blobs.at(0));
 }
 
 constexpr char kHalfs[] = "\x00\x3c\x00\xc0\x01\x00";  // 1, -2, 2^-24
@@ -135,7 +135,7 @@ TEST(CaffemodelReader, ReadsUnpackedAndSplitFields) {
       tag + bytes(0, 1) + tag + bytes(1, 1) + EncodedField(7, dim) + EncodedField(5, bytes(2, 2));
   const CaffemodelReader reader(
       NewFile(EncodedField(100, EncodedField(1, "a") + EncodedField(7, blob))));
-  EXPECT_EQ((std::vector<float>{1, 2, 3, 4}), Floats(reader.layers()[0].blobs[0]));
+  EXPECT_EQ((std::vector<float>{1, 2, 3, 4}), FloatsOf(reader.layers()[0].blobs[0]));
 }
 
 TEST(CaffemodelReader, ReadsLegacyShapes) {
@@ -147,7 +147,7 @@ TEST(CaffemodelReader, ReadsLegacyShapes) {
   for (int i = 0; i < 6; ++i) blob.add_data(i);
   const CaffemodelReader reader(FileOf(NetOf(blob)));
   EXPECT_EQ((std::vector<int64_t>{1, 1, 2, 3}), reader.layers()[0].blobs[0].shape);
-  EXPECT_EQ(5, Floats(reader.layers()[0].blobs[0])[5]);
+  EXPECT_EQ(5, FloatsOf(reader.layers()[0].blobs[0])[5]);
 }
 
 TEST(CaffemodelReader, ReadsDiffs) {
@@ -171,7 +171,7 @@ TEST(CaffemodelReader, TakesADiffForDataWhereThereIsNoneAndSaysSo) {
   CapturedLog log;
   const CaffemodelReader reader(file);
   const StoredBlob& read = reader.layers()[0].blobs[0];
-  EXPECT_EQ((std::vector<float>{3, -1}), Floats(read));
+  EXPECT_EQ((std::vector<float>{3, -1}), FloatsOf(read));
   EXPECT_TRUE(read.diff.empty());
   EXPECT_TRUE(
       log.HasPrefix(file + ": layer 'ip', blob 0: the values stand in the field of the diff"));
@@ -185,7 +185,7 @@ TEST(CaffemodelReader, ReadsFiveAxesOfC3d) {
   const CaffemodelReader reader(file);
   const StoredBlob& read = reader.layers()[0].blobs[0];
   EXPECT_EQ((std::vector<int64_t>{1, 2, 1, 1, 3}), read.shape);
-  EXPECT_EQ((std::vector<float>{1, 2, 3, 4, 5, 6}), Floats(read));
+  EXPECT_EQ((std::vector<float>{1, 2, 3, 4, 5, 6}), FloatsOf(read));
   EXPECT_TRUE(log.HasPrefix(file + ": layer 'conv1a', blob 0: the values stand"));
 }
 
@@ -285,11 +285,11 @@ TEST(CaffemodelReader, UpgradesOldLayers) {
   EXPECT_EQ("conv", reader.layers()[0].param.name());
   EXPECT_EQ("Convolution", reader.layers()[0].param.type());
   EXPECT_EQ(2, reader.layers()[0].param.param(0).lr_mult());
-  EXPECT_EQ(3, Floats(reader.layers()[0].blobs[0])[0]);
+  EXPECT_EQ(3, FloatsOf(reader.layers()[0].blobs[0])[0]);
   EXPECT_EQ("InnerProduct", reader.layers()[1].param.type());
   EXPECT_EQ("ip_top", reader.layers()[1].param.top(0));
   EXPECT_EQ(5u, reader.layers()[1].param.inner_product_param().num_output());
-  EXPECT_EQ(4, Floats(reader.layers()[1].blobs[0])[0]);
+  EXPECT_EQ(4, FloatsOf(reader.layers()[1].blobs[0])[0]);
   EXPECT_EQ("padding", reader.layers()[2].param.type());
 }
 
@@ -302,7 +302,7 @@ TEST(CaffemodelReader, KeepsWeightsOfForksWhoseParametersDoNotParse) {
   const CaffemodelReader reader(NewFile(EncodedField(100, layer)));
   EXPECT_EQ("frob", reader.layers()[0].param.name());
   EXPECT_EQ("Frob", reader.layers()[0].param.type());
-  EXPECT_EQ(3, Floats(reader.layers()[0].blobs[0])[0]);
+  EXPECT_EQ(3, FloatsOf(reader.layers()[0].blobs[0])[0]);
 }
 
 TEST(CaffemodelReader, SaysWhatIsWrongWithAFile) {
@@ -352,12 +352,12 @@ void ReadAnything(const std::string& name) {
     for (const StoredLayer& layer : reader.layers()) {
       for (const StoredBlob& blob : layer.blobs) {
         std::vector<float> values;
-        const std::string refused = ErrorOf([&] { values = Floats(blob); });
+        const std::string refused = ErrorOf([&] { values = FloatsOf(blob); });
         if (!refused.empty()) {
           ExpectContains(refused, name);
           continue;
         }
-        const std::vector<float> again = Floats(blob);
+        const std::vector<float> again = FloatsOf(blob);
         EXPECT_EQ(std::memcmp(values.data(), again.data(), values.size() * sizeof(float)), 0);
       }
     }
@@ -440,7 +440,7 @@ TEST(CaffemodelReader, ReadsBeyondTwoGigabytes) {
   ASSERT_EQ(2u, reader.layers().size());
   EXPECT_EQ(kElements, reader.layers()[0].blobs[0].data.count());
   EXPECT_NO_THROW(reader.layers()[0].blobs[0].RequireComplete());
-  EXPECT_EQ(7, Floats(reader.layers()[1].blobs[0])[0]);
+  EXPECT_EQ(7, FloatsOf(reader.layers()[1].blobs[0])[0]);
   std::filesystem::remove(name);
 }
 
@@ -461,7 +461,7 @@ TEST(CaffemodelReader, AgreesWithProtobufOnRealModels) {
       LayerParameter layer = net.layer(offset + static_cast<int>(i));
       ASSERT_EQ(layer.blobs_size(), static_cast<int>(stored.blobs.size()));
       for (int j = 0; j < layer.blobs_size(); ++j) {
-        const std::vector<float> values = Floats(stored.blobs[j]);
+        const std::vector<float> values = FloatsOf(stored.blobs[j]);
         const BlobProto& blob = layer.blobs(j);
         if (blob.data_size() > 0) {
           ASSERT_EQ(std::vector<float>(blob.data().begin(), blob.data().end()), values);
@@ -537,11 +537,11 @@ TEST(CaffemodelWriter, WritesRawFormThatReadsBack) {
   EXPECT_EQ(2u, net.layer(1).blobs(0).raw_data().size());
   const CaffemodelReader reader(name);
   EXPECT_EQ(FLOAT16, reader.layers()[0].param.forward_type());
-  EXPECT_EQ(weights.floats, Floats(reader.layers()[0].blobs[0]));
+  EXPECT_EQ(weights.floats, FloatsOf(reader.layers()[0].blobs[0]));
   double doubles[2];
   reader.layers()[0].blobs[1].ReadInto(doubles, ElementType::DOUBLE);
   EXPECT_EQ(1e100, doubles[0]);
-  EXPECT_EQ(3, Floats(reader.layers()[1].blobs[1])[0]);
+  EXPECT_EQ(3, FloatsOf(reader.layers()[1].blobs[1])[0]);
 }
 
 TEST(CaffemodelWriter, ConvertsInPiecesWithoutLoss) {
@@ -554,7 +554,7 @@ TEST(CaffemodelWriter, ConvertsInPiecesWithoutLoss) {
   writer.WriteLayer(layer, {{{200001}, ElementType::FLOAT16, halfs.data(), nullptr}});
   writer.Finish();
   const CaffemodelReader reader(name);
-  const std::vector<float> values = Floats(reader.layers()[0].blobs[0]);
+  const std::vector<float> values = FloatsOf(reader.layers()[0].blobs[0]);
   for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(i % 2048, values[i]) << i;
 }
 

@@ -105,7 +105,7 @@ TEST(Hdf5, AFailureLeavesTheOldFile) {
                  "/no/such/file.h5");
 }
 
-const char kNet[] = R"(
+const char kStoredNet[] = R"(
     layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 } } }
     layer { name: "block/a" type: "InnerProduct" bottom: "data" top: "a" param { name: "w" }
             inner_product_param { num_output: 2 weight_filler { type: "gaussian" std: 1 } } }
@@ -114,7 +114,7 @@ const char kNet[] = R"(
 
 // Names of layers may have slashes; shared parameters are stored with their owner.
 TEST(NetHdf5, RoundTrips) {
-  const auto from = MakeNet(kNet), to = MakeNet(kNet);
+  const auto from = MakeNet(kStoredNet), to = MakeNet(kStoredNet);
   from->params()[0]->mutable_cpu_diff()[0] = 5;
   const std::string name = NewFileName();  // told by its contents, not its name
   from->ToHDF5(name, /*write_diff=*/true);
@@ -134,10 +134,10 @@ TEST(NetHdf5, RoundTrips) {
 }
 
 TEST(NetHdf5, SaysWhatDoesNotFit) {
-  const auto from = MakeNet(kNet);
+  const auto from = MakeNet(kStoredNet);
   const std::string name = NewFileName();
   from->ToHDF5(name);
-  std::string larger = kNet;
+  std::string larger = kStoredNet;
   larger.replace(larger.rfind("num_output: 2"), 13, "num_output: 3");
   larger.replace(larger.rfind("name: \"w\""), 9, "");
   const std::string message = ErrorOf([&] { MakeNet(larger)->CopyTrainedLayersFrom(name); });

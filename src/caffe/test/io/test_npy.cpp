@@ -32,7 +32,7 @@ std::string Bytes(const std::vector<T>& elements) {
   return std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T));
 }
 
-std::string Floats(const std::string& shape, const std::vector<float>& elements) {
+std::string FileOfFloats(const std::string& shape, const std::vector<float>& elements) {
   return NewFile(NpyText("<f4", shape, Bytes(elements)));
 }
 
@@ -64,7 +64,7 @@ TEST(Npy, ReadsEveryTypeOfNumber) {
 }
 
 TEST(Npy, ReadsParts) {
-  const NpyFile file(Floats("4,", {1, 2, 3, 4}));
+  const NpyFile file(FileOfFloats("4,", {1, 2, 3, 4}));
   float values[2];
   file.Read(1, 2, values);
   EXPECT_EQ(values[1], 3);
@@ -124,7 +124,8 @@ std::unique_ptr<Net<float>> TwoInputs() {
 TEST(NpyBatches, FillInputsRowByRowAndTheLastBatchWithTheFirstRows) {
   const auto net = TwoInputs();
   const auto batches = InputBatches::FromNpy(
-      {{"a", Floats("3, 1, 2", {1, 2, 3, 4, 5, 6})}, {"b", Floats("3, 1", {7, 8, 9})}}, {});
+      {{"a", FileOfFloats("3, 1, 2", {1, 2, 3, 4, 5, 6})}, {"b", FileOfFloats("3, 1", {7, 8, 9})}},
+      {});
   EXPECT_EQ(batches->batches(*net), 2);
   ASSERT_TRUE(batches->Feed(0, net.get()));
   EXPECT_EQ(Values(*net->blob_by_name("a")), (std::vector<double>{1, 2, 3, 4}));
@@ -139,14 +140,14 @@ TEST(NpyBatches, FillInputsRowByRowAndTheLastBatchWithTheFirstRows) {
 
 TEST(NpyBatches, TheArrayWithoutANameIsForTheInputThatIsLeft) {
   const auto net = TwoInputs();
-  const auto batches = InputBatches::FromNpy({{"", Floats("2, 1", {7, 8})}}, {{"a", {5, 6}}});
+  const auto batches = InputBatches::FromNpy({{"", FileOfFloats("2, 1", {7, 8})}}, {{"a", {5, 6}}});
   ASSERT_TRUE(batches->Feed(0, net.get()));
   EXPECT_EQ(Values(*net->blob_by_name("a")), (std::vector<double>{5, 6, 5, 6}));
   EXPECT_EQ(Values(*net->blob_by_name("b")), (std::vector<double>{7, 8}));
 }
 
 TEST(NpyBatches, RefuseWhatDoesNotFit) {
-  const std::string rows = Floats("2, 1", {7, 8});
+  const std::string rows = FileOfFloats("2, 1", {7, 8});
   const auto error = [](const std::map<std::string, std::string>& files) {
     return ErrorOf([&] { InputBatches::FromNpy(files, {})->Feed(0, TwoInputs().get()); });
   };
@@ -154,9 +155,9 @@ TEST(NpyBatches, RefuseWhatDoesNotFit) {
   ExpectContains(error({{"a", rows}, {"b", rows}}),
                  "do not have the shape of input 'a', 2 1 2 (4)");
   ExpectContains(error({{"a", rows}, {"b", rows}, {"c", rows}}), "the net has no input 'c'");
-  ExpectContains(error({{"b", rows}, {"a", Floats("3, 1, 2", {1, 2, 3, 4, 5, 6})}}),
+  ExpectContains(error({{"b", rows}, {"a", FileOfFloats("3, 1, 2", {1, 2, 3, 4, 5, 6})}}),
                  "the array has 2 rows, others have 3");
-  ExpectContains(error({{"a", Floats("0, 1, 2", {})}}), "the array has no rows");
+  ExpectContains(error({{"a", FileOfFloats("0, 1, 2", {})}}), "the array has no rows");
 }
 
 }  // namespace

@@ -290,7 +290,7 @@ struct Product {
 };
 
 template <typename X>
-void ExpectExact(AmxTiles::Function* multiply, std::mt19937* random) {
+void ExpectExactTiles(AmxTiles::Function* multiply, std::mt19937* random) {
   Product product(random, 1);
   std::vector<int32_t> expected(product.sums.size(), -7);
   product.ForEachProduct(1, [&](size_t sum, size_t x, size_t w) {
@@ -334,8 +334,8 @@ TEST(AmxProducts, AreTheSumsOfTheDefinition) {
   std::mt19937 random(seed);
   WithTiles([&](const AmxTiles& tiles) {
     for (int i = 0; i < 30; ++i) {
-      ExpectExact<int8_t>(tiles.multiply_signed, &random);
-      ExpectExact<uint8_t>(tiles.multiply_unsigned, &random);
+      ExpectExactTiles<int8_t>(tiles.multiply_signed, &random);
+      ExpectExactTiles<uint8_t>(tiles.multiply_unsigned, &random);
       ExpectBrainProducts(tiles.multiply_bfloat16, &random);
     }
   });

@@ -10,8 +10,8 @@
 namespace caffe::kernels {
 namespace {
 
-ConvolutionShape Square(int channels, int outputs, int group, int input, int kernel, int stride,
-                        int pad) {
+ConvolutionShape SquareShape(int channels, int outputs, int group, int input, int kernel,
+                             int stride, int pad) {
   ConvolutionShape s;
   s.channels = channels;
   s.outputs = outputs;
@@ -26,7 +26,7 @@ ConvolutionShape Square(int channels, int outputs, int group, int input, int ker
 }
 
 template <typename T>
-std::vector<T> Random(size_t n, std::mt19937* random) {
+std::vector<T> RandomElements(size_t n, std::mt19937* random) {
   std::vector<T> values(n);
   for (T& value : values) value = static_cast<T>(float(int((*random)() % 17) - 8) / 8);
   return values;
@@ -47,10 +47,10 @@ void ExpectClose(const std::vector<T>& expected, const std::vector<T>& actual, d
 template <typename T>
 void CheckAll(const ConvolutionShape& s, int num, double bound) {
   std::mt19937 random(TestSeed());
-  const auto x = Random<T>(num * s.input_size(), &random);
-  const auto dy = Random<T>(num * s.output_size(), &random);
-  const auto w = Random<T>(s.weight_count(), &random);
-  const auto bias = Random<T>(std::max(s.outputs, s.channels), &random);
+  const auto x = RandomElements<T>(num * s.input_size(), &random);
+  const auto dy = RandomElements<T>(num * s.output_size(), &random);
+  const auto w = RandomElements<T>(s.weight_count(), &random);
+  const auto bias = RandomElements<T>(std::max(s.outputs, s.channels), &random);
   std::vector<T> y(dy.size()), expected_y(dy.size()), dx(x.size()), expected_dx(x.size());
   ConvolutionForward(s, num, x.data(), w.data(), bias.data(), y.data());
   ReferenceConvolutionForward(s, num, x.data(), w.data(), bias.data(), expected_y.data());
@@ -80,17 +80,17 @@ TEST_P(LargeConvolutions, AgreeWithTheDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(
     Convolution, LargeConvolutions,
-    ::testing::Values(Case{"OneImage", Square(3, 16, 1, 61, 3, 1, 1), 1},
-                      Case{"FewPositions", Square(64, 32, 1, 5, 3, 1, 1), 1},
-                      Case{"FewPositionsOfGroups", Square(64, 32, 2, 5, 3, 1, 1), 1},
-                      Case{"LargeColumns", Square(96, 8, 1, 29, 5, 1, 2), 1},
-                      Case{"Groups", Square(16, 24, 8, 23, 3, 2, 1), 2},
-                      Case{"Pointwise", Square(40, 24, 1, 31, 1, 1, 0), 1},
-                      Case{"PointwiseStride", Square(40, 24, 1, 31, 1, 2, 0), 1},
-                      Case{"ManyImages", Square(8, 8, 1, 17, 3, 1, 0), 9},
-                      Case{"Depthwise", Square(24, 24, 24, 35, 3, 1, 1), 2},
-                      Case{"DepthwiseStride", Square(24, 48, 24, 35, 3, 2, 1), 2},
-                      Case{"Enlarge", Square(21, 21, 21, 64, 16, 8, 4), 1}),
+    ::testing::Values(Case{"OneImage", SquareShape(3, 16, 1, 61, 3, 1, 1), 1},
+                      Case{"FewPositions", SquareShape(64, 32, 1, 5, 3, 1, 1), 1},
+                      Case{"FewPositionsOfGroups", SquareShape(64, 32, 2, 5, 3, 1, 1), 1},
+                      Case{"LargeColumns", SquareShape(96, 8, 1, 29, 5, 1, 2), 1},
+                      Case{"Groups", SquareShape(16, 24, 8, 23, 3, 2, 1), 2},
+                      Case{"Pointwise", SquareShape(40, 24, 1, 31, 1, 1, 0), 1},
+                      Case{"PointwiseStride", SquareShape(40, 24, 1, 31, 1, 2, 0), 1},
+                      Case{"ManyImages", SquareShape(8, 8, 1, 17, 3, 1, 0), 9},
+                      Case{"Depthwise", SquareShape(24, 24, 24, 35, 3, 1, 1), 2},
+                      Case{"DepthwiseStride", SquareShape(24, 48, 24, 35, 3, 2, 1), 2},
+                      Case{"Enlarge", SquareShape(21, 21, 21, 64, 16, 8, 4), 1}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // Each image value is the sum of as many column values as windows reach it: in half precision the
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
 // A net may be set up with a blob of no channels: there is nothing to compute.
 TEST(EmptyConvolutions, AreLeftAlone) {
   for (const bool no_channels : {true, false}) {
-    ConvolutionShape s = Square(no_channels ? 0 : 2, 3, 1, 5, 3, 1, 0);
+    ConvolutionShape s = SquareShape(no_channels ? 0 : 2, 3, 1, 5, 3, 1, 0);
     const int num = no_channels ? 2 : 0;
     std::vector<float> x(1), weights(3 * 2 * 9), dy(2 * 3 * 9, 1.f), d_weights(3 * 2 * 9, 7.f);
     ConvolutionBackwardWeights(s, num, x.data(), dy.data(), d_weights.data());

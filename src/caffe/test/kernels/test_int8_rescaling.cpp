@@ -36,7 +36,7 @@ std::vector<T> Bytes(size_t n, std::mt19937* random) {
   return bytes;
 }
 
-enum class Numbers {
+enum class Multipliers {
   USUAL,    ///< shifts to the right, and none
   ALL,      ///< to the left, too, and by up to 31; zeros; at times with others for negative sums
   NEGATIVE  ///< the usual ones, and others of all slopes for negative sums
@@ -51,7 +51,7 @@ struct RescalingOf {
 
 /// Whose outputs are spread over the bytes of Y, for so many products of bytes a sum.
 template <typename X, typename Y>
-RescalingOf RandomRescaling(int outputs, size_t terms, Rounding rounding, Numbers numbers,
+RescalingOf RandomRescaling(int outputs, size_t terms, Rounding rounding, Multipliers numbers,
                             std::mt19937* random) {
   const auto between = [&](int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(*random);
@@ -62,14 +62,15 @@ RescalingOf RandomRescaling(int outputs, size_t terms, Rounding rounding, Number
   const int most_left = 30 - static_cast<int>(std::ceil(std::log2(2 * most_sum)));
   const auto shift = [&] {
     if (between(0, 1) > 0) return std::max(-31, usual + between(-2, 2));
-    if (numbers != Numbers::ALL) return between(-20, 0);
+    if (numbers != Multipliers::ALL) return between(-20, 0);
     return between(0, 3) > 0 ? between(-31, 0) : std::min(between(0, 30), std::max(0, most_left));
   };
   const auto value = [&] {
-    return numbers == Numbers::ALL && between(0, 9) == 0 ? 0 : between(1 << 30, 2147483647);
+    return numbers == Multipliers::ALL && between(0, 9) == 0 ? 0 : between(1 << 30, 2147483647);
   };
   RescalingOf r;
-  r.has_negative = numbers == Numbers::NEGATIVE || (numbers == Numbers::ALL && between(0, 1) > 0);
+  r.has_negative =
+      numbers == Multipliers::NEGATIVE || (numbers == Multipliers::ALL && between(0, 1) > 0);
   for (int o = 0; o < outputs; ++o) {
     const int most_bias = static_cast<int>(std::min(most_sum, 5e8));
     r.bias.push_back(between(-most_bias, most_bias) >> between(0, 12));
@@ -197,8 +198,8 @@ void ExpectExactSums(const ConvolutionShape& s, int num, const Way& way, const s
 }
 
 template <typename X, typename Y>
-void ExpectExact(const ConvolutionShape& s, int num, Rounding rounding, Numbers numbers,
-                 const Way& way, std::mt19937* random) {
+void ExpectExactRescaling(const ConvolutionShape& s, int num, Rounding rounding,
+                          Multipliers numbers, const Way& way, std::mt19937* random) {
   SCOPED_TRACE(::testing::Message()
                << s.channels << " channels, " << s.outputs << " outputs, group " << s.group
                << ", rounding " << static_cast<int>(rounding) << ", numbers "
@@ -220,13 +221,16 @@ void ExpectExact(const ConvolutionShape& s, int num, Rounding rounding, Numbers 
 
 /// For all types, with both roundings and all kinds of numbers between them, without a residual and
 /// with one.
-void ExpectExactForAll(const ConvolutionShape& s, int num, const Way& way, std::mt19937* random) {
-  ExpectExact<uint8_t, uint8_t>(s, num, Rounding::DOUBLE, Numbers::USUAL, way, random);
-  ExpectExact<int8_t, int8_t>(s, num, Rounding::SINGLE, Numbers::USUAL, way, random);
-  ExpectExact<int8_t, uint8_t>(s, num, Rounding::DOUBLE, Numbers::ALL, way, random);
-  ExpectExact<uint8_t, int8_t>(s, num, Rounding::SINGLE, Numbers::ALL, way, random);
-  ExpectExact<uint8_t, int8_t>(s, num, Rounding::DOUBLE, Numbers::NEGATIVE, way, random);
-  ExpectExact<int8_t, uint8_t>(s, num, Rounding::SINGLE, Numbers::NEGATIVE, way, random);
+void ExpectExactRescalingForAll(const ConvolutionShape& s, int num, const Way& way,
+                                std::mt19937* random) {
+  ExpectExactRescaling<uint8_t, uint8_t>(s, num, Rounding::DOUBLE, Multipliers::USUAL, way, random);
+  ExpectExactRescaling<int8_t, int8_t>(s, num, Rounding::SINGLE, Multipliers::USUAL, way, random);
+  ExpectExactRescaling<int8_t, uint8_t>(s, num, Rounding::DOUBLE, Multipliers::ALL, way, random);
+  ExpectExactRescaling<uint8_t, int8_t>(s, num, Rounding::SINGLE, Multipliers::ALL, way, random);
+  ExpectExactRescaling<uint8_t, int8_t>(s, num, Rounding::DOUBLE, Multipliers::NEGATIVE, way,
+                                        random);
+  ExpectExactRescaling<int8_t, uint8_t>(s, num, Rounding::SINGLE, Multipliers::NEGATIVE, way,
+                                        random);
 }
 
 /// Prints its seed with a failure.
@@ -237,22 +241,22 @@ void ExpectExactForAll(const ConvolutionShape& s, int num, const Way& way, std::
 
 TEST_P(Int8Rescaling, IsExactForKernelsOfAllKinds) {
   SEEDED(random);
-  ExpectExactForAll(Shape(16, 16, 1, {{9, 3, 1, 1}, {9, 3, 1, 1}}), 2, {}, &random);
-  ExpectExactForAll(Shape(19, 37, 1, {{7, 1}, {8, 1}}), 3, {}, &random);
-  ExpectExactForAll(Shape(24, 8, 1, {{9, 1, 2, 1}, {10, 1, 2, 1}}), 1, {}, &random);
-  ExpectExactForAll(Shape(10, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1, {}, &random);
-  ExpectExactForAll(Shape(16, 100, 1, {{30, 7, 3, 3}}), 2, {}, &random);
-  ExpectExactForAll(Shape(64, 96, 2, {{6, 3, 1, 1}, {5, 3, 2, 1}}), 2, {}, &random);
-  ExpectExactForAll(Shape(512, 64, 1, {{5, 3, 1, 1}, {5, 3, 1, 1}}), 1, {}, &random);
+  ExpectExactRescalingForAll(Shape(16, 16, 1, {{9, 3, 1, 1}, {9, 3, 1, 1}}), 2, {}, &random);
+  ExpectExactRescalingForAll(Shape(19, 37, 1, {{7, 1}, {8, 1}}), 3, {}, &random);
+  ExpectExactRescalingForAll(Shape(24, 8, 1, {{9, 1, 2, 1}, {10, 1, 2, 1}}), 1, {}, &random);
+  ExpectExactRescalingForAll(Shape(10, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1, {}, &random);
+  ExpectExactRescalingForAll(Shape(16, 100, 1, {{30, 7, 3, 3}}), 2, {}, &random);
+  ExpectExactRescalingForAll(Shape(64, 96, 2, {{6, 3, 1, 1}, {5, 3, 2, 1}}), 2, {}, &random);
+  ExpectExactRescalingForAll(Shape(512, 64, 1, {{5, 3, 1, 1}, {5, 3, 1, 1}}), 1, {}, &random);
 }
 
 TEST_P(Int8Rescaling, IsExactForImagesInCaffesOrder) {
   SEEDED(random);
   Way way;
   way.plain = true;
-  ExpectExactForAll(Shape(3, 32, 1, {{23, 7, 2, 3}, {23, 7, 2, 3}}), 2, way, &random);
-  ExpectExactForAll(Shape(1, 20, 1, {{12, 4, 1, 1}, {13, 4, 3, 2}}), 1, way, &random);
-  ExpectExactForAll(Shape(3, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1, way, &random);
+  ExpectExactRescalingForAll(Shape(3, 32, 1, {{23, 7, 2, 3}, {23, 7, 2, 3}}), 2, way, &random);
+  ExpectExactRescalingForAll(Shape(1, 20, 1, {{12, 4, 1, 1}, {13, 4, 3, 2}}), 1, way, &random);
+  ExpectExactRescalingForAll(Shape(3, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1, way, &random);
 }
 
 // By bytes where the processor has an instruction for it, in floats, and by way of a buffer.
@@ -263,24 +267,24 @@ TEST_P(Int8Rescaling, IsExactForDepthwiseKernels) {
       for (const int pad : {0, 1, 2}) {
         const ConvolutionShape s =
             Shape(19, 19, 19, {{9, kernel, stride, pad}, {14, kernel, stride, pad}});
-        ExpectExactForAll(s, 2, {}, &random);
+        ExpectExactRescalingForAll(s, 2, {}, &random);
       }
     }
   }
-  ExpectExactForAll(Square(35, 35, 35, {23, 3, 1, 1}), 2, {false, 0, 8}, &random);
-  ExpectExactForAll(Square(19, 19, 19, {13, 7, 2, 3}), 1, {}, &random);
-  ExpectExactForAll(Square(24, 24, 24, {11, 3, 1, 2, 2}), 2, {}, &random);
-  ExpectExactForAll(Shape(8, 8, 8, {{20, 4, 3, 2}}), 1, {}, &random);
+  ExpectExactRescalingForAll(Square(35, 35, 35, {23, 3, 1, 1}), 2, {false, 0, 8}, &random);
+  ExpectExactRescalingForAll(Square(19, 19, 19, {13, 7, 2, 3}), 1, {}, &random);
+  ExpectExactRescalingForAll(Square(24, 24, 24, {11, 3, 1, 2, 2}), 2, {}, &random);
+  ExpectExactRescalingForAll(Shape(8, 8, 8, {{20, 4, 3, 2}}), 1, {}, &random);
 }
 
 TEST_P(Int8Rescaling, IsExactByWinogradsAlgorithm) {
   SEEDED(random);
   for (const int side : {2, 4}) {
     const Way way = {false, side, 16};
-    ExpectExactForAll(Square(40, 24, 1, {7, 3, 1, 1}), 3, way, &random);
-    ExpectExactForAll(Square(3, 5, 1, {1, 3, 1, 1}), 1, way, &random);
-    ExpectExactForAll(Square(96, 64, 2, {9, 3, 1, 2}), 1, way, &random);
-    ExpectExactForAll(Square(19, 17, 1, {8, 5, 1, 2}), 2, way, &random);
+    ExpectExactRescalingForAll(Square(40, 24, 1, {7, 3, 1, 1}), 3, way, &random);
+    ExpectExactRescalingForAll(Square(3, 5, 1, {1, 3, 1, 1}), 1, way, &random);
+    ExpectExactRescalingForAll(Square(96, 64, 2, {9, 3, 1, 2}), 1, way, &random);
+    ExpectExactRescalingForAll(Square(19, 17, 1, {8, 5, 1, 2}), 2, way, &random);
   }
 }
 
@@ -303,7 +307,7 @@ TEST_P(Int8Rescaling, IsExactForShapesOfAllKinds) {
     Way way;
     way.plain = plain;
     way.gap = below(2) * 16 * below(5);
-    ExpectExactForAll(s, 1 + below(3), way, &random);
+    ExpectExactRescalingForAll(s, 1 + below(3), way, &random);
   }
 }
 
@@ -444,7 +448,7 @@ TEST_P(Int8Rescaling, LeavesZerosInWhatFillsUpBlocks) {
   SEEDED(random);
   const ConvolutionShape s = Square(5, 3, 1, {4, 3, 1, 1});
   RescalingOf r = RandomRescaling<uint8_t, uint8_t>(3, s.column_rows(), Rounding::DOUBLE,
-                                                    Numbers::USUAL, &random);
+                                                    Multipliers::USUAL, &random);
   const auto check = [&](int zero_point, int least) {
     r.by.zero_point = zero_point;
     r.by.least = least;
@@ -465,7 +469,7 @@ TEST_P(Int8Rescaling, LeavesZerosInWhatFillsUpBlocks) {
 }
 
 template <typename X, typename Y>
-void ExpectExactProduct(int num, int inputs, int outputs, Rounding rounding, Numbers numbers,
+void ExpectExactProduct(int num, int inputs, int outputs, Rounding rounding, Multipliers numbers,
                         std::mt19937* random) {
   SCOPED_TRACE(::testing::Message() << num << " x " << inputs << " to " << outputs);
   const auto x = Bytes<X>(size_t(num) * inputs, random);
@@ -497,16 +501,16 @@ TEST_P(Int8Rescaling, IsExactForInnerProducts) {
   SEEDED(random);
   for (int num = 1; num < 9; ++num) {
     const int inputs = 1 + random() % 700, outputs = 1 + random() % 150;
-    ExpectExactProduct<uint8_t, uint8_t>(num, inputs, outputs, Rounding::DOUBLE, Numbers::USUAL,
+    ExpectExactProduct<uint8_t, uint8_t>(num, inputs, outputs, Rounding::DOUBLE, Multipliers::USUAL,
                                          &random);
-    ExpectExactProduct<int8_t, int8_t>(num, inputs, outputs, Rounding::SINGLE, Numbers::ALL,
+    ExpectExactProduct<int8_t, int8_t>(num, inputs, outputs, Rounding::SINGLE, Multipliers::ALL,
                                        &random);
-    ExpectExactProduct<uint8_t, int8_t>(num, inputs, outputs, Rounding::DOUBLE, Numbers::NEGATIVE,
-                                        &random);
-    ExpectExactProduct<int8_t, uint8_t>(num, inputs, outputs, Rounding::SINGLE, Numbers::USUAL,
+    ExpectExactProduct<uint8_t, int8_t>(num, inputs, outputs, Rounding::DOUBLE,
+                                        Multipliers::NEGATIVE, &random);
+    ExpectExactProduct<int8_t, uint8_t>(num, inputs, outputs, Rounding::SINGLE, Multipliers::USUAL,
                                         &random);
   }
-  ExpectExactProduct<int8_t, int8_t>(70, 3000, 24, Rounding::DOUBLE, Numbers::USUAL, &random);
+  ExpectExactProduct<int8_t, int8_t>(70, 3000, 24, Rounding::DOUBLE, Multipliers::USUAL, &random);
 }
 
 TEST_P(Int8Rescaling, RefusesZeroPointsAndRangesThatAreNoBytes) {

@@ -18,7 +18,7 @@ namespace {
 class PackedConvolutions : public OnInstructionSet {};
 
 template <typename T>
-std::vector<T> Random(size_t n, std::mt19937* random) {
+std::vector<T> RandomOperand(size_t n, std::mt19937* random) {
   std::normal_distribution<float> value;
   std::vector<T> values(n);
   for (T& v : values) v = static_cast<T>(value(*random));
@@ -90,7 +90,7 @@ std::vector<Y> Convolve(const PackedConvolution& convolution, const ConvolutionS
 
 /// What the header allows of the sum of magnitudes, with FLOAT math.
 template <typename X, typename W>
-double RelativeBound(const ConvolutionShape& s) {
+double RelativeBoundOf(const ConvolutionShape& s) {
   const bool in_tiles = CpuInstructionSet().has_tiles() && s.group != s.channels;
   const bool splits_floats = std::is_same<X, float>::value || std::is_same<W, float>::value;
   return (s.column_rows() + (in_tiles ? 6 : 2)) * std::ldexp(1, -23) +
@@ -104,8 +104,9 @@ constexpr bool kAddsNothing = false, kAddsResidual = true;
 /// Compares with the definition in double: an error of k roundings of float in a sum of magnitudes,
 /// and one rounding of the result.
 template <typename X, typename W, typename Y>
-void Check(const ConvolutionShape& s, int num, bool plain_input, const Activation& activation = {},
-           bool with_residual = kAddsNothing, size_t gap = 0) {
+void CheckConvolution(const ConvolutionShape& s, int num, bool plain_input,
+                      const Activation& activation = {}, bool with_residual = kAddsNothing,
+                      size_t gap = 0) {
   SCOPED_TRACE(::testing::Message() << s.channels << " to " << s.outputs << " in " << s.group
                                     << ", images " << num << ", plain " << plain_input);
   const auto convolution = PackedConvolution::Make(s, plain_input);
@@ -113,10 +114,10 @@ void Check(const ConvolutionShape& s, int num, bool plain_input, const Activatio
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
   std::mt19937 random(seed);
-  const auto x = Random<X>(num * s.input_size(), &random);
-  const auto w = Random<W>(s.weight_count(), &random);
-  const auto bias = Random<float>(s.outputs, &random);
-  const auto residual = Random<Y>(num * s.output_size(), &random);
+  const auto x = RandomOperand<X>(num * s.input_size(), &random);
+  const auto w = RandomOperand<W>(s.weight_count(), &random);
+  const auto bias = RandomOperand<float>(s.outputs, &random);
+  const auto residual = RandomOperand<Y>(num * s.output_size(), &random);
   Extras<Y> extras{&bias, with_residual ? &residual : nullptr, activation, gap};
   const std::vector<Y> y = Convolve<X, W, Y>(*convolution, s, num, x, w, extras);
 
@@ -151,7 +152,7 @@ void Check(const ConvolutionShape& s, int num, bool plain_input, const Activatio
     }
     const double goal = Activated(activation, expected[i]);
     const double bound =
-        RelativeBound<X, W>(s) * magnitudes[i] + rounding * std::fabs(goal) + std::ldexp(1, -24);
+        RelativeBoundOf<X, W>(s) * magnitudes[i] + rounding * std::fabs(goal) + std::ldexp(1, -24);
     ASSERT_NEAR(value, goal, bound) << i;
   }
 }
@@ -208,7 +209,7 @@ TEST_P(PackedConvolutions, AgreeWithTheDefinition) {
   const auto check = [](const std::vector<Case>& cases, bool plain_input) {
     for (const Case& c : cases) {
       SCOPED_TRACE(c.name);
-      Check<float16, float16, float16>(c.shape, c.num, plain_input);
+      CheckConvolution<float16, float16, float16>(c.shape, c.num, plain_input);
     }
   };
   check(in_blocks, kBlocks);
@@ -217,27 +218,27 @@ TEST_P(PackedConvolutions, AgreeWithTheDefinition) {
 
 TEST_P(PackedConvolutions, TakeAndGiveFloatsToo) {
   const ConvolutionShape shape = Square(40, 28, 1, {17, 3, 1, 1});
-  Check<float, float, float>(shape, 2, kBlocks);
-  Check<float, float16, float16>(shape, 2, kBlocks);
-  Check<float16, float, float>(shape, 2, kBlocks);
-  Check<float16, float16, float>(Square(40, 40, 40, {17, 3, 1, 1}), 2, kBlocks);
-  Check<float, float, float16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, kBlocks);
-  Check<float, float16, float>(Square(3, 16, 1, {17, 3, 2, 1}), 2, kPlain);
-  Check<float, float, float>(Square(24, 16, 1, {17, 1, 2}), 2, kBlocks);
+  CheckConvolution<float, float, float>(shape, 2, kBlocks);
+  CheckConvolution<float, float16, float16>(shape, 2, kBlocks);
+  CheckConvolution<float16, float, float>(shape, 2, kBlocks);
+  CheckConvolution<float16, float16, float>(Square(40, 40, 40, {17, 3, 1, 1}), 2, kBlocks);
+  CheckConvolution<float, float, float16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, kBlocks);
+  CheckConvolution<float, float16, float>(Square(3, 16, 1, {17, 3, 2, 1}), 2, kPlain);
+  CheckConvolution<float, float, float>(Square(24, 16, 1, {17, 1, 2}), 2, kBlocks);
 }
 
 TEST_P(PackedConvolutions, TakeAndGiveBFloat16s) {
   const ConvolutionShape shape = Square(40, 28, 1, {17, 3, 1, 1});
   const Activation relu{Activation::RELU, 0., 0.};
-  Check<bfloat16, bfloat16, bfloat16>(shape, 2, kBlocks);
-  Check<bfloat16, bfloat16, bfloat16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, kBlocks, relu,
-                                      kAddsResidual);
-  Check<bfloat16, bfloat16, bfloat16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, kBlocks, relu,
-                                      kAddsResidual);
-  Check<bfloat16, bfloat16, bfloat16>(Square(3, 16, 1, {17, 1, 2, 1}), 2, kPlain);
-  Check<bfloat16, float, float>(shape, 2, kBlocks);
-  Check<float, bfloat16, float16>(shape, 2, kBlocks);
-  Check<float16, float16, bfloat16>(Square(24, 16, 1, {17, 1, 2}), 2, kBlocks);
+  CheckConvolution<bfloat16, bfloat16, bfloat16>(shape, 2, kBlocks);
+  CheckConvolution<bfloat16, bfloat16, bfloat16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, kBlocks,
+                                                 relu, kAddsResidual);
+  CheckConvolution<bfloat16, bfloat16, bfloat16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, kBlocks,
+                                                 relu, kAddsResidual);
+  CheckConvolution<bfloat16, bfloat16, bfloat16>(Square(3, 16, 1, {17, 1, 2, 1}), 2, kPlain);
+  CheckConvolution<bfloat16, float, float>(shape, 2, kBlocks);
+  CheckConvolution<float, bfloat16, float16>(shape, 2, kBlocks);
+  CheckConvolution<float16, float16, bfloat16>(Square(24, 16, 1, {17, 1, 2}), 2, kBlocks);
 }
 
 // 256 + 1 lies between two BF16 values, the even one is 256; 256 + 3 becomes 260. A NaN with its
@@ -268,8 +269,10 @@ TEST_P(PackedConvolutions, ActivateWhileTheyWrite) {
                                     {Activation::CLIP, 0., 6.},
                                     {Activation::CLIP, 0.5, 2.}};
   for (const Activation& activation : activations) {
-    Check<float16, float16, float16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, kBlocks, activation);
-    Check<float16, float16, float16>(Square(20, 20, 20, {14, 3, 1, 1}), 1, kBlocks, activation);
+    CheckConvolution<float16, float16, float16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, kBlocks,
+                                                activation);
+    CheckConvolution<float16, float16, float16>(Square(20, 20, 20, {14, 3, 1, 1}), 1, kBlocks,
+                                                activation);
   }
 }
 
@@ -277,10 +280,11 @@ TEST_P(PackedConvolutions, AddAResidual) {
   const Activation relu{Activation::RELU, 0., 0.};
   for (const int group : {1, 20}) {
     const ConvolutionShape s = Square(20, 20, group, {14, 3, 1, 1});
-    Check<float16, float16, float16>(s, 2, kBlocks, relu, kAddsResidual);
-    Check<float, float16, float>(s, 2, kBlocks, relu, kAddsResidual);
+    CheckConvolution<float16, float16, float16>(s, 2, kBlocks, relu, kAddsResidual);
+    CheckConvolution<float, float16, float>(s, 2, kBlocks, relu, kAddsResidual);
   }
-  Check<float, float, float>(Square(160, 20, 1, {14, 3, 1, 1}), 1, kBlocks, {}, kAddsResidual);
+  CheckConvolution<float, float, float>(Square(160, 20, 1, {14, 3, 1, 1}), 1, kBlocks, {},
+                                        kAddsResidual);
 }
 
 TEST_P(PackedConvolutions, ResidualMayBeTheOutput) {
@@ -301,11 +305,15 @@ TEST_P(PackedConvolutions, ResidualMayBeTheOutput) {
 
 TEST_P(PackedConvolutions, ReadAndWritePartsOfLargerImages) {
   const Extents small = {5, 3, 1, 1};
-  Check<float16, float16, float16>(Square(16, 24, 1, small), 7, kBlocks, {}, kAddsResidual, 40);
-  Check<float, float16, float>(Square(21, 19, 1, small), 3, kBlocks, {}, kAddsResidual, 8);
-  Check<float16, float16, float>(Square(19, 19, 19, small), 3, kBlocks, {}, kAddsResidual, 16);
-  Check<float, float, float>(Square(3, 16, 1, small), 2, kPlain, {}, kAddsResidual, 25);
-  Check<float, float, float16>(Square(16, 20, 1, {6, 1}), 5, kBlocks, {}, kAddsNothing, 3);
+  CheckConvolution<float16, float16, float16>(Square(16, 24, 1, small), 7, kBlocks, {},
+                                              kAddsResidual, 40);
+  CheckConvolution<float, float16, float>(Square(21, 19, 1, small), 3, kBlocks, {}, kAddsResidual,
+                                          8);
+  CheckConvolution<float16, float16, float>(Square(19, 19, 19, small), 3, kBlocks, {},
+                                            kAddsResidual, 16);
+  CheckConvolution<float, float, float>(Square(3, 16, 1, small), 2, kPlain, {}, kAddsResidual, 25);
+  CheckConvolution<float, float, float16>(Square(16, 20, 1, {6, 1}), 5, kBlocks, {}, kAddsNothing,
+                                          3);
   const auto convolution = PackedConvolution::Make(Square(16, 16, 1, small), false);
   std::vector<float> x(16 * 25), packed(convolution->packed_size()), y(16 * 25),
       scratch(convolution->scratch_size(1));
@@ -329,7 +337,7 @@ TEST_P(PackedConvolutions, AgreeOnRandomShapes) {
     }
     const bool depthwise = i % 4 == 0, plain = i % 4 == 1;
     const int channels = plain ? upto(4) : upto(70);
-    Check<float16, float16, float16>(
+    CheckConvolution<float16, float16, float16>(
         Shape(channels, depthwise ? channels : upto(70), depthwise ? channels : 1, axes), upto(3),
         plain);
   }
@@ -343,22 +351,22 @@ TEST_P(PackedConvolutions, AgreeOnDepthwiseKernelsOfThreeAndFive) {
       for (const int extent : {5, 7, 14, 23}) {
         for (const int pad : {0, 1, 2}) {
           const Extents rows = {9, kernel, stride, pad}, columns = {extent, kernel, stride, pad};
-          Check<float, float, float>(Shape(19, 19, 19, {rows, columns}), 2, kBlocks, {},
-                                     kAddsResidual, 8);
-          Check<float16, float16, float16>(Shape(8, 8, 8, {rows, columns}), 1, kBlocks);
+          CheckConvolution<float, float, float>(Shape(19, 19, 19, {rows, columns}), 2, kBlocks, {},
+                                                kAddsResidual, 8);
+          CheckConvolution<float16, float16, float16>(Shape(8, 8, 8, {rows, columns}), 1, kBlocks);
         }
       }
     }
   }
-  Check<bfloat16, bfloat16, bfloat16>(Shape(8, 8, 8, {{40, 3, 1, 1}}), 3, kBlocks, {},
-                                      kAddsResidual);
+  CheckConvolution<bfloat16, bfloat16, bfloat16>(Shape(8, 8, 8, {{40, 3, 1, 1}}), 3, kBlocks, {},
+                                                 kAddsResidual);
 }
 
 TEST_P(PackedConvolutions, GiveTheWeightsBack) {
   for (const ConvolutionShape& s :
        {Square(21, 29, 1, {5, 3}), Square(64, 96, 2, {5, 2}), Square(19, 19, 19, {5, 3})}) {
     std::mt19937 random(TestSeed());
-    const auto weights = Random<float16>(s.weight_count(), &random);
+    const auto weights = RandomOperand<float16>(s.weight_count(), &random);
     const auto convolution = PackedConvolution::Make(s, false);
     std::vector<float16> packed(convolution->packed_size()), back(weights.size());
     convolution->PackWeights(weights.data(), nullptr, packed.data());

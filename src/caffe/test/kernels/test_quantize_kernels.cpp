@@ -16,7 +16,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 template <typename Function>
-void OnEveryInstructionSet(Function&& f) {
+void OnAllInstructionSets(Function&& f) {
   const kernels::InstructionSet chosen = kernels::CpuInstructionSet();
   for (kernels::InstructionSet set : kernels::SupportedInstructionSets()) {
     kernels::SetCpuInstructionSet(set);
@@ -34,7 +34,7 @@ std::vector<int> Quantized(float factor, const std::vector<float>& x) {
 }
 
 TEST(Quantize, RoundsHalvesToEven) {
-  OnEveryInstructionSet([] {
+  OnAllInstructionSets([] {
     const std::vector<float> x = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -2.5f, 0.49999997f, 126.5f};
     EXPECT_EQ(Quantized<int8_t>(1, x), (std::vector<int>{0, 2, 2, 0, -2, -2, 0, 126}));
     EXPECT_EQ(Quantized<uint8_t>(1, {0.5f, 1.5f, 254.5f}), (std::vector<int>{0, 2, 254}));
@@ -42,7 +42,7 @@ TEST(Quantize, RoundsHalvesToEven) {
 }
 
 TEST(Quantize, SaturatesSymmetricallyAndMakesNanZero) {
-  OnEveryInstructionSet([] {
+  OnAllInstructionSets([] {
     const std::vector<float> x = {128, -128, 1e30f, -1e30f, kInfinity, -kInfinity, NAN, -0.f};
     EXPECT_EQ(Quantized<int8_t>(1, x), (std::vector<int>{127, -127, 127, -127, 127, -127, 0, 0}));
     EXPECT_EQ(Quantized<uint8_t>(2, x), (std::vector<int>{255, 0, 255, 0, 255, 0, 0, 0}));
@@ -54,7 +54,7 @@ void ExpectAsInDouble(int least, int most) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
-  OnEveryInstructionSet([&] {
+  OnAllInstructionSets([&] {
     for (int run = 0; run < 50; ++run) {
       std::vector<float> x(random() % 3000);
       const float scale = std::ldexp(1 + float(random() % 1000) / 1000, int(random() % 40) - 20);
@@ -110,7 +110,7 @@ TEST(LargestPerChannel, TakesTheMagnitudeAndSeesWhatIsNotFinite) {
 }
 
 TEST(Summarize, CountsZerosSignsAndWhatIsNotFinite) {
-  OnEveryInstructionSet([] {
+  OnAllInstructionSets([] {
     const kernels::ValueSummary summary = kernels::Summarize(
         9, std::vector<float>{0, -0.f, -3, 2, NAN, kInfinity, -kInfinity, 1e-40f, -1e-40f}.data());
     EXPECT_EQ(summary.zeros, 2u);
@@ -129,7 +129,7 @@ TEST(Summarize, CountsZerosSignsAndWhatIsNotFinite) {
 }
 
 TEST(MagnitudeBins, AreCutOffProducts) {
-  OnEveryInstructionSet([] {
+  OnAllInstructionSets([] {
     std::vector<float> x(100);
     for (int i = 0; i < 100; ++i) x[i] = (i % 2 ? -1.f : 1.f) * float(i) / 4;
     std::vector<int32_t> bins(100);

@@ -58,7 +58,7 @@ class Memory {
 size_t Blocks(int channels, int block) { return (channels + block - 1) / block; }
 
 /// Where element (n, c, position) lies in blocks.
-size_t At(int channels, int block, size_t spatial, size_t n, size_t c, size_t position) {
+size_t BlockedIndex(int channels, int block, size_t spatial, size_t n, size_t c, size_t position) {
   return ((n * Blocks(channels, block) + c / block) * spatial + position) * block + c % block;
 }
 
@@ -79,7 +79,7 @@ struct Images {
     for (int n = 0; n < num; ++n) {
       for (int c = 0; c < channels; ++c) {
         for (size_t i = 0; i < spatial; ++i) {
-          blocks[At(channels, block, spatial, n, c, i)] = static_cast<T>(at(n, c, i));
+          blocks[BlockedIndex(channels, block, spatial, n, c, i)] = static_cast<T>(at(n, c, i));
         }
       }
     }
@@ -102,7 +102,7 @@ struct Expected {
   std::vector<double> sum, bound;  // (num, outputs, output position)
 };
 
-Expected Convolve(const WinogradShape& s, const Images& x, const std::vector<float>& w) {
+Expected ConvolveInDouble(const WinogradShape& s, const Images& x, const std::vector<float>& w) {
   const int height = s.output_height(), width = s.output_width();
   Expected e;
   const auto input = [&](int n, int c, int y, int i) {
@@ -169,7 +169,7 @@ double Activate(const Activation& activation, double value) {
 }
 
 /// A test's operands in addition to the images.
-struct Extras {
+struct WinogradExtras {
   bool bias = false, residual = false;
   Activation activation;
   size_t max_scratch = kWinogradScratch;
@@ -179,7 +179,7 @@ struct Extras {
 /// Runs the kernel on packed values; what it wrote, in blocks.
 template <typename X, typename W, typename Y>
 std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const std::vector<float>& w,
-                       const PostOps& post, const Extras& extras, bool* finite) {
+                       const PostOps& post, const WinogradExtras& extras, bool* finite) {
   std::vector<W> packed(WinogradPackedSize(s));
   WinogradPackWeights(s, w.data(), packed.data());
   const size_t image = Blocks(s.outputs, s.block) * s.block * s.output_height() * s.output_width();
@@ -204,7 +204,7 @@ std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const st
 
 /// Checks one random case; the largest error before rounding, as a multiple of 2^-24 F.
 template <typename X, typename W, typename Y>
-double Check(const WinogradShape& s, const Extras& extras, std::mt19937* random) {
+double CheckWinograd(const WinogradShape& s, const WinogradExtras& extras, std::mt19937* random) {
   SCOPED_TRACE(Describe(s));
   const size_t spatial = size_t(s.output_height()) * s.output_width();
   const Images x = RandomImages<X>(s.num, s.channels, size_t(s.height) * s.width, 1, random);
@@ -225,14 +225,15 @@ double Check(const WinogradShape& s, const Extras& extras, std::mt19937* random)
   const std::vector<Y> y = Compute<X, W, Y>(s, blocks, w.values, post, extras, &finite);
   EXPECT_TRUE(finite);
 
-  const Expected expected = Convolve(s, x, w.values);
+  const Expected expected = ConvolveInDouble(s, x, w.values);
   const double bound = WinogradErrorBound(s.tile, s.kernel) * std::pow(2., -24);
   const double slope = std::max(1., std::fabs(double(extras.activation.a)));
   double largest = 0;
   for (size_t n = 0; n < s.num; ++n) {
     for (size_t o = 0; o < Blocks(s.outputs, s.block) * s.block; ++o) {
       for (size_t i = 0; i < spatial; ++i) {
-        const double actual = static_cast<float>(y[At(s.outputs, s.block, spatial, n, o, i)]);
+        const double actual =
+            static_cast<float>(y[BlockedIndex(s.outputs, s.block, spatial, n, o, i)]);
         if (o >= size_t(s.outputs)) {
           EXPECT_EQ(0, actual) << "behind the last channel";
           continue;
@@ -284,8 +285,8 @@ WinogradShape RandomShape(std::mt19937* random) {
   return s;
 }
 
-Extras RandomExtras(std::mt19937* random) {
-  Extras extras;
+WinogradExtras RandomExtras(std::mt19937* random) {
+  WinogradExtras extras;
   extras.bias = Draw(0, 1, random);
   extras.residual = Draw(0, 1, random);
   extras.max_scratch = Draw(0, 1, random) ? kWinogradScratch : 0;
@@ -307,27 +308,27 @@ Extras RandomExtras(std::mt19937* random) {
 }
 
 template <typename X, typename W, typename Y>
-void CheckRandomShapes() {
+void CheckRandomWinograd() {
   std::mt19937 random(TestSeed());
   for (int i = 0; i < 24 && !::testing::Test::HasFailure(); ++i) {
     const TeamSize team(1 + i % 2);
-    Check<X, W, Y>(RandomShape(&random), RandomExtras(&random), &random);
+    CheckWinograd<X, W, Y>(RandomShape(&random), RandomExtras(&random), &random);
   }
 }
 
 TEST(Winograd, IsTheConvolutionForAllStorageTypes) {
   SLOW_TEST();
   OnEveryInstructionSet([] {
-    CheckRandomShapes<float, float, float>();
-    CheckRandomShapes<float, float, float16>();
-    CheckRandomShapes<float, float16, float>();
-    CheckRandomShapes<float16, float, float>();
-    CheckRandomShapes<float16, float16, float>();
-    CheckRandomShapes<float16, float16, float16>();
-    CheckRandomShapes<bfloat16, bfloat16, bfloat16>();
-    CheckRandomShapes<bfloat16, float, float>();
-    CheckRandomShapes<float, bfloat16, float16>();
-    CheckRandomShapes<float16, float16, bfloat16>();
+    CheckRandomWinograd<float, float, float>();
+    CheckRandomWinograd<float, float, float16>();
+    CheckRandomWinograd<float, float16, float>();
+    CheckRandomWinograd<float16, float, float>();
+    CheckRandomWinograd<float16, float16, float>();
+    CheckRandomWinograd<float16, float16, float16>();
+    CheckRandomWinograd<bfloat16, bfloat16, bfloat16>();
+    CheckRandomWinograd<bfloat16, float, float>();
+    CheckRandomWinograd<float, bfloat16, float16>();
+    CheckRandomWinograd<float16, float16, bfloat16>();
   });
 }
 
@@ -338,7 +339,7 @@ TEST(Winograd, IsTheConvolutionInManyPieces) {
     for (const int threads_count : {2, 5}) {
       const TeamSize team(threads_count);
       for (const int kernel : {3, 5}) {
-        Extras extras;
+        WinogradExtras extras;
         extras.max_scratch = 0;
         WinogradShape s;
         s.num = 1;
@@ -349,13 +350,13 @@ TEST(Winograd, IsTheConvolutionInManyPieces) {
         s.height = s.width = 10;
         s.kernel = kernel;
         s.pad_h = s.pad_w = 1;
-        Check<float, float, float>(s, extras, &random);
+        CheckWinograd<float, float, float>(s, extras, &random);
         extras.max_scratch = kWinogradScratch;
-        Check<float, float, float>(s, extras, &random);
+        CheckWinograd<float, float, float>(s, extras, &random);
         s.channels = 40;
         s.outputs = 16;
         s.height = 61;
-        Check<float, float, float>(s, extras, &random);
+        CheckWinograd<float, float, float>(s, extras, &random);
       }
     }
   });
@@ -375,7 +376,7 @@ TEST(Winograd, ErrorStaysBelowHalfOfItsBound) {
         s.kernel = kernel;
         s.pad_h = s.pad_w = kernel / 2;
         s.tile = tile;
-        const double k = Check<float, float, float>(s, Extras(), &random);
+        const double k = CheckWinograd<float, float, float>(s, WinogradExtras(), &random);
         EXPECT_LE(k, WinogradErrorBound(tile, kernel) / 2) << channels << " channels, " << kernel;
       }
     }
@@ -400,7 +401,7 @@ TEST(Winograd, OneTileByHand) {
       for (int i = 0; i < taps; ++i) w[i] = float(i + 1);
       bool finite = false;
       const std::vector<float> y =
-          Compute<float, float, float>(s, x, w, PostOps(), Extras(), &finite);
+          Compute<float, float, float>(s, x, w, PostOps(), WinogradExtras(), &finite);
       EXPECT_TRUE(finite);
       for (int i = 0; i < 16; ++i) {
         const int first = kernel == 3 ? 474 : 8225, right = kernel == 3 ? 45 : 325;
@@ -424,7 +425,7 @@ TEST(Winograd, DoesTheEpilogueByHand) {
     post.residual = residual.data();
     const auto expect = [&](const std::vector<float>& values) {
       bool finite = false;
-      const auto y = Compute<float, float, float>(s, x, w, post, Extras(), &finite);
+      const auto y = Compute<float, float, float>(s, x, w, post, WinogradExtras(), &finite);
       for (int o = 0; o < 8; ++o) EXPECT_NEAR(o < 3 ? values[o] : 0, y[o], 1e-5) << o;
     };
     expect({13, -2, -10});
@@ -473,12 +474,12 @@ TEST(Winograd, SaysWhereSomethingIsNotFinite) {
       std::vector<float> x = images.InBlocks<float>(s.block), w = weights.values;
       const auto finite = [&] {
         bool result = false;
-        Compute<float, float, float>(s, x, w, PostOps(), Extras(), &result);
+        Compute<float, float, float>(s, x, w, PostOps(), WinogradExtras(), &result);
         return result;
       };
       EXPECT_TRUE(finite());
       for (size_t position = 0; position < spatial; ++position) {
-        const size_t at = At(s.channels, s.block, spatial, 1, 8, position);
+        const size_t at = BlockedIndex(s.channels, s.block, spatial, 1, 8, position);
         const float before = x[at];
         x[at] = position % 2 ? infinity : std::nanf("");
         EXPECT_FALSE(finite()) << "input at " << position;
@@ -507,7 +508,7 @@ TEST(Winograd, OverflowOfAHalfIsAnInfinity) {
   std::vector<float> w(9);
   w[4] = -2;
   bool finite = false;
-  const auto y = Compute<float16, float16, float16>(s, x, w, PostOps(), Extras(), &finite);
+  const auto y = Compute<float16, float16, float16>(s, x, w, PostOps(), WinogradExtras(), &finite);
   EXPECT_TRUE(finite);
   EXPECT_EQ(-std::numeric_limits<float>::infinity(), static_cast<float>(y[0]));
 }
@@ -528,7 +529,7 @@ TEST(Winograd, BitsDependNeitherOnThreadsNorOnScratch) {
     for (const int count : {1, 2, 7}) {
       for (const size_t max_scratch : {size_t(0), kWinogradScratch, size_t(1) << 26}) {
         const TeamSize team(count);
-        Extras extras;
+        WinogradExtras extras;
         extras.max_scratch = max_scratch;
         bool finite;
         const auto y = Compute<float, float, float>(s, x, w, PostOps(), extras, &finite);

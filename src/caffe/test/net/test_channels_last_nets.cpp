@@ -25,10 +25,10 @@ namespace {
 
 using cuda::ChannelsLastScope;
 using cuda::ChannelsLastUse;
-using Values = std::vector<float>;
+using FloatValues = std::vector<float>;
 
 // All layers that compute with channels last, from an image to an inner product.
-const char kNet[] = R"(
+const char kImageNet[] = R"(
   layer { name: 'in' type: 'Input' top: 'x' top: 'label'
     input_param { shape { dim: 4 dim: 3 dim: 9 dim: 7 } shape { dim: 4 } } }
   layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'conv' convolution_param {
@@ -66,10 +66,11 @@ const char* const kInner[] = {"conv", "bn",   "point", "each",    "max",   "sum"
                               "both", "norm", "part0", "product", "shift", "up",  "mean"};
 
 /// A net in types of the name, with the image of `seed`.
-std::unique_ptr<Net<float>> MakeNet(const std::string& type, unsigned seed, Phase phase = TRAIN) {
+std::unique_ptr<Net<float>> MakeImageNet(const std::string& type, unsigned seed,
+                                         Phase phase = TRAIN) {
   NetParameter param;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      Join("default_forward_type: ", type, " default_backward_type: ", type, kNet), &param));
+      Join("default_forward_type: ", type, " default_backward_type: ", type, kImageNet), &param));
   param.mutable_state()->set_phase(phase);
   Caffe::set_random_seed(seed);
   auto net = std::make_unique<Net<float>>(param);
@@ -83,12 +84,12 @@ std::unique_ptr<Net<float>> MakeNet(const std::string& type, unsigned seed, Phas
 }
 
 /// What a program sees of a net behind a forward and a backward pass, by name.
-std::map<std::string, Values> Computed(const std::string& type, unsigned seed) {
-  const std::unique_ptr<Net<float>> net = MakeNet(type, seed);
+std::map<std::string, FloatValues> Computed(const std::string& type, unsigned seed) {
+  const std::unique_ptr<Net<float>> net = MakeImageNet(type, seed);
   net->ForwardBackward();
-  std::map<std::string, Values> seen;
+  std::map<std::string, FloatValues> seen;
   const auto see = [&](const std::string& name, const float* values, int count) {
-    seen[name] = Values(values, values + count);
+    seen[name] = FloatValues(values, values + count);
   };
   for (size_t i = 0; i < net->blobs().size(); ++i) {
     const Blob<float>& blob = *net->blobs()[i];
@@ -102,7 +103,7 @@ std::map<std::string, Values> Computed(const std::string& type, unsigned seed) {
   return seen;
 }
 
-void ExpectClose(const Values& expected, const Values& actual, float bound) {
+void ExpectClose(const FloatValues& expected, const FloatValues& actual, float bound) {
   ASSERT_EQ(expected.size(), actual.size());
   float largest = 1e-6f;
   for (float value : expected) largest = std::max(largest, std::fabs(value));
@@ -125,7 +126,7 @@ class ChannelsLastNets : public ::testing::TestWithParam<TypeOfNet> {
 TEST_P(ChannelsLastNets, ComputeWhatTheyDoInCaffesOrder) {
   const TypeOfNet type = GetParam();
   OnEachDevice([&] {
-    std::map<std::string, Values> expected, actual;
+    std::map<std::string, FloatValues> expected, actual;
     {
       const ChannelsLastScope use(ChannelsLastUse::NEVER);
       expected = Computed(type.name, seed_);
@@ -146,9 +147,9 @@ TEST_P(ChannelsLastNets, TestWhatTheyDoInCaffesOrder) {
   const TypeOfNet type = GetParam();
   const auto outputs = [&](ChannelsLastUse use) {
     const ChannelsLastScope scope(use);
-    const std::unique_ptr<Net<float>> net = MakeNet(type.name, seed_, TEST);
+    const std::unique_ptr<Net<float>> net = MakeImageNet(type.name, seed_, TEST);
     const Blob<float>& loss = *net->Forward()[0];
-    return Values(loss.cpu_data(), loss.cpu_data() + loss.count());
+    return FloatValues(loss.cpu_data(), loss.cpu_data() + loss.count());
   };
   OnEachDevice([&] {
     ExpectClose(outputs(ChannelsLastUse::NEVER), outputs(ChannelsLastUse::ALWAYS), type.bound);
@@ -168,7 +169,7 @@ uint64_t Turns(Net<float>* net) {
 TEST_P(ChannelsLastNets, TurnTheEndsOnly) {
   const ChannelsLastScope use(ChannelsLastUse::ALWAYS);
   OnEachDevice([&] {
-    const std::unique_ptr<Net<float>> net = MakeNet(GetParam().name, seed_);
+    const std::unique_ptr<Net<float>> net = MakeImageNet(GetParam().name, seed_);
     EXPECT_EQ(Turns(net.get()), 3 + 2);
     EXPECT_EQ(Turns(net.get()), 3);
     const ElementType type = net->layer_by_name("conv")->forward_type();
@@ -187,7 +188,7 @@ TEST_P(ChannelsLastNets, WaitNoMoreOftenThanInCaffesOrder) {
     const FakeDevice::Installed device;
     const ModeScope gpu(Caffe::GPU);
     const ChannelsLastScope scope(use);
-    const std::unique_ptr<Net<float>> net = MakeNet(GetParam().name, seed_);
+    const std::unique_ptr<Net<float>> net = MakeImageNet(GetParam().name, seed_);
     net->ForwardBackward();
     const int before = device->waits();
     net->ForwardBackward();
@@ -203,8 +204,8 @@ INSTANTIATE_TEST_SUITE_P(Types, ChannelsLastNets,
 TEST(ChannelsLastUse, PaysForHalvesOnTensorCores) {
   const ChannelsLastScope use(ChannelsLastUse::WHERE_IT_PAYS);
   OnEachDevice([&] {
-    EXPECT_EQ(Turns(MakeNet("FLOAT", 1).get()), 0);
-    EXPECT_EQ(Turns(MakeNet("FLOAT16", 1).get()), 3 + 2);
+    EXPECT_EQ(Turns(MakeImageNet("FLOAT", 1).get()), 0);
+    EXPECT_EQ(Turns(MakeImageNet("FLOAT16", 1).get()), 3 + 2);
   });
 }
 

@@ -83,7 +83,7 @@ Floats EngineScores(const std::string& weights, const Floats& data, int batch) {
 
 /// Trains for some batches, so that there are ranges and statistics.
 template <typename Dtype>
-std::unique_ptr<Net<Dtype>> TrainedNet(const std::string& text) {
+std::unique_ptr<Net<Dtype>> NetInTraining(const std::string& text) {
   auto net = MakeNet<Dtype>(text, TRAIN);
   for (int i = 0; i < 5; ++i) Scores(net.get(), RandomNumbers(net->blob_by_name("data")->count()));
   return net;
@@ -100,7 +100,7 @@ std::unique_ptr<Net<Dtype>> TestNetOf(const Net<Dtype>* trained, const std::stri
 template <typename Dtype>
 void ExpectTheEnginesScores(const std::string& text) {
   SCOPED_TRACE(text);
-  const auto train = TrainedNet<Dtype>(text);
+  const auto train = NetInTraining<Dtype>(text);
   const auto test = TestNetOf(train.get(), text);
   const std::string weights = NewFileName() + ".caffemodel";
   NetParameter param;
@@ -129,7 +129,7 @@ TEST_F(IntegerPassTest, HasThemInNetsOfDoublesToo) {
 }
 
 TEST_F(IntegerPassTest, FollowsWeightsThatAreWritten) {
-  const auto net = TrainedNet<float>(Trained(""));
+  const auto net = NetInTraining<float>(Trained(""));
   const auto test = TestNetOf(net.get(), Trained(""));
   const Floats data = RandomNumbers(4 * 3 * 6 * 6);
   const Floats before = Scores(test.get(), data);
@@ -141,7 +141,7 @@ TEST_F(IntegerPassTest, FollowsWeightsThatAreWritten) {
 }
 
 TEST_F(IntegerPassTest, FollowsTheShapeOfItsInput) {
-  const auto net = TrainedNet<float>(Trained(""));
+  const auto net = NetInTraining<float>(Trained(""));
   const auto test = TestNetOf(net.get(), Trained(""));
   const Floats data = RandomNumbers(4 * 3 * 6 * 6);
   const Floats four = Scores(test.get(), data);
@@ -153,7 +153,7 @@ TEST_F(IntegerPassTest, FollowsTheShapeOfItsInput) {
 }
 
 TEST_F(IntegerPassTest, LayersFromTheMiddleOnAreRunOnWhatIsThere) {
-  const auto net = TrainedNet<float>(Trained(""));
+  const auto net = NetInTraining<float>(Trained(""));
   const auto test = TestNetOf(net.get(), Trained(""));
   test->set_share_activations(false);
   Scores(test.get(), RandomNumbers(4 * 3 * 6 * 6));

@@ -42,8 +42,8 @@ class NetTest : public testing::Test {
   }
 };
 
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(NetTest, Types);
+using NetDtypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(NetTest, NetDtypes);
 
 TYPED_TEST(NetTest, ListsLayersAndBlobsWithSplits) {
   const auto net = this->MakeClassifier(TEST);
@@ -319,7 +319,7 @@ TYPED_TEST(NetTest, SharedGradientIsTheSum) {
 }
 
 template <typename Dtype>
-class Recorder : public Net<Dtype>::Callback {
+class CallbackRecorder : public Net<Dtype>::Callback {
  public:
   vector<int> layers;
 
@@ -329,7 +329,7 @@ class Recorder : public Net<Dtype>::Callback {
 
 TYPED_TEST(NetTest, CallsBack) {
   const auto net = this->MakeClassifier();
-  Recorder<TypeParam> before_forward, after_forward, before_backward, after_backward;
+  CallbackRecorder<TypeParam> before_forward, after_forward, before_backward, after_backward;
   net->add_before_forward(&before_forward);
   net->add_after_forward(&after_forward);
   net->add_before_backward(&before_backward);

@@ -15,12 +15,12 @@
 namespace caffe {
 namespace {
 
-const char kInput[] =
+const char kGoodInput[] =
     "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 3 } } } ";
 
 /// The error that a net of these layers, behind an input `data` of shape 2 3, is refused with.
 string Refusal(const string& layers, Phase phase = TEST) {
-  return ErrorOf([&] { MakeNet(kInput + layers, phase); });
+  return ErrorOf([&] { MakeNet(kGoodInput + layers, phase); });
 }
 
 TEST(NetBadInput, NamesTheNearestLayerTypes) {
@@ -64,7 +64,7 @@ TEST(NetBadInput, NamesTheLayerThatMemoryIsRefusedTo) {
   OutOfMemoryLayer::Register();
   for (const string step : {"setup", "reshape", "forward", "elements", "backward"}) {
     const string message = ErrorOf([&] {
-      const auto net = MakeNet(Join(kInput, "force_backward: true layer { name: '", step,
+      const auto net = MakeNet(Join(kGoodInput, "force_backward: true layer { name: '", step,
                                     "' type: 'OutOfMemory' bottom: 'data' top: 'top' }"));
       net->Forward();
       net->Backward();
@@ -202,7 +202,7 @@ TEST(NetBadInput, NamesTheLayerThatFailsInAForwardPass) {
 
 // --- random damage ------------------------------------------------------------------------------
 
-const char kNet[] = R"(name: "net"
+const char kGoodNet[] = R"(name: "net"
 layer { name: "data" type: "Input" top: "data" top: "label"
         input_param { shape { dim: 2 dim: 1 dim: 6 dim: 6 } shape { dim: 2 } } }
 layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" param { name: "w" lr_mult: 1 }
@@ -249,7 +249,7 @@ TEST(NetBadInput, SurvivesRandomDamage) {
   std::mt19937 random(seed);
   int built = 0;
   for (int i = 0; i < 400; ++i) {
-    string text = kNet;
+    string text = kGoodNet;
     for (size_t mutations = 1 + random() % 2; mutations > 0; --mutations) {
       text = Mutate(text, &random);
     }

@@ -11,7 +11,7 @@
 namespace caffe {
 namespace {
 
-const char kNet[] = R"(
+const char kFusedNet[] = R"(
   layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 3 dim: 9 dim: 7 } } }
   layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param {
           num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: 'gaussian' std: 0.3 } } }
@@ -32,7 +32,7 @@ class NetFusion : public ::testing::Test {
  protected:
   NetFusion() {
     NetParameter param;
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kNet, &param));
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kFusedNet, &param));
     param.mutable_state()->set_phase(TEST);
     // A constant seed: the bounds have been tried with this draw only.
     Caffe::set_random_seed(3);

@@ -468,7 +468,7 @@ string Half(const string& lr_mult = "1", const string& relu = "") {
   return text;
 }
 
-void FillInputs(Net<float>* net) {
+void FillNetInputs(Net<float>* net) {
   SetValues(net->input_blobs()[0], {1, 2, -3, 4, 0.5, -1});
   SetValues(net->input_blobs()[1], {0, 1, 1});
 }
@@ -604,7 +604,7 @@ TEST(NetTypes, DeclaresActivationsAndKeepsLossesAndLabelsFloat) {
   EXPECT_EQ(net->blob_by_name("ip1")->diff_type(), ElementType::FLOAT16);
   EXPECT_EQ(net->blob_by_name("loss")->data_type(), ElementType::FLOAT);
   EXPECT_EQ(net->blob_by_name("loss")->diff_type(), ElementType::FLOAT);
-  FillInputs(net.get());
+  FillNetInputs(net.get());
   net->blob_by_name("label")->mutable_cpu_data()[0] = 1;
   net->ForwardBackward();
   EXPECT_FALSE(net->blob_by_name("ip1")->data_tensor().has_slot(ElementType::FLOAT));
@@ -623,7 +623,7 @@ TEST(NetTypes, TrainingNearsFloat) {
   Caffe::set_random_seed(7);
   Net<float> full(param);
   for (Net<float>* net : {&half, &full}) {
-    FillInputs(net);
+    FillNetInputs(net);
     net->ForwardBackward();
   }
   for (size_t i = 0; i < full.learnable_params().size(); ++i) {
@@ -639,7 +639,7 @@ TEST(NetTypes, TrainedParametersKeepAFloatMaster) {
   Blob<float>& weights = *net->learnable_params()[0];
   EXPECT_EQ(weights.data_type(), ElementType::FLOAT16);
   SetValues(&weights, std::vector<double>(weights.count(), 1));
-  FillInputs(net.get());
+  FillNetInputs(net.get());
   net->Forward();
   net->ClearParamDiffs();
   for (int i = 0; i < weights.count(); ++i) weights.mutable_cpu_diff()[i] = -1e-5f;
@@ -692,7 +692,7 @@ TEST(NetTypes, AnInPlaceLayerOfAnotherTypeGetsATensorOfItsOwn) {
   EXPECT_EQ(net->blob_by_name("ip1")->data_type(), ElementType::FLOAT);
   ASSERT_TRUE(net->has_blob("ip1_before_relu"));
   EXPECT_EQ(net->blob_by_name("ip1_before_relu")->data_type(), ElementType::FLOAT16);
-  FillInputs(net.get());
+  FillNetInputs(net.get());
   net->ForwardBackward();
   EXPECT_GT(net->learnable_params()[0]->asum_diff(), 0);
   NetParameter message;
@@ -759,7 +759,7 @@ TEST(NetTypes, NetsThatShareParametersRunAtOnce) {
   for (int i = 0; i < 4; ++i) {
     nets.push_back(MakeNet(Half(), TEST));
     nets.back()->ShareTrainedLayersWith(trained.get());
-    FillInputs(nets.back().get());
+    FillNetInputs(nets.back().get());
   }
   std::vector<float> losses(nets.size());
   std::vector<std::thread> threads;
@@ -798,7 +798,7 @@ TEST(ParameterArena, SurvivesLoadingAndClearing) {
   NetParameter message;
   MakeNet(Half(), TRAIN)->ToProto(&message);
   net->CopyTrainedLayersFrom(message);
-  FillInputs(net.get());
+  FillNetInputs(net.get());
   net->ForwardBackward();
   net->ClearParamDiffs();
   ExpectInArena(*net, net->parameter_arena(), false);

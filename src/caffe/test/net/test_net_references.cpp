@@ -83,7 +83,7 @@ void SetInput(const std::vector<int>& shape, const std::vector<double>& values, 
 }
 
 /// The difference relative to the largest value.
-void ExpectClose(const NpyArray& expected, const Blob<float>& blob, double tolerance) {
+void ExpectCloseBlob(const NpyArray& expected, const Blob<float>& blob, double tolerance) {
   ASSERT_EQ(expected.values.size(), static_cast<size_t>(blob.count()));
   double largest = 1e-6, error = 0;
   for (int i = 0; i < blob.count(); ++i) {
@@ -129,7 +129,7 @@ void CompareOutputs(const Reference& reference, const Net<float>& net, double to
     if (detections) {
       ExpectDetections(expected, blob, detection_tolerance);
     } else {
-      ExpectClose(expected, blob, tolerance);
+      ExpectCloseBlob(expected, blob, tolerance);
     }
   }
   EXPECT_GT(outputs, 0);

@@ -397,7 +397,7 @@ std::string SolverText(const std::string& fields) {
 }
 
 /// A solver of a net that trains on random numbers.
-std::string TrainedNet(const std::string& quantized_training) {
+std::string QuantizedNet(const std::string& quantized_training) {
   std::string net = SmallNet(quantized_training);
   const std::string data =
       "layer { name: 'in' type: 'DummyData' top: 'data' top: 'label' dummy_data_param { shape { "
@@ -416,7 +416,7 @@ shared_ptr<Solver<Dtype>> MakeSolver(const std::string& fields, const std::strin
 TEST(QuantizedTraining, BeginsWithItsIterations) {
   using Range = FakeQuantizationLayer<float>;
   const auto solver = MakeSolver(
-      "iter_size: 2", TrainedNet("start_iter: 1 activation_delay: 2 freeze_batch_norm_iter: 4"));
+      "iter_size: 2", QuantizedNet("start_iter: 1 activation_delay: 2 freeze_batch_norm_iter: 4"));
   const auto& range =
       dynamic_cast<const Range&>(*solver->net()->layer_by_name("conv_quantization"));
   const auto batches = [&] {
@@ -445,8 +445,8 @@ TEST(QuantizedTraining, BeginsWithItsIterations) {
 
 // In float until then: the same net without quantized_training.
 TEST(QuantizedTraining, IsFloatBeforeItBegins) {
-  const auto simulated = MakeSolver("", TrainedNet("start_iter: 3"));
-  NetParameter plain = ParseNet(TrainedNet(""));
+  const auto simulated = MakeSolver("", QuantizedNet("start_iter: 3"));
+  NetParameter plain = ParseNet(QuantizedNet(""));
   plain.clear_quantized_training();
   SolverParameter param = simulated->param();
   *param.mutable_net_param() = plain;
@@ -493,7 +493,7 @@ TEST(QuantizedTraining, RunsWithEverySolverAndInFloat16) {
       SCOPED_TRACE(Join(type, " ", half));
       const auto solver = MakeSolver(Join("type: '", type, "' test_iter: 1 test_interval: 2",
                                           std::string(type) == "RMSProp" ? " rms_decay: 0.9" : ""),
-                                     half + TrainedNet("weight_bits: 4"));
+                                     half + QuantizedNet("weight_bits: 4"));
       const auto before = Values(*solver->net()->layer_by_name("conv")->blobs()[0]);
       solver->Step(3);
       EXPECT_NE(Values(*solver->net()->layer_by_name("conv")->blobs()[0]), before);
@@ -509,7 +509,7 @@ TEST(QuantizedTraining, RunsWithEverySolverAndInFloat16) {
 // Ranges and roundings on a GPU are the CPU's, but for the order of sums.
 TEST(QuantizedTraining, LearnsOnAGpuWhatTheCpuLearns) {
   const auto learned = [] {
-    const auto solver = MakeSolver("type: 'SGD'", TrainedNet("activation_delay: 2"));
+    const auto solver = MakeSolver("type: 'SGD'", QuantizedNet("activation_delay: 2"));
     solver->Step(4);
     Doubles values;
     for (const char* layer : {"conv", "ip", "conv_quantization", "ip_quantization"}) {
@@ -556,7 +556,7 @@ TEST(QuantizedTraining, RanksAgreeOnRanges) {
     SolverParameter param;
     ParseProtoText(SolverText("test_iter: 1 test_interval: 4 test_initialization: false"),
                    "test solver", &param);
-    *param.mutable_net_param() = ParseNet(TrainedNet(""));
+    *param.mutable_net_param() = ParseNet(QuantizedNet(""));
     JoinRanks(communicator, BatchPer::RANK, &param);
     const shared_ptr<TestedSolver> solver(new TestedSolver(param));
     Ranks<float> ranks(solver, communicator);

@@ -12,7 +12,7 @@ constexpr ElementType F = ElementType::FLOAT;
 constexpr ElementType D = ElementType::DOUBLE;
 constexpr ElementType H = ElementType::FLOAT16;
 
-constexpr char kInput[] = R"( layer { name: "in" type: "Input" top: "x" } )";
+constexpr char kTypedInput[] = R"( layer { name: "in" type: "Input" top: "x" } )";
 
 std::vector<LayerTypes> Resolve(const std::string& text, ElementType net_type = F) {
   NetParameter net;
@@ -21,10 +21,10 @@ std::vector<LayerTypes> Resolve(const std::string& text, ElementType net_type = 
 }
 
 /// The types of a convolution with the given fields in a net with the given defaults.
-LayerTypes Convolution(const std::string& defaults, const std::string& fields,
-                       ElementType net_type = F) {
-  return Resolve(defaults + kInput + "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' " +
-                     fields + " }",
+LayerTypes TypesOfConvolution(const std::string& defaults, const std::string& fields,
+                              ElementType net_type = F) {
+  return Resolve(defaults + kTypedInput +
+                     "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' " + fields + " }",
                  net_type)
       .back();
 }
@@ -46,54 +46,55 @@ std::string Text(ElementType forward, ElementType backward, ElementType forward_
 }
 
 TEST(ResolveTypes, UnsetMeansTheNetsOwnType) {
-  EXPECT_EQ(Text(Convolution("", "", F)), Text(F, F, F, F));
-  EXPECT_EQ(Text(Convolution("", "", D)), Text(D, D, D, D));
+  EXPECT_EQ(Text(TypesOfConvolution("", "", F)), Text(F, F, F, F));
+  EXPECT_EQ(Text(TypesOfConvolution("", "", D)), Text(D, D, D, D));
 }
 
 TEST(ResolveTypes, TakesTheNetsDefaults) {
-  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT16", "")), Text(H, F, H, F));
-  EXPECT_EQ(Text(Convolution("default_backward_type: FLOAT16", "")), Text(F, H, F, H));
+  EXPECT_EQ(Text(TypesOfConvolution("default_forward_type: FLOAT16", "")), Text(H, F, H, F));
+  EXPECT_EQ(Text(TypesOfConvolution("default_backward_type: FLOAT16", "")), Text(F, H, F, H));
 }
 
 // "Pseudo" FP16: stored in half precision, multiplied in float.
 TEST(ResolveTypes, DefaultMathIsApartFromDefaultStorage) {
-  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT16 default_forward_math: FLOAT "
-                             "default_backward_type: FLOAT16 default_backward_math: FLOAT",
-                             "")),
+  EXPECT_EQ(Text(TypesOfConvolution("default_forward_type: FLOAT16 default_forward_math: FLOAT "
+                                    "default_backward_type: FLOAT16 default_backward_math: FLOAT",
+                                    "")),
             Text(H, H, F, F));
 }
 
 TEST(ResolveTypes, AnExplicitFloatIsNotUnset) {
-  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT", "", D)), Text(F, D, F, D));
-  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT16", "forward_type: FLOAT")),
+  EXPECT_EQ(Text(TypesOfConvolution("default_forward_type: FLOAT", "", D)), Text(F, D, F, D));
+  EXPECT_EQ(Text(TypesOfConvolution("default_forward_type: FLOAT16", "forward_type: FLOAT")),
             Text(F, F, F, F));
 }
 
 TEST(ResolveTypes, TheLayersOwnFieldsComeFirst) {
-  EXPECT_EQ(Text(Convolution("", "forward_type: FLOAT16 backward_type: DOUBLE")), Text(H, D, H, D));
-  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT16 default_forward_math: FLOAT16",
-                             "forward_math: FLOAT")),
+  EXPECT_EQ(Text(TypesOfConvolution("", "forward_type: FLOAT16 backward_type: DOUBLE")),
+            Text(H, D, H, D));
+  EXPECT_EQ(Text(TypesOfConvolution("default_forward_type: FLOAT16 default_forward_math: FLOAT16",
+                                    "forward_math: FLOAT")),
             Text(H, F, F, F));
 }
 
 // NVCaffe's order: own math, own storage, default math, default storage.
 TEST(ResolveTypes, OwnStorageBeatsDefaultMath) {
-  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT default_forward_math: FLOAT",
-                             "forward_type: FLOAT16")),
+  EXPECT_EQ(Text(TypesOfConvolution("default_forward_type: FLOAT default_forward_math: FLOAT",
+                                    "forward_type: FLOAT16")),
             Text(H, F, H, F));
-  EXPECT_EQ(Text(Convolution("default_backward_math: FLOAT16", "backward_type: FLOAT")),
+  EXPECT_EQ(Text(TypesOfConvolution("default_backward_math: FLOAT16", "backward_type: FLOAT")),
             Text(F, F, F, F));
 }
 
 TEST(ResolveTypes, GradientsOfDataLayersAreTheNetsType) {
-  const std::vector<LayerTypes> types =
-      Resolve(std::string("default_forward_type: FLOAT16 default_backward_type: FLOAT16") + kInput);
+  const std::vector<LayerTypes> types = Resolve(
+      std::string("default_forward_type: FLOAT16 default_backward_type: FLOAT16") + kTypedInput);
   EXPECT_EQ(types[0].forward_type, H);
   EXPECT_EQ(types[0].backward_type, F);
 }
 
 TEST(ResolveTypes, AnInsertedSplitTakesItsProducersTypes) {
-  const std::vector<LayerTypes> types = Resolve(std::string(kInput) + R"(
+  const std::vector<LayerTypes> types = Resolve(std::string(kTypedInput) + R"(
       layer { name: "c" type: "Convolution" bottom: "x" top: "y" forward_type: FLOAT16
               backward_math: DOUBLE }
       layer { name: "s" type: "Silence" bottom: "y" bottom: "y" })");
@@ -118,7 +119,7 @@ TEST(ResolveTypes, ASplitOfTheUsersTakesTheDefaults) {
 
 TEST(ResolveTypes, AnInPlaceLayerTakesItsProducersStorage) {
   const std::string convolution =
-      std::string(kInput) +
+      std::string(kTypedInput) +
       "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' forward_type: FLOAT16 } ";
   EXPECT_EQ(Resolve(convolution + "layer { name: 'r' type: 'ReLU' bottom: 'y' top: 'y' }")[2]
                 .forward_type,
@@ -144,10 +145,10 @@ TEST(ResolveTypes, LayersWithoutKernelsOfThatTypeKeepTheNetsType) {
 
 TEST(ResolveTypes, RefusesTypesThatNoLayerComputesIn) {
   for (const std::string type : {"INT", "UINT", "BOOL"}) {
-    const std::string message = ErrorOf([&] { Convolution("", "forward_type: " + type); });
+    const std::string message = ErrorOf([&] { TypesOfConvolution("", "forward_type: " + type); });
     ExpectContains(message, "layer 'c' (Convolution)");
     ExpectContains(message, "forward_type is " + type);
-    ExpectContains(ErrorOf([&] { Convolution("default_backward_math: " + type, ""); }),
+    ExpectContains(ErrorOf([&] { TypesOfConvolution("default_backward_math: " + type, ""); }),
                    "default_backward_math is " + type);
   }
 }

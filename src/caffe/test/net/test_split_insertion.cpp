@@ -18,16 +18,17 @@ void ExpectSplits(const std::string& input, const std::string& expected) {
 
 void ExpectUnchanged(const std::string& input) { ExpectSplits(input, input); }
 
-constexpr char kData[] = R"(layer { name: "data" type: "Input" top: "data" top: "label" } )";
+constexpr char kDataAndLabel[] =
+    R"(layer { name: "data" type: "Input" top: "data" top: "label" } )";
 
 TEST(SplitInsertion, LeavesAChainAlone) {
-  ExpectUnchanged(std::string(kData) + R"(
+  ExpectUnchanged(std::string(kDataAndLabel) + R"(
       layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" }
       layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" })");
 }
 
 TEST(SplitInsertion, LeavesInPlaceLayersAlone) {
-  ExpectUnchanged(std::string(kData) + R"(
+  ExpectUnchanged(std::string(kDataAndLabel) + R"(
       layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" }
       layer { name: "relu" type: "ReLU" bottom: "ip" top: "ip" }
       layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" })");
@@ -104,7 +105,7 @@ TEST(SplitInsertion, LeavesALossThatNobodyReadsAlone) {
 // A loss layer without a weight would take the default 1 and count twice.
 TEST(SplitInsertion, LeavesALossLayerAnExplicitZero) {
   NetParameter net;
-  InsertSplits(ParseNet(std::string(kData) + R"(
+  InsertSplits(ParseNet(std::string(kDataAndLabel) + R"(
       layer { name: "loss" type: "SoftmaxWithLoss" bottom: "data" bottom: "label" top: "loss"
               loss_weight: 3 }
       layer { name: "silence" type: "Silence" bottom: "loss" })"),

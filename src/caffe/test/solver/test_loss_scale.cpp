@@ -76,7 +76,7 @@ TEST(AllFinite, FindsInfinitiesAndNaNsAnywhere) {
 }
 
 // The gradient of each logit is one half at first: scaled by 2^17 or more it is no float16.
-const char kNet[] = R"(
+const char kScaledNet[] = R"(
   default_forward_type: FLOAT16 default_backward_type: FLOAT16
   layer { name: 'x' type: 'DummyData' top: 'x' top: 'label'
     dummy_data_param { shape { dim: 1 dim: 1 } shape { dim: 1 }
@@ -93,7 +93,7 @@ class DynamicLossScale : public ::testing::Test {
         Join("base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 max_iter: 99 snapshot_prefix: '",
              prefix_, "' ", solver_fields),
         &param));
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(net_fields + kNet,
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(net_fields + kScaledNet,
                                                               param.mutable_net_param()));
     return std::unique_ptr<Solver<float>>(SolverRegistry<float>::CreateSolver(param));
   }

@@ -18,7 +18,7 @@ namespace caffe {
 namespace {
 
 // Parameters of several blocks of a sum and of less than one, one frozen, one with multipliers.
-const char kNet[] = R"(
+const char kDeviceNet[] = R"(
   layer { name: 'x' type: 'DummyData' top: 'x' top: 'label'
     dummy_data_param { shape { dim: 4 dim: 90 } shape { dim: 4 }
       data_filler { type: 'uniform' min: -1 max: 1 } data_filler { type: 'constant' value: 1 } } }
@@ -34,7 +34,7 @@ const char kNet[] = R"(
     inner_product_param { num_output: 3 bias_term: false weight_filler { type: 'xavier' } } }
   layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'y' bottom: 'label' top: 'loss' } )";
 
-SolverParameter Parse(const string& text, const string& net = kNet) {
+SolverParameter ParseOnDevice(const string& text, const string& net = kDeviceNet) {
   // A constant seed: the bounds have been tried with this draw only.
   SolverParameter param;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -95,7 +95,7 @@ SolverParameter WithHalves(SolverParameter param) {
 class RulesOnDevice : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RulesOnDevice, LearnWhatTheCpuLearns) {
-  const SolverParameter param = Parse(GetParam());
+  const SolverParameter param = ParseOnDevice(GetParam());
   ExpectTheCpusWeights<float>(param, 2e-5f);
   ExpectTheCpusWeights<double>(param, 1e-12);
 #ifdef TEST_FP16
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
         "momentum_policy: 'opt' lr_policy: 'step' stepsize: 2 gamma: 0.5"));
 
 TEST(SolverOnDevice, ScaledLossesCancel) {
-  const SolverParameter param = Parse("momentum: 0.9 clip_gradients: 0.05 larc: true");
+  const SolverParameter param = ParseOnDevice("momentum: 0.9 clip_gradients: 0.05 larc: true");
   SolverParameter with_scale = param;
   with_scale.mutable_net_param()->set_global_grad_scale(1024);
   OnEachDevice([&] {
@@ -145,7 +145,7 @@ TEST(SolverOnDevice, StepsThatOverflowAreSkipped) {
     layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'y' bottom: 'label' top: 'loss' } )";
   for (const char* clip : {"", " clip_gradients: 0.1"}) {
     SCOPED_TRACE(clip);
-    const SolverParameter param = Parse(string("momentum: 0.9") + clip, net);
+    const SolverParameter param = ParseOnDevice(string("momentum: 0.9") + clip, net);
     const std::vector<float> expected = Learned<float>(param, 5);
     OnEachDevice([&] {
       const std::unique_ptr<Solver<float>> solver = Make<float>(param);
@@ -166,7 +166,7 @@ TEST(SolverOnDevice, StepsThatOverflowAreSkipped) {
 TEST(SolverOnDevice, GradientsHoldTheLastUpdate) {
   const FakeDevice::Installed device;
   const ModeScope gpu(Caffe::GPU);
-  const auto solver = Make<double>(Parse("momentum: 0.9"));
+  const auto solver = Make<double>(ParseOnDevice("momentum: 0.9"));
   const std::vector<double> before = Weights(solver.get());
   solver->Step(1);
   const std::vector<double> after = Weights(solver.get());
@@ -181,7 +181,7 @@ TEST(SolverOnDevice, GradientsHoldTheLastUpdate) {
 TEST(SolverOnDevice, ParametersAndGradientsLieInOneRunEach) {
   const FakeDevice::Installed device;
   const ModeScope gpu(Caffe::GPU);
-  const auto solver = Make<float>(Parse("momentum: 0.9"));
+  const auto solver = Make<float>(ParseOnDevice("momentum: 0.9"));
   solver->Step(1);
   Net<float>& net = *solver->net();
   const Net<float>::Arena data = net.device_parameter_arena(), diff = net.device_gradient_arena();
@@ -200,7 +200,7 @@ TEST(SolverOnDevice, ArenasOfADeviceGoWithTheirNet) {
   const FakeDevice::Installed device;
   const ModeScope gpu(Caffe::GPU);
   {
-    const auto solver = Make<float>(Parse("momentum: 0.9"));
+    const auto solver = Make<float>(ParseOnDevice("momentum: 0.9"));
     solver->Step(1);
     EXPECT_GT(device->bytes_in_use(), 0u);
   }
@@ -214,7 +214,7 @@ TEST(SolverOnDevice, UpdatesWithoutWaiting) {
   const FakeDevice::Installed device;
   const ModeScope gpu(Caffe::GPU);
   const auto waits = [&](const string& text) {
-    const auto solver = Make<float>(Parse(text));
+    const auto solver = Make<float>(ParseOnDevice(text));
     solver->Step(2);  // now the list of parameters is on the device
     for (const Blob<float>* param : solver->net()->learnable_params()) param->gpu_diff();
     const int before = device->waits();
@@ -244,7 +244,7 @@ class HalvingSolver : public SGDSolver<Dtype> {
 TEST(SolverOnDevice, OtherPeoplesRulesAreAsked) {
   const FakeDevice::Installed device;
   const ModeScope gpu(Caffe::GPU);
-  HalvingSolver<double> solver(Parse(""));
+  HalvingSolver<double> solver(ParseOnDevice(""));
   const std::vector<double> before = Weights<double>(&solver);
   solver.Step(1);
   const std::vector<double> after = Weights<double>(&solver);
@@ -254,7 +254,7 @@ TEST(SolverOnDevice, OtherPeoplesRulesAreAsked) {
 class SnapshotAcrossModes : public ::testing::TestWithParam<const char*> {
  protected:
   SolverParameter Param() {
-    SolverParameter param = Parse(GetParam());
+    SolverParameter param = ParseOnDevice(GetParam());
     param.set_snapshot_prefix(prefix_);
     param.set_snapshot_after_train(false);
     // Data that a resumed run sees again: constant.

@@ -122,7 +122,7 @@ double Pass(Net<double>* net) {
   return net->ForwardBackward();
 }
 
-std::unique_ptr<Net<double>> Make(const string& text) {
+std::unique_ptr<Net<double>> MakeProposalNet(const string& text) {
   // A constant seed: the bounds have been tried with this draw only.
   Caffe::set_random_seed(5);
   auto net = MakeNet<double>(text, TRAIN);
@@ -148,7 +148,7 @@ const std::pair<const char*, string> kNets[] = {
 TEST(TrainingThroughProposals, HasTheGradientsOfWhatDependsOnParameters) {
   for (const auto& [name, text] : kNets) {
     SCOPED_TRACE(name);
-    const auto net = Make(text);
+    const auto net = MakeProposalNet(text);
     Pass(net.get());
     for (size_t k = 0; k < net->learnable_params().size(); ++k) {
       Blob<double>& param = *net->learnable_params()[k];
@@ -171,7 +171,7 @@ TEST(TrainingThroughProposals, HasTheGradientsOfWhatDependsOnParameters) {
 TEST(TrainingThroughProposals, Learns) {
   for (const auto& [name, text] : kNets) {
     SCOPED_TRACE(name);
-    const auto net = Make(text);
+    const auto net = MakeProposalNet(text);
     const double before = Pass(net.get());
     for (int step = 0; step < 200; ++step) {
       for (Blob<double>* param : net->learnable_params()) param->scale_diff(0.005);
@@ -186,7 +186,7 @@ TEST(TrainingThroughProposals, Learns) {
 TEST(TrainingThroughProposals, LeavesGradientsOfRegionsAlone) {
   for (const auto& [name, text] : kNets) {
     SCOPED_TRACE(name);
-    const auto net = Make(text);
+    const auto net = MakeProposalNet(text);
     net->Forward();
     const char* const untouched[] = {"rois", "mask", "flat_inside", "flat_outside"};
     for (size_t i = 0; i < net->layers().size(); ++i) {

@@ -19,8 +19,8 @@ NormalizedBBox MakeBBox(float xmin, float ymin, float xmax, float ymax) {
   return bbox;
 }
 
-void ExpectBox(const Box& box, float xmin, float ymin, float xmax, float ymax,
-               float tolerance = kTolerance) {
+void ExpectCorners(const Box& box, float xmin, float ymin, float xmax, float ymax,
+                   float tolerance = kTolerance) {
   EXPECT_NEAR(box.xmin, xmin, tolerance);
   EXPECT_NEAR(box.ymin, ymin, tolerance);
   EXPECT_NEAR(box.xmax, xmax, tolerance);
@@ -46,14 +46,14 @@ TEST(Boxes, AreMovedBetweenFrames) {
   const NormalizedBBox patch = MakeBBox(0.25, 0.5, 0.75, 1);
   NormalizedBBox bbox, back;
   ASSERT_TRUE(ProjectBBox(patch, MakeBBox(0.5, 0.25, 0.625, 0.75), &bbox));
-  ExpectBox(BoxOf(bbox), 0.5, 0, 0.75, 0.5);
+  ExpectCorners(BoxOf(bbox), 0.5, 0, 0.75, 0.5);
   LocateBBox(patch, bbox, &back);
-  ExpectBox(BoxOf(back), 0.5, 0.5, 0.625, 0.75);
+  ExpectCorners(BoxOf(back), 0.5, 0.5, 0.625, 0.75);
   EXPECT_FALSE(ProjectBBox(patch, MakeBBox(0, 0, 0.25, 1), &bbox));
   ClipBBox(MakeBBox(-1, 0.5, 2, 0.75), &bbox);
-  ExpectBox(BoxOf(bbox), 0, 0.5, 1, 0.75);
+  ExpectCorners(BoxOf(bbox), 0, 0.5, 1, 0.75);
   ScaleBBox(bbox, 10, 20, &back);
-  ExpectBox(BoxOf(back), 0, 5, 20, 7.5);
+  ExpectCorners(BoxOf(back), 0, 5, 20, 7.5);
   EXPECT_EQ(back.size(), 21 * 3.5f);
   EXPECT_EQ(BBoxSize(UnitBBox()), 1);
 }
@@ -85,19 +85,19 @@ TEST(Boxes, GoThroughResizedImagesAndBack) {
   resize.set_resize_mode(ResizeParameter::FIT_LARGE_SIZE_AND_PAD);
   NormalizedBBox bbox = MakeBBox(0.5, 0, 1, 0.5), pixels;
   UpdateBBoxByResizePolicy(resize, 200, 100, &bbox);
-  ExpectBox(BoxOf(bbox), 0.5, 0.25, 1, 0.5);
+  ExpectCorners(BoxOf(bbox), 0.5, 0.25, 1, 0.5);
   OutputBBox(bbox, {100, 200}, true, resize, &pixels);
-  ExpectBox(BoxOf(pixels), 100, 0, 200, 50, 1e-4);
+  ExpectCorners(BoxOf(pixels), 100, 0, 200, 50, 1e-4);
   OutputBBox(bbox, {100, 200}, false, resize, &pixels);
-  ExpectBox(BoxOf(pixels), 100, 25, 200, 50);
+  ExpectCorners(BoxOf(pixels), 100, 25, 200, 50);
   resize.set_resize_mode(ResizeParameter::FIT_SMALL_SIZE);
   resize.set_height_scale(40);
   resize.set_width_scale(400);
   OutputBBox(bbox, {100, 200}, true, resize, &pixels);
-  ExpectBox(BoxOf(pixels), 200, 10, 200, 20);
+  ExpectCorners(BoxOf(pixels), 200, 10, 200, 20);
   // 300 x 600, of which a crop of 150 x 600 is compared with 40 x 400.
   ExtrapolateBBox(resize, 100, 200, MakeBBox(0, 0, 1, 0.5), &bbox);
-  ExpectBox(BoxOf(bbox), 0.75, 0.9375, 1.5, 1.875);
+  ExpectCorners(BoxOf(bbox), 0.75, 0.9375, 1.5, 1.875);
 }
 
 struct CodeExample {
@@ -112,11 +112,11 @@ TEST_P(BoxCodes, EncodeAndDecode) {
   const Box box = {0, 0.2f, 0.4f, 0.5f};
   const Box e = GetParam().encoded;
   const BoxCode in_target = {GetParam().type, true}, apart = {GetParam().type, false};
-  ExpectBox(Encode(prior, in_target, box), e.xmin, e.ymin, e.xmax, e.ymax);
-  ExpectBox(Encode(prior, apart, box), e.xmin * 10, e.ymin * 10, e.xmax * 5, e.ymax * 5, 1e-5);
+  ExpectCorners(Encode(prior, in_target, box), e.xmin, e.ymin, e.xmax, e.ymax);
+  ExpectCorners(Encode(prior, apart, box), e.xmin * 10, e.ymin * 10, e.xmax * 5, e.ymax * 5, 1e-5);
   for (const BoxCode& code : {in_target, apart}) {
-    ExpectBox(Decode(prior, code, Encode(prior, code, box)), box.xmin, box.ymin, box.xmax,
-              box.ymax);
+    ExpectCorners(Decode(prior, code, Encode(prior, code, box)), box.xmin, box.ymin, box.xmax,
+                  box.ymax);
   }
 }
 
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(BoxCode, CountsWholePixelsIfToldSo) {
   const Prior prior = {{0, 0, 9, 9}, {1, 1, 1, 1}};
   const BoxCode code = {PriorBoxParameter_CodeType_CENTER_SIZE, false, false};
-  ExpectBox(Decode(prior, code, {0.1f, 0, 0, 0}), 1, 0, 11, 10, 1e-5);
+  ExpectCorners(Decode(prior, code, {0.1f, 0, 0, 0}), 1, 0, 11, 10, 1e-5);
 }
 
 TEST(BoxCode, RefusesBoxesWithoutArea) {
