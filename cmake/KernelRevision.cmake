@@ -1,9 +1,11 @@
 # Writes a header with a hash of the kernels of each kind of device: their sources, and what
 # compiles them. Times in timing caches hold for kernels with the same hash.
 # cmake -DSOURCE=FOLDER -DCOMPILER=TEXT -DOUTPUT=FILE -P KernelRevision.cmake
-set(cpu src/caffe/algorithms/*.* src/caffe/kernels/*.* src/caffe/onednn/*.* src/caffe/inference/backends/*.*)
-set(cuda src/caffe/kernels/*.* src/caffe/cuda/*.* src/caffe/inference/backends/*.*)
-set(not_cpu "/cuda/")
+# Engines also run layers.
+set(both src/caffe/kernels/*.* src/caffe/inference/backends/*.* src/caffe/layers/*.* include/caffe/layers/*.*)
+set(cpu src/caffe/algorithms/*.* src/caffe/onednn/*.* ${both})
+set(cuda src/caffe/cuda/*.* ${both})
+set(not_cpu "/cuda/|_gpu[.]cpp$")
 set(not_cuda "/cpu/")
 set(text "")
 foreach(kind cpu cuda)

@@ -25,10 +25,12 @@ set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES
 set(revision_file ${generated_dir}/caffe/kernel_revision.inc)
 set(revision_script ${PROJECT_SOURCE_DIR}/cmake/KernelRevision.cmake)
 file(GLOB_RECURSE kernel_files CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/include/caffe/layers/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/algorithms/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/cuda/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/*.*
+  ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.*)
 list(FILTER kernel_files INCLUDE REGEX "/[a-z][a-z0-9_]*[.](cpp|hpp|inc|cu)$")
 add_custom_command(
