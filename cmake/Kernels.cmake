@@ -60,12 +60,12 @@ function(caffe_kernels CAFFE_SET flags)
     set(loops ${${kind}_loops})
     get_filename_component(name ${loops} NAME)
     set(file ${compiled_kernels_dir}/${name}_${CAFFE_SET}.cpp)
-    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
+    file(CONFIGURE OUTPUT ${file} CONTENT
 "// Written by cmake/Kernels.cmake.
 #define CAFFE_INSTRUCTION_SET @CAFFE_SET@
 #include \"caffe/kernels/cpu/simd/simd_@CAFFE_SET@.hpp\"
 #include \"caffe/kernels/cpu/@loops@.inc\"
-")
+" @ONLY)
     set_source_files_properties(${file} PROPERTIES
       COMPILE_FLAGS "-O3 -fno-math-errno -fno-trapping-math ${flags} ${${kind}_flags}")
     list(APPEND caffe_kernel_sources ${file})
@@ -107,13 +107,13 @@ foreach(row ${x86_rows})
     string(APPEND compiled_rows "#define CAFFE_COMPILED_${row}\n")
   endif()
 endforeach()
-file(CONFIGURE OUTPUT ${compiled_kernels_dir}/compiled_kernels.hpp @ONLY CONTENT
+file(CONFIGURE OUTPUT ${compiled_kernels_dir}/compiled_kernels.hpp CONTENT
 "// Written by cmake/Kernels.cmake: what it compiles, for instruction_sets.cpp.
 @compiled_rows@
 #include \"caffe/kernels/cpu/simd/instruction_set_row.hpp\"
 
 namespace caffe::kernels {
 @compiled_kernels@}  // namespace caffe::kernels
-")
+" @ONLY)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/simd/instruction_sets.cpp
   PROPERTIES INCLUDE_DIRECTORIES ${compiled_kernels_dir})

@@ -36,7 +36,7 @@ list(FILTER kernel_files INCLUDE REGEX "/[a-z][a-z0-9_]*[.](cpp|hpp|inc|cu)$")
 add_custom_command(
   OUTPUT ${revision_file}
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${revision_file}
-          "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${CMAKE_CUDA_COMPILER_VERSION} ${CMAKE_CUDA_ARCHITECTURES}"
+          "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CAFFE_CPU_KERNELS} ${CMAKE_CXX_FLAGS} ${CMAKE_CUDA_COMPILER_VERSION} ${CMAKE_CUDA_ARCHITECTURES}"
           -P ${revision_script}
   DEPENDS ${kernel_files} ${revision_script} ${PROJECT_SOURCE_DIR}/cmake/Kernels.cmake
   COMMENT "Hashing the kernels' sources"
@@ -147,7 +147,8 @@ list(FILTER unity_sources EXCLUDE REGEX
 caffe_unity(caffe ${unity_sources})
 set(without_loops ${sources})
 list(FILTER without_loops INCLUDE REGEX
-  "/src/caffe/(inference/(graph|passes|report)|net)/[a-z0-9_]+\\.cpp$")
+  "/src/caffe/(inference/(graph|passes|report)/|net/net_)[a-z0-9_]+\\.cpp$")
+list(FILTER without_loops EXCLUDE REGEX "/net_comparison\\.cpp$")
 caffe_without_loops(${without_loops})
 
 # OpenMP's settings, whose library is initialized before libgomp, and the chain that leads to it from

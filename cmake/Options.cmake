@@ -1,4 +1,5 @@
 # What can be chosen at configure time; every option has a working default.
+include(CheckCXXCompilerFlag)
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -89,17 +90,24 @@ function(caffe_unity target)
 endfunction()
 
 # Code that decides, reads and writes files or prints takes a quarter less time to compile with -O1, and
-# runs as fast. A file with flags of its own is compiled alone: so it is its group that gets them.
-function(caffe_without_loops)
-  if(CMAKE_BUILD_TYPE STREQUAL "Debug" OR MSVC)
-    return()
+# runs as fast.
+set(caffe_less_optimization "")
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(caffe_less_optimization -O1)
+  # From GCC 13 on a setting that -O2 makes has to be that of the precompiled header.
+  check_cxx_compiler_flag(-munroll-only-small-loops HAS_UNROLL_ONLY_SMALL_LOOPS)
+  if(HAS_UNROLL_ONLY_SMALL_LOOPS)
+    list(APPEND caffe_less_optimization -munroll-only-small-loops)
   endif()
+endif()
+# A file with flags of its own is compiled alone: so it is its group that gets them.
+function(caffe_without_loops)
   foreach(source IN LISTS ARGN)
     set(file ${source})
     if(DEFINED unity_file_of_${source})
       set(file ${unity_file_of_${source}})
     endif()
-    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -O1)
+    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${caffe_less_optimization}")
   endforeach()
 endfunction()
 

@@ -1,9 +1,9 @@
 # A program for each file in tools/ and for each folder there, under its name in build/tools; tools/common
 # is what they share. The targets are called tool_..., because the one called caffe is the library.
 file(GLOB tools_common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/common/*.cpp)
-# Tools have no loops that take time, and the library's precompiled header, and so its flags.
+# Tools have no loops that take time, but one, and the library's precompiled header, and so its flags.
 function(caffe_tool_options target)
-  target_compile_options(${target} PRIVATE ${caffe_warnings} $<$<NOT:$<CONFIG:Debug>>:-O1>)
+  target_compile_options(${target} PRIVATE ${caffe_warnings} ${caffe_less_optimization})
   if(CAFFE_PCH)
     target_compile_definitions(${target} PRIVATE CAFFE_BUILT_IN)
     target_compile_options(${target} PRIVATE -fPIC)
@@ -33,6 +33,8 @@ function(caffe_tool name)
 endfunction()
 
 file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.cpp)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tools/compute_image_mean.cpp PROPERTIES
+  COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O3>")  # adds all pixels
 foreach(source IN LISTS tools)
   get_filename_component(name ${source} NAME_WE)
   if(name MATCHES "^convert_mnist" AND NOT ZLIB_FOUND)

@@ -134,7 +134,7 @@ namespace {
 /// What was written in another type is seen through a pointer to Dtype that a caller holds.
 template <typename Dtype>
 void ShowToHolders(Tensor* tensor) {
-  if (tensor->is_held(kElementType<Dtype>)) tensor->cpu_data(kElementType<Dtype>);
+  if (tensor->is_held(kElementType<Dtype>)) tensor->Read(kElementType<Dtype>, Layout());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -153,20 +154,20 @@ void Net<Dtype>::RestoreReleased() {
   for (const shared_ptr<Blob<Dtype>>& blob : blobs_) {
     if (blob->data_tensor().released()) written.insert(&blob->data_tensor());
   }
-  // What is not written: the tops of layers from `first` on, but for those that show a bottom's
-  // tensor (Split, Flatten).
-  const auto release_from = [&](size_t first, const string& why) {
-    for (size_t i = first; i < layers_.size(); ++i) {
-      for (const int id : top_id_vecs_[i]) {
-        Tensor& tensor = blobs_[id]->data_tensor();
-        const bool is_view = std::any_of(
-            bottom_vecs_[i].begin(), bottom_vecs_[i].end(), [&](const Blob<Dtype>* bottom) {
-              return bottom != blobs_[id].get() && &bottom->data_tensor() == &tensor;
-            });
-        if (is_view || activations_->StaysAfterPass(id) || written.count(&tensor) == 0) continue;
-        tensor.Release(Join("blob '", blob_names_[id], "' was freed, and there is none until the ",
-                            "next forward pass: ", why));
-      }
+  // Tops that cannot be computed, and why. A top that shows a bottom's tensor (Split, Flatten) is
+  // missing where that is.
+  std::map<const Tensor*, string> missing;
+  const auto release_tops = [&](int layer, const string& why) {
+    for (const int id : top_id_vecs_[layer]) {
+      Tensor& tensor = blobs_[id]->data_tensor();
+      const auto& bottoms = bottom_vecs_[layer];
+      const bool is_view = std::any_of(bottoms.begin(), bottoms.end(), [&](const auto* bottom) {
+        return bottom != blobs_[id].get() && &bottom->data_tensor() == &tensor;
+      });
+      if (is_view || activations_->StaysAfterPass(id) || written.count(&tensor) == 0) continue;
+      tensor.Release(Join("blob '", blob_names_[id], "' was freed, and there is none until the ",
+                          "next forward pass: ", why));
+      missing[&tensor] = why;
     }
   };
   if (written.empty()) return;
@@ -192,21 +193,28 @@ void Net<Dtype>::RestoreReleased() {
     if (!needed) continue;
     for (const Blob<Dtype>* top : tops) written.insert(&top->data_tensor());
     if (done[i]) continue;
+    string why;
+    for (const Blob<Dtype>* bottom : bottom_vecs_[i]) {
+      const auto found = missing.find(&bottom->data_tensor());
+      if (found != missing.end()) why = found->second;
+    }
     int replaced = is_replaced[i] ? i : -1;
     for (const int follower : fused_followers_[i]) {
       if (is_replaced[follower]) replaced = follower;
     }
-    if (replaced >= 0) {
-      return release_from(
-          i, Join("the net has loaded or shares other parameters of layer '",
-                  layer_names_[replaced], "' since the last one. Ask for the blob, or call ",
-                  "set_share_activations(false), before that"));
+    if (why.empty() && replaced >= 0) {
+      why = Join("the net has loaded or shares other parameters of layer '", layer_names_[replaced],
+                 "' since the last one. Ask for the blob, or call set_share_activations(false), ",
+                 "before that");
     }
-    try {
-      RunForward(i, end, &loss, &done);
-    } catch (const std::exception& error) {
-      return release_from(i, Join("computing it again failed: ", error.what()));
+    if (why.empty()) {
+      try {
+        RunForward(i, end, &loss, &done);
+      } catch (const std::exception& error) {
+        why = Join("computing it again failed: ", error.what());
+      }
     }
+    if (!why.empty()) release_tops(i, why);
   }
 }
 

@@ -152,7 +152,8 @@ template <typename Dtype>
 vector<double> FactorsOf(Layer<Dtype>& layer) {
   const auto values = [&](int i) {
     const Blob<Dtype>& blob = *layer.blobs()[i];
-    return vector<double>(blob.cpu_data(), blob.cpu_data() + blob.count());
+    const Dtype* data = blob.template cpu_data_as<Dtype>();
+    return vector<double>(data, data + blob.count());
   };
   const string type = layer.type();
   if (type == "Power") return {layer.layer_param().power_param().scale()};
@@ -188,7 +189,7 @@ struct QuantizedTraining<Dtype>::WeightLayer {
   /// The weights as an engine has them in floats, and the factors that made them so.
   void Fold() {
     const Blob<Dtype>& weights = *layer->blobs()[0];
-    const Dtype* w = weights.cpu_data();
+    const Dtype* w = weights.template cpu_data_as<Dtype>();
     vector<double> behind = {1}, before = {1};
     for (Layer<Dtype>* folded : folded_behind) MultiplyInto(&behind, FactorsOf(*folded));
     for (Layer<Dtype>* folded : folded_before) MultiplyInto(&before, FactorsOf(*folded));
@@ -216,7 +217,7 @@ struct QuantizedTraining<Dtype>::WeightLayer {
   /// with it as they are.
   void Round(const QuantizedTrainingParameter& param) {
     const Blob<Dtype>& weights = *layer->blobs()[0];
-    const Dtype* w = weights.cpu_data();
+    const Dtype* w = weights.template cpu_data_as<Dtype>();
     other->ReshapeLike(weights);
     other->set_data_type(weights.data_type());
     Dtype* y = other->template overwrite_cpu_data_as<Dtype>();

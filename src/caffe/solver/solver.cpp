@@ -97,9 +97,10 @@ template <typename Dtype>
 void Solver<Dtype>::InitTrainNet() {
   const int given = param_.has_net() + param_.has_net_param() + param_.has_train_net() +
                     param_.has_train_net_param();
-  Require(given > 0, "a solver needs a net to train: give one of net, train_net, net_param and ",
-          "train_net_param");
-  Require(given == 1, "give only one of net, train_net, net_param and train_net_param");
+  Require(given > 0, "a solver needs a ", Error::Field{"net"}, " to train",
+          Error::Remedy{"give one of net, train_net, net_param and train_net_param"});
+  Require(given == 1, "give only one of ", Error::Field{"net"},
+          ", train_net, net_param and train_net_param");
   NetParameter net_param;
   string file;
   if (param_.has_train_net_param()) {

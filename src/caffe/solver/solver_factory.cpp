@@ -23,20 +23,22 @@ Solver<Dtype>* SolverRegistry<Dtype>::CreateSolver(const SolverParameter& param)
   if (found == Registry().end()) {
     string known;
     for (const string& type : SolverTypeList()) known += (known.empty() ? "" : ", ") + type;
-    Fail("unknown solver type '", param.type(), "'", DidYouMean(param.type(), SolverTypeList()),
-         " Known solver types: ", known);
+    const string near = DidYouMean(param.type(), SolverTypeList());
+    Fail("unknown solver ", Error::Field{"type"}, " '", param.type(), "'",
+         near.empty() ? "." : near, " Known solver types: ", known);
   }
   return found->second(param);
 }
 
-// Layers and nets name their own files.
+// Nets that were read from files name these.
 template <typename Dtype>
 Solver<Dtype>* SolverRegistry<Dtype>::CreateSolver(const SolverParameter& param,
                                                    const string& param_file) {
   try {
     return CreateSolver(param);
   } catch (Error& error) {
-    if (error.layer().empty() && !error.field().empty()) error.AddFile(param_file);
+    const bool is_about_fields = !error.layer().empty() || !error.field().empty();
+    if (error.file().empty() && is_about_fields) error.AddFile(param_file);
     throw;
   }
 }

@@ -28,8 +28,8 @@ void NormalizeBatchNorm(std::vector<Constant>* parameters) {
   (*parameters)[2] = Constant::Of((*parameters)[2].shape, {1.f});
 }
 
-/// In a net a layer that works in place changes all blobs that share the memory (Split, Flatten,
-/// Reshape). Values of a graph are made once, so nobody may see such a change by another name.
+/// In a net a layer that works in place changes all blobs that share the memory (SharesBottom).
+/// Values of a graph are made once, so no layer may see such a change by another name.
 class SharedBlobs {
  public:
   explicit SharedBlobs(const Net<float>& net)
@@ -54,8 +54,9 @@ class SharedBlobs {
   void Visit(int index) {
     const LayerParameter& layer = Parameter(index);
     const vector<int>&bottoms = net_.bottom_ids(index), &tops = net_.top_ids(index);
-    for (const int id : bottoms) {
-      if (!IsChanged(id) || tops.empty()) continue;
+    for (size_t i = 0; i < bottoms.size(); ++i) {
+      const int id = bottoms[i];
+      if (!IsChanged(id) || tops.empty() || ReadsShapeOnly(layer, i)) continue;
       Fail(Change(id), "layer '", layer.name(), "' (", layer.type(), ") reads afterwards", kApart,
            Remedy(id));
     }
@@ -65,6 +66,11 @@ class SharedBlobs {
       if (in_place && !IsTestIdentity(layer)) writer_[memory_[id]] = index;
       seen_[id] = writer_[memory_[id]];
     }
+  }
+
+  static bool ReadsShapeOnly(const LayerParameter& layer, size_t bottom) {
+    return layer.type() == "PriorBox" ||
+           (bottom == 1 && OperationTable::Of(layer.type()).shape_bottom);
   }
 
   string Change(int id) const {

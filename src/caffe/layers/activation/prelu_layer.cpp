@@ -90,7 +90,7 @@ template <typename Dtype>
 bool PReLULayer<Dtype>::InputIsLost(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const {
   if (&bottom != &top) return false;
   if (this->phase_ == TRAIN && bottom_memory_.shape() == bottom.shape()) return false;
-  const Dtype* slopes = this->blobs_[0]->cpu_data();
+  const Dtype* slopes = this->blobs_[0]->template cpu_data_as<Dtype>();
   Require(std::all_of(slopes, slopes + channels_, [](Dtype slope) { return slope > 0; }),
           "PReLU in place keeps what the gradients of slopes of 0 and less need in the TRAIN phase "
           "only");

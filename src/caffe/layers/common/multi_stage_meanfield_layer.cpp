@@ -161,10 +161,12 @@ void MultiStageMeanfieldLayer<Dtype>::Message(const Filter& bilateral, const Val
   spatial_->Forward(classes_, q.data(), by_space->data());
   bilateral.Forward(classes_, q.data(), by_color->data());
   const int pixels = static_cast<int>(pixels_);
-  kernels::Gemm(false, false, classes_, pixels, classes_, Dtype(1), this->blobs_[0]->cpu_data(),
-                by_space->data(), Dtype(0), message->data());
-  kernels::Gemm(false, false, classes_, pixels, classes_, Dtype(1), this->blobs_[1]->cpu_data(),
-                by_color->data(), Dtype(1), message->data());
+  kernels::Gemm(false, false, classes_, pixels, classes_, Dtype(1),
+                this->blobs_[0]->template cpu_data_as<Dtype>(), by_space->data(), Dtype(0),
+                message->data());
+  kernels::Gemm(false, false, classes_, pixels, classes_, Dtype(1),
+                this->blobs_[1]->template cpu_data_as<Dtype>(), by_color->data(), Dtype(1),
+                message->data());
 }
 
 template <typename Dtype>
@@ -174,7 +176,7 @@ void MultiStageMeanfieldLayer<Dtype>::Step(const Filter& bilateral, const Dtype*
   Message(bilateral, q, &message, &by_space, &by_color);
   std::copy_n(unary, q.size(), scores);
   kernels::Gemm(false, false, classes_, static_cast<int>(pixels_), classes_, Dtype(-1),
-                this->blobs_[2]->cpu_data(), message.data(), Dtype(1), scores);
+                this->blobs_[2]->template cpu_data_as<Dtype>(), message.data(), Dtype(1), scores);
 }
 
 template <typename Dtype>
@@ -209,15 +211,18 @@ void MultiStageMeanfieldLayer<Dtype>::StepBackward(const Filter& bilateral, cons
                   this->blobs_[parameter]->mutable_cpu_diff());
   };
   add_product(-1, d_scores, message, 2);
-  kernels::Gemm(true, false, classes_, pixels, classes_, Dtype(-1), this->blobs_[2]->cpu_data(),
-                d_scores.data(), Dtype(0), d_message.data());
+  kernels::Gemm(true, false, classes_, pixels, classes_, Dtype(-1),
+                this->blobs_[2]->template cpu_data_as<Dtype>(), d_scores.data(), Dtype(0),
+                d_message.data());
   add_product(1, d_message, by_space, 0);
   add_product(1, d_message, by_color, 1);
-  kernels::Gemm(true, false, classes_, pixels, classes_, Dtype(1), this->blobs_[0]->cpu_data(),
-                d_message.data(), Dtype(0), d_filtered.data());
+  kernels::Gemm(true, false, classes_, pixels, classes_, Dtype(1),
+                this->blobs_[0]->template cpu_data_as<Dtype>(), d_message.data(), Dtype(0),
+                d_filtered.data());
   spatial_->Backward(classes_, d_filtered.data(), dq->data());
-  kernels::Gemm(true, false, classes_, pixels, classes_, Dtype(1), this->blobs_[1]->cpu_data(),
-                d_message.data(), Dtype(0), d_filtered.data());
+  kernels::Gemm(true, false, classes_, pixels, classes_, Dtype(1),
+                this->blobs_[1]->template cpu_data_as<Dtype>(), d_message.data(), Dtype(0),
+                d_filtered.data());
   bilateral.Backward(classes_, d_filtered.data(), d_filtered.data());
   kernels::Add(q.size(), dq->data(), d_filtered.data(), dq->data());
 }

@@ -55,7 +55,7 @@ void FakeQuantizationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
 
 template <typename Dtype>
 typename FakeQuantizationLayer<Dtype>::Stage FakeQuantizationLayer<Dtype>::stage() const {
-  return static_cast<Stage>(static_cast<int>(this->blobs_[1]->cpu_data()[1]));
+  return static_cast<Stage>(static_cast<int>(this->blobs_[1]->template cpu_data_as<Dtype>()[1]));
 }
 
 template <typename Dtype>
@@ -65,7 +65,7 @@ void FakeQuantizationLayer<Dtype>::set_stage(Stage value) {
 
 template <typename Dtype>
 bool FakeQuantizationLayer<Dtype>::HasRange() const {
-  return is_stated_ || this->blobs_[1]->cpu_data()[0] > 0;
+  return is_stated_ || this->blobs_[1]->template cpu_data_as<Dtype>()[0] > 0;
 }
 
 template <typename Dtype>
@@ -74,7 +74,7 @@ bool FakeQuantizationLayer<Dtype>::Range(double* minimum, double* maximum) const
   bool known = false;
   for (const FakeQuantizationLayer* layer : group_) {
     if (!layer->HasRange()) continue;
-    const Dtype* range = layer->blobs_[0]->cpu_data();
+    const Dtype* range = layer->blobs_[0]->template cpu_data_as<Dtype>();
     *minimum = std::min<double>(*minimum, range[0]);
     *maximum = std::max<double>(*maximum, range[1]);
     known = true;

@@ -207,7 +207,7 @@ template <typename Dtype>
 bool ScaleLayer<Dtype>::DescribePointwise(Pointwise* description) {
   if (!ScalesChannels()) return false;
   const auto values = [&](int i) {
-    const Dtype* data = this->blobs_[i]->cpu_data();
+    const Dtype* data = this->blobs_[i]->template cpu_data_as<Dtype>();
     return vector<float>(data, data + scale_dim_);
   };
   description->scale = values(0);

@@ -81,7 +81,8 @@ void InnerDistanceLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                             const vector<Blob<Dtype>*>& top) {
   const Dtype* x = bottom[0]->cpu_data();
   const Dtype* centers = Centers(bottom).cpu_data();
-  const Dtype* bias = this->blobs_.size() > 1 ? this->blobs_[1]->cpu_data() : nullptr;
+  const Dtype* bias =
+      this->blobs_.size() > 1 ? this->blobs_[1]->template cpu_data_as<Dtype>() : nullptr;
   Dtype* y = top[0]->mutable_cpu_data();
   kernels::ParallelFor(size_t(M_) * N_, 64, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {

@@ -50,8 +50,9 @@ template <typename Dtype>
 double LabelSpecificMarginLayer<Dtype>::NextMargin() {
   const LabelSpecificMarginParameter& p = param();
   const bool trains = this->phase_ == TRAIN;
-  double margin =
-      trains && p.has_margin_base() ? schedule_.Next(true) : double(this->blobs_[0]->cpu_data()[0]);
+  double margin = trains && p.has_margin_base()
+                      ? schedule_.Next(true)
+                      : double(this->blobs_[0]->template cpu_data_as<Dtype>()[0]);
   if (p.has_margin_max()) margin = std::min<double>(margin, p.margin_max());
   if (trains) this->blobs_[0]->mutable_cpu_data()[0] = static_cast<Dtype>(margin);
   sin_ = std::sin(margin * M_PI / 180);

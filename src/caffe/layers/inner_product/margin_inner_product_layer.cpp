@@ -117,7 +117,7 @@ void MarginInnerProductLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bot
   NextLambda();
   if (top.size() > 1) top[1]->mutable_cpu_data()[0] = lambda_;
 
-  const Dtype* given = this->blobs_[0]->cpu_data();
+  const Dtype* given = this->blobs_[0]->template cpu_data_as<Dtype>();
   Dtype* weights = weights_.mutable_cpu_data();
   for (size_t n = 0; n < size_t(N_); ++n) {
     const Dtype length = static_cast<Dtype>(std::sqrt(kernels::Sumsq(K_, given + n * K_)));

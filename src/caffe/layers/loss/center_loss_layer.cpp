@@ -65,7 +65,7 @@ void CenterLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
   const Dtype* x = bottom[0]->cpu_data();
   const Dtype* labels = bottom[1]->cpu_data();
-  const Dtype* centers = this->blobs_[0]->cpu_data();
+  const Dtype* centers = this->blobs_[0]->template cpu_data_as<Dtype>();
   Dtype* distance = distance_.mutable_cpu_data();
   for (int i = 0; i < M_; ++i) {
     const size_t label = ReadLabel(labels[i], i, N_, nullptr), at = size_t(i) * K_;

@@ -68,8 +68,8 @@ void BatchNormLayer<Dtype>::ForwardReference(const Blob<Dtype>& bottom, Blob<Dty
   const size_t spatial = bottom.count() / (num * channels_);
   vector<double> scale, shift;
   if (scale_bias_) {
-    scale = Converted<double>(this->blobs_[3]->cpu_data(), channels_);
-    shift = Converted<double>(this->blobs_[4]->cpu_data(), channels_);
+    scale = Converted<double>(this->blobs_[3]->template cpu_data_as<Dtype>(), channels_);
+    shift = Converted<double>(this->blobs_[4]->template cpu_data_as<Dtype>(), channels_);
   }
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
@@ -147,7 +147,8 @@ bool BatchNormLayer<Dtype>::BackwardByEngine(const Blob<Dtype>& top,
       }
     }
     vector<double> scale;
-    if (scale_bias_) scale = Converted<double>(this->blobs_[3]->cpu_data(), channels_);
+    if (scale_bias_)
+      scale = Converted<double>(this->blobs_[3]->template cpu_data_as<Dtype>(), channels_);
     kernels::ReferenceBatchNormBackward(num, channels_, spatial, x, engines_->mean.data(),
                                         engines_->variance.data(), double(eps_),
                                         scale_bias_ ? scale.data() : nullptr, !use_global_stats_,

@@ -85,11 +85,11 @@ void BatchNormLayer<Dtype>::set_use_global_stats(bool value) {
 
 template <typename Dtype>
 void BatchNormLayer<Dtype>::GlobalStatistics(vector<double>* mean, vector<double>* variance) const {
-  const double weight = this->blobs_[2]->cpu_data()[0];
+  const double weight = this->blobs_[2]->template cpu_data_as<Dtype>()[0];
   const double factor = weight == 0 ? 0 : 1 / weight;
   for (int c = 0; c < channels_; ++c) {
-    (*mean)[c] = factor * this->blobs_[0]->cpu_data()[c];
-    (*variance)[c] = factor * this->blobs_[1]->cpu_data()[c];
+    (*mean)[c] = factor * this->blobs_[0]->template cpu_data_as<Dtype>()[c];
+    (*variance)[c] = factor * this->blobs_[1]->template cpu_data_as<Dtype>()[c];
   }
 }
 
@@ -122,9 +122,9 @@ bool BatchNormLayer<Dtype>::DescribePointwise(Pointwise* description) {
   for (int c = 0; c < channels_; ++c) {
     double scale = 1 / std::sqrt(variance[c] + double(eps_)), shift = -mean[c] * scale;
     if (scale_bias_) {
-      const double gamma = this->blobs_[3]->cpu_data()[c];
+      const double gamma = this->blobs_[3]->template cpu_data_as<Dtype>()[c];
       scale *= gamma;
-      shift = shift * gamma + this->blobs_[4]->cpu_data()[c];
+      shift = shift * gamma + this->blobs_[4]->template cpu_data_as<Dtype>()[c];
     }
     description->scale[c] = static_cast<float>(scale);
     description->shift[c] = static_cast<float>(shift);

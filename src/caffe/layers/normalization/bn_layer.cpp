@@ -112,8 +112,8 @@ void BNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     normalization_.Moments(this->forward_type(), *bottom[0], &mean, &variance);
     if (!segnet_ && bottom[0]->count() > 0) UpdateStored(mean, variance);
   } else if (statistics() == Statistics::STORED) {
-    std::copy_n(this->blobs_[2]->cpu_data(), channels, mean.begin());
-    std::copy_n(this->blobs_[3]->cpu_data(), channels, variance.begin());
+    std::copy_n(this->blobs_[2]->template cpu_data_as<Dtype>(), channels, mean.begin());
+    std::copy_n(this->blobs_[3]->template cpu_data_as<Dtype>(), channels, variance.begin());
   }
   if (top.size() > 1) std::copy(mean.begin(), mean.end(), top[1]->mutable_cpu_data());
   if (top.size() > 2) std::copy(variance.begin(), variance.end(), top[2]->mutable_cpu_data());

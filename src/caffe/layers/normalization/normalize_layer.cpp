@@ -64,7 +64,7 @@ void NormalizeLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 vector<double> NormalizeLayer<Dtype>::Scales() const {
   if (!has_scale_) return vector<double>(shape_->channels, 1);
-  const Dtype* scale = this->blobs_[0]->cpu_data();
+  const Dtype* scale = this->blobs_[0]->template cpu_data_as<Dtype>();
   if (channel_shared_) return vector<double>(shape_->channels, scale[0]);
   return vector<double>(scale, scale + shape_->channels);
 }

@@ -152,7 +152,7 @@ void DirectRecurrentLayer<Dtype>::AddInputs(const vector<Blob<Dtype>*>& bottom) 
   const size_t rows = size_t(T_) * N_;
   const int columns = gates() * D_;
   Dtype* all = gate(0);
-  const Dtype* bias = this->blobs_[bias_]->cpu_data();
+  const Dtype* bias = this->blobs_[bias_]->template cpu_data_as<Dtype>();
   for (size_t row = 0; row < rows; ++row) std::copy(bias, bias + columns, all + row * columns);
   const Blob<Dtype>& weights = *this->blobs_[input_weights_];
   kernels::Gemm(false, true, rows, columns, weights.shape(1), Dtype(1),
@@ -287,8 +287,8 @@ void DirectRecurrentLayer<Dtype>::WriteDebugInfo(const Dtype* outputs) const {
   };
   const std::string& layer = this->layer_param_.name();
   for (size_t i = 0; i < this->blobs_.size(); ++i) {
-    LOG(INFO) << "    [Forward] Layer " << layer << ", param blob " << i
-              << " data: " << mean(this->blobs_[i]->cpu_data(), this->blobs_[i]->count());
+    LOG(INFO) << "    [Forward] Layer " << layer << ", param blob " << i << " data: "
+              << mean(this->blobs_[i]->template cpu_data_as<Dtype>(), this->blobs_[i]->count());
   }
   for (int t = 0; t < T_; ++t) {
     LOG(INFO) << "    [Forward] Layer " << layer << ", top blob " << (states() > 1 ? "h_" : "o_")

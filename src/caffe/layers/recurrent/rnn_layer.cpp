@@ -85,7 +85,7 @@ void RNNLayer<Dtype>::OutputGradient(Dtype* dh) {
     }
   }
   kernels::Gemm(false, false, rows, columns, columns, Dtype(1), d,
-                this->blobs_[weights]->cpu_data(), Dtype(0), dh);
+                this->blobs_[weights]->template cpu_data_as<Dtype>(), Dtype(0), dh);
 }
 
 INSTANTIATE_CLASS(RNNLayer);

@@ -211,18 +211,30 @@ TEST(ErrorsOfTheLibrary, NameTheListOfImages) {
   EXPECT_EQ(error.layer(), "images");
 }
 
-TEST(ErrorsOfTheLibrary, NameTheSolversFileAndField) {
+/// Of making the solver of a file.
+Error ThrownBySolver(const string& text) {
   SolverParameter param;
-  param.set_lr_policy("stairs");
-  ParseProtoText(
-      "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 } } }", "net",
-      param.mutable_net_param());
-  const Error error =
-      Thrown([&] { delete SolverRegistry<float>::CreateSolver(param, "solver.prototxt"); });
+  ParseProtoText(text, "solver", &param);
+  return Thrown([&] { delete SolverRegistry<float>::CreateSolver(param, "solver.prototxt"); });
+}
+
+TEST(ErrorsOfTheLibrary, NameTheSolversFileAndField) {
+  const string net =
+      "net_param { layer { name: 'data' type: 'Input' top: 'data' input_param { "
+      "shape { dim: 1 } } } }";
+  const Error error = ThrownBySolver("lr_policy: 'stairs' " + net);
   EXPECT_EQ(error.file(), "solver.prototxt");
   EXPECT_EQ(error.field(), "lr_policy");
   EXPECT_EQ(error.remedy(), "valid are fixed, step, exp, inv, multistep, poly and sigmoid");
   ExpectContains(error.what(), "solver.prototxt: unknown lr_policy 'stairs': valid are fixed, ");
+  EXPECT_EQ(ThrownBySolver("type: 'Foo' " + net).field(), "type");
+  ExpectContains(ThrownBySolver("type: 'Foo'").what(),
+                 "solver.prototxt: unknown solver type 'Foo'");
+  ExpectContains(ThrownBySolver("base_lr: 1").what(), "solver.prototxt: a solver needs a net");
+  const Error of_layer =
+      ThrownBySolver("net_param { layer { name: 'a' type: 'ReLU' bottom: 'x' } }");
+  EXPECT_EQ(of_layer.file(), "solver.prototxt");
+  EXPECT_EQ(of_layer.layer(), "a");
 }
 
 TEST(ErrorsOfTheLibrary, NameThePlanThatIsNone) {

@@ -144,6 +144,11 @@ TEST(GraphOf, RefusesReadersOfWhatIsChangedInPlaceByAnotherName) {
   ExpectContains(message(split + relu), "is an output");
   EXPECT_EQ(message(view + relu + reader("v")), "");
   EXPECT_EQ(message(view + drop + reader("x")), "") << "Dropout changes nothing";
+  EXPECT_EQ(message(view + relu + "layer { name: 'y' type: 'Reduction' bottom: 'v' top: 's' } " +
+                    "layer { name: 'crop' type: 'Crop' bottom: 'data' bottom: 'x' top: 'y' "
+                    "crop_param { axis: 1 } }"),
+            "")
+      << "Crop reads the shape";
 
   for (const string& layers :
        {view + reader("x") + relu, reader("x") + view + relu, split + reader("w") + relu}) {

@@ -225,7 +225,7 @@ TEST(ShareActivations, CopiesThatAreChangedInPlaceStay) {
   }
 }
 
-// A view that nobody reads before the change is no reason to keep all blobs.
+// A view that no layer reads before the change is no reason to keep all blobs.
 TEST(ShareActivations, ABlobThatIsChangedBeforeItIsViewedIsFreedLikeOthers) {
   string text = Chain(9);
   text +=
@@ -278,6 +278,34 @@ TEST(ShareActivations, WhatDependsOnReplacedParametersCannotBeReadUntilTheNextPa
     replace(seen.get());
     EXPECT_EQ(Values(*seen->blob_by_name("b")), (std::vector<double>{9}));
   }
+}
+
+TEST(ShareActivations, WhatDependsOnOtherParametersIsComputedAgain) {
+  const auto branch = [](const string& name) {
+    return Join("layer { name: '", name, "' type: 'InnerProduct' bottom: 'data' top: '", name,
+                "' inner_product_param { num_output: 1 bias_term: false weight_filler { type: "
+                "'constant' value: 2 } } } layer { name: '",
+                name, "1' type: 'Power' bottom: '", name, "' top: '", name,
+                "1' power_param { shift: 1 } } ");
+  };
+  const string input =
+      "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 1 } } } ";
+  const auto net = MakeNet(input + branch("a") + branch("b") +
+                           "layer { name: 'sum' type: 'Eltwise' bottom: 'a1' bottom: 'b1' top: "
+                           "'sum' } layer { name: 'end' type: 'Power' bottom: 'sum' top: 'end' }");
+  SetValues(net->input_blobs()[0], {3});
+  net->Forward();
+  NetParameter other;
+  net->ToProto(&other);
+  other.mutable_layer()->erase(other.mutable_layer()->begin() + 3, other.mutable_layer()->end());
+  ASSERT_EQ(other.layer(1).name(), "a");
+  net->CopyTrainedLayersFrom(other);
+  EXPECT_EQ(Values(*net->blob_by_name("b1")), (std::vector<double>{7}));
+  for (const char* name : {"a", "a1", "sum"}) {
+    const auto blob = net->blob_by_name(name);
+    ExpectContains(ErrorOf([&] { blob->cpu_data(); }), "other parameters of layer 'a'");
+  }
+  EXPECT_EQ(Values(*net->blob_by_name("end")), (std::vector<double>{14}));
 }
 
 TEST(ShareActivations, ParametersThatAProgramWritesCountAsTheyAreNow) {
