@@ -49,6 +49,17 @@ if(CAFFE_CPU_KERNELS STREQUAL "NATIVE")
   endif()
 endif()
 
+# Writes a file unless it has this text; file(CONFIGURE) of CMake 3.18 loses the ends of lines.
+function(caffe_write file text)
+  set(old "")
+  if(EXISTS ${file})
+    file(READ ${file} old)
+  endif()
+  if(NOT old STREQUAL text)
+    file(WRITE ${file} "${text}")
+  endif()
+endfunction()
+
 # caffe_kernels(set flags kind...): compiles the loops of these kinds with simd_<set>.hpp and the
 # flags, as <set>::k<kind>.
 function(caffe_kernels CAFFE_SET flags)
@@ -60,12 +71,11 @@ function(caffe_kernels CAFFE_SET flags)
     set(loops ${${kind}_loops})
     get_filename_component(name ${loops} NAME)
     set(file ${compiled_kernels_dir}/${name}_${CAFFE_SET}.cpp)
-    file(CONFIGURE OUTPUT ${file} CONTENT
-"// Written by cmake/Kernels.cmake.
-#define CAFFE_INSTRUCTION_SET @CAFFE_SET@
-#include \"caffe/kernels/cpu/simd/simd_@CAFFE_SET@.hpp\"
-#include \"caffe/kernels/cpu/@loops@.inc\"
-" @ONLY)
+    caffe_write(${file} "// Written by cmake/Kernels.cmake.
+#define CAFFE_INSTRUCTION_SET ${CAFFE_SET}
+#include \"caffe/kernels/cpu/simd/simd_${CAFFE_SET}.hpp\"
+#include \"caffe/kernels/cpu/${loops}.inc\"
+")
     set_source_files_properties(${file} PROPERTIES
       COMPILE_FLAGS "-O3 -fno-math-errno -fno-trapping-math ${flags} ${${kind}_flags}")
     list(APPEND caffe_kernel_sources ${file})
@@ -107,13 +117,13 @@ foreach(row ${x86_rows})
     string(APPEND compiled_rows "#define CAFFE_COMPILED_${row}\n")
   endif()
 endforeach()
-file(CONFIGURE OUTPUT ${compiled_kernels_dir}/compiled_kernels.hpp CONTENT
+caffe_write(${compiled_kernels_dir}/compiled_kernels.hpp
 "// Written by cmake/Kernels.cmake: what it compiles, for instruction_sets.cpp.
-@compiled_rows@
+${compiled_rows}
 #include \"caffe/kernels/cpu/simd/instruction_set_row.hpp\"
 
 namespace caffe::kernels {
-@compiled_kernels@}  // namespace caffe::kernels
-" @ONLY)
+${compiled_kernels}}  // namespace caffe::kernels
+")
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/simd/instruction_sets.cpp
   PROPERTIES INCLUDE_DIRECTORIES ${compiled_kernels_dir})
