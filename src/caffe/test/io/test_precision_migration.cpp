@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "caffe/io/precision_migration.hpp"
@@ -253,7 +254,7 @@ class PrecisionMigrationTest : public ToolTest {
   }
 };
 
-const LayerParameter& LayerNamed(const NetParameter& net, const string& name) {
+const LayerParameter& LayerNamed(const NetParameter& net, std::string_view name) {
   for (const LayerParameter& layer : net.layer()) {
     if (layer.name() == name) return layer;
   }
