@@ -123,7 +123,8 @@ void CompareOutputs(const Reference& reference, const Net<float>& net, double to
     ++outputs;
     SCOPED_TRACE(file);
     const NpyArray expected = ReadNpy(reference.File(file));
-    const Blob<float>& blob = Output(net, file.substr(4, file.size() - 8));
+    const std::string name = file.substr(4, file.size() - 8);
+    const Blob<float>& blob = Output(net, name);
     const bool detections = expected.shape.size() == 4 && expected.shape[3] == 7 &&
                             expected.shape[0] == 1 && expected.shape[1] == 1;
     if (detections) {
