@@ -94,10 +94,10 @@ endfunction()
 set(caffe_less_optimization "")
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(caffe_less_optimization -O1)
-  # From GCC 13 on a setting that -O2 makes has to be that of the precompiled header.
+  # For GCC 13 and later these, which -O2 sets, have to be as for the precompiled header.
   check_cxx_compiler_flag(-munroll-only-small-loops HAS_UNROLL_ONLY_SMALL_LOOPS)
   if(HAS_UNROLL_ONLY_SMALL_LOOPS)
-    list(APPEND caffe_less_optimization -munroll-only-small-loops)
+    list(APPEND caffe_less_optimization -munroll-only-small-loops -mvzeroupper)
   endif()
 endif()
 # A file with flags of its own is compiled alone: so it is its group that gets them.
