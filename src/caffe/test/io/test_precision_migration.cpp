@@ -399,8 +399,9 @@ TEST_F(PrecisionMigrationTest, OldLayersStayOldAndLoad) {
     SetValues(net->input_blobs()[0], {1, 10});
     EXPECT_EQ(vector<double>{56}, Values(*net->Forward()[0]));
   }
-  EXPECT_EQ("data", Model().layers(0).bottom(0));
-  const BlobProto& blob = Model().layers(0).layer().blobs(0);
+  const NetParameter net = Model();
+  EXPECT_EQ("data", net.layers(0).bottom(0));
+  const BlobProto& blob = net.layers(0).layer().blobs(0);
   EXPECT_EQ(FLOAT16, blob.raw_data_type());
   EXPECT_EQ(2, blob.width());
   EXPECT_FALSE(blob.has_shape());
