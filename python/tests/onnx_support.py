@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterable, List, Sequence
 
 import numpy as np
 import pytest
+from seeds import seed_of_this_test
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHARED = os.path.join(os.path.dirname(ROOT), "shared")
@@ -133,13 +134,12 @@ def names(paths: Iterable[str]) -> List[str]:
 class CaffeNet:
     """A net in pycaffe with random parameters, and the same one for the exporter."""
 
-    def __init__(self, text: str, folder: Any, seed: int = 1) -> None:
+    def __init__(self, text: str, folder: Any) -> None:
         caffe = pytest.importorskip("caffe")
         if pycaffe() is None:
             pytest.skip("the compiled module caffe._caffe is not built: nothing to compare with")
         caffe.set_mode_cpu()
-        # A constant seed: the bounds have been tried with this draw only.
-        self.generator = np.random.default_rng(seed)
+        self.generator = np.random.default_rng(seed_of_this_test())
         path, self.weights = str(folder / "net.prototxt"), str(folder / "net.caffemodel")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)

@@ -7,6 +7,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 from google.protobuf import text_format
+from seeds import seed_of_this_test
 
 from caffe._quantized_graph import Integers, QuantizedGraph, QuantizedNode, QuantizedValue
 from caffe.proto import caffe_pb2
@@ -44,9 +45,8 @@ def covered(kernel: Sequence[int], dilation: Sequence[int]) -> List[int]:
 class NetInIntegers:
     """A graph while it grows. Each blob's bytes are computed at once, in ``bytes``."""
 
-    def __init__(self, seed: int = 1) -> None:
-        # A constant seed: the bounds have been tried with this draw only.
-        self.random = np.random.default_rng(seed)
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(seed_of_this_test())
         self.graph = QuantizedGraph("small", [], [], [], [])
         self.bytes: List[np.ndarray] = []
 

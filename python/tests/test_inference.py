@@ -256,36 +256,37 @@ class TestBuilder:
 class TestPrecisions:
     """data (2, 8, 12, 12) -> conv and relu (2, 16, 10, 10) -> ip (2, 4)."""
 
-    # A constant seed: the bounds have been tried with this draw only.
-    RANDOM = np.random.RandomState(1)
-    DATA = RANDOM.rand(2, 8, 12, 12).astype(np.float32)
-    BLOBS = {"conv": [RANDOM.randn(16, 8, 3, 3) / 5, RANDOM.randn(16)],
-             "ip": [RANDOM.randn(4, 1600) / 50, RANDOM.randn(4)]}
     #: The largest error of an output of about 2.
     ERRORS = {"fp32": 1e-5, "fp16": 0.01, "bf16": 0.05, "int8": 0.1}
+
+    @pytest.fixture(autouse=True)
+    def draw(self, random):
+        self.data = random.rand(2, 8, 12, 12).astype(np.float32)
+        self.blobs = {"conv": [random.randn(16, 8, 3, 3) / 5, random.randn(16)],
+                      "ip": [random.randn(4, 1600) / 50, random.randn(4)]}
 
     @pytest.fixture
     def net(self):
         net = NetworkDefinition("precise")
-        net.add_input("data", self.DATA.shape)
+        net.add_input("data", self.data.shape)
         net.add_layer(L.Convolution(num_output=16, kernel_size=3), name="conv", bottom="data",
-                      parameters=self.BLOBS["conv"])
+                      parameters=self.blobs["conv"])
         net.add_layer(L.ReLU(), name="relu", bottom="conv")
         net.add_layer(L.InnerProduct(num_output=4), name="ip", bottom="relu",
-                      parameters=self.BLOBS["ip"])
+                      parameters=self.blobs["ip"])
         net.mark_output("ip")
         return net
 
     @pytest.fixture
     def error_of(self, net):
-        expected = ExecutionContext(Builder(backend="reference").build(net)).run(data=self.DATA)
+        expected = ExecutionContext(Builder(backend="reference").build(net)).run(data=self.data)
         return lambda engine: float(np.abs(
-            ExecutionContext(engine).run(data=self.DATA)["ip"] - expected["ip"]).max())
+            ExecutionContext(engine).run(data=self.data)["ip"] - expected["ip"]).max())
 
     def calibrated(self, **config):
         """A configuration with a calibrator."""
         return BuilderConfig(
-            calibrator=inference.BatchCalibrator([self.DATA], method="minmax"),
+            calibrator=inference.BatchCalibrator([self.data], method="minmax"),
             calibration_options=CalibrationOptions(minimum_images=2), **config)
 
     @staticmethod
@@ -315,7 +316,7 @@ class TestPrecisions:
     def test_int8_takes_thresholds_from_wherever_they_are(self, net, error_of):
         with pytest.raises(caffe.Error, match="int8 needs calibration"):
             Builder(precision="int8").build(net)
-        table = inference.calibrate(net, inference.BatchCalibrator([self.DATA], method="minmax"),
+        table = inference.calibrate(net, inference.BatchCalibrator([self.data], method="minmax"),
                                     CalibrationOptions(minimum_images=2))
         engine = Builder(precision="int8", calibration=table).build(net)
         assert self.precision_of(engine, "conv") == "INT8"
@@ -460,13 +461,12 @@ class TestRun:
         with pytest.raises(caffe.Error, match="no output"):
             context.output_shape("data")
 
-    def test_computes_what_the_net_does(self):
+    def test_computes_what_the_net_does(self, random):
         model, weights = (shared("models", "cifar10_quick_current", name)
                           for name in ("deploy.prototxt", "weights.caffemodel"))
         net = caffe.Net(model, weights, caffe.TEST)
         engine = Builder().build(NetworkDefinition.from_caffe(model, weights))
-        # A constant seed: the bounds have been tried with this draw only.
-        values = np.random.RandomState(1).rand(*net.blobs[net.inputs[0]].shape) * 200 - 100
+        values = random.rand(*net.blobs[net.inputs[0]].shape) * 200 - 100
         expected = net.forward(**{net.inputs[0]: values})
         result = ExecutionContext(engine).run({net.inputs[0]: values})
         assert result.keys() == expected.keys()

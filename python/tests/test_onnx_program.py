@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 from onnx_support import ROOT, CaffeNet, MadeUpWeights, input_text, onnx, outputs_of, parse
+from seeds import seed_of_this_test
 
 from caffe.onnx import ExportError, Options, export, export_net
 from caffe.onnx.__main__ import main
@@ -96,8 +97,7 @@ def test_types_by_layer():
     types = {tensor.name: tensor.data_type for tensor in model.graph.initializer}
     assert types["conv/weights"] == onnx.TensorProto.FLOAT16
     assert types["ip/weights"] == onnx.TensorProto.FLOAT
-    # A constant seed: the bounds have been tried with this draw only.
-    data = np.random.default_rng(1).uniform(-1, 1, (2, 3, 8, 8))
+    data = np.random.default_rng(seed_of_this_test()).uniform(-1, 1, (2, 3, 8, 8))
     half = outputs_of(net, weights, {"data": data.astype(np.float16)})["prob"]
     full = outputs_of(parse(SMALL), weights, {"data": data.astype(np.float32)})["prob"]
     np.testing.assert_allclose(half, full, atol=5e-3)
@@ -141,7 +141,7 @@ def test_old_forms_are_upgraded():
     assert [layer.type for layer in v1.layer] == [layer.type for layer in parse(SMALL).layer]
     assert [layer.type for layer in v0.layer] == [layer.type for layer in v1.layer]
     assert list(v0.layer[1].convolution_param.pad) == [1]
-    data = np.random.default_rng(1).uniform(-1, 1, (2, 3, 8, 8)).astype(np.float32)
+    data = np.random.default_rng(seed_of_this_test()).uniform(-1, 1, (2, 3, 8, 8)).astype(np.float32)
     now = parse(SMALL)
     np.testing.assert_array_equal(outputs_of(v1, MadeUpWeights(v1), {"data": data})["prob"],
                                   outputs_of(now, MadeUpWeights(now), {"data": data})["prob"])
@@ -230,7 +230,7 @@ def test_forms_of_batch_normalization(stored, joined):
     net = batch_norm_net(scale_bias=joined, with_scale=not joined)
     weights = Weights(stored, "w.caffemodel")
     weights.fit(net.layer)
-    data = np.random.default_rng(1).uniform(-3, 3, (2, 3, 2, 2)).astype(np.float32)
+    data = np.random.default_rng(seed_of_this_test()).uniform(-3, 3, (2, 3, 2, 2)).astype(np.float32)
     (actual,) = outputs_of(net, weights, {"data": data}).values()
 
     def channels(values):

@@ -57,12 +57,12 @@ def test_functions_are_operators(text):
 
 @pytest.mark.parametrize("optimized", [True, False])
 def test_net_follows_the_engines_arithmetic(optimized):
-    """Layer by layer within one step, of which several may come together in the end."""
-    net = classifier(NetInIntegers(5))
+    """Layer by layer within one step, of which several may come together in the end: 0.25 of a step in the mean of
+    many seeds, 0.7 at most in 300. Another arithmetic is off by tens of steps."""
+    net = classifier(NetInIntegers())
     found = run(net, export_quantized(net.graph).model, optimized)
-    for y, bytes_ in zip(net.graph.outputs, found):
-        difference = np.abs(bytes_ - net.bytes[y])
-        assert difference.max() <= 3 and np.mean(difference > 1) < 0.1
+    differences = [(bytes_ - net.bytes[y]).ravel() for y, bytes_ in zip(net.graph.outputs, found)]
+    assert np.sqrt(np.mean(np.concatenate(differences).astype(np.float64) ** 2)) < 1.5
 
 
 def test_scales_and_zero_points_are_the_engines():

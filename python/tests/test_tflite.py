@@ -45,7 +45,7 @@ def test_three_blobs_are_added_two_at_a_time():
     net = NetInIntegers()
     a, b = two(net)
     c = net.input(2, 5, 4, 3, scale=0.02, zero_point=130)
-    both = net.sum(a, b, 0.033, 120)
+    both = net.sum(a, b, 0.036, 115)  # of -3.82 to 4.6: nothing is clamped
     y = net.sum(both, c, 0.05, 125)
     net.output(y)
     node = net.graph.nodes.pop()
@@ -71,18 +71,21 @@ def operators_of(result) -> List[str]:
 
 
 def test_net_equals_the_engines_arithmetic():
-    net = classifier(NetInIntegers(5))
-    assert largest(net) == 0
+    net = classifier(NetInIntegers())
     result = export_graph(net.graph)
+    vectors, images = differences(net, REFERENCE, result).values()
+    assert not images.any()
+    # One step for LiteRT's rounding once in the last inner product, one for what those before it make of theirs.
+    assert np.abs(vectors).max() <= 2
     # Only the flattened blob that is an output is brought into Caffe's order.
     assert operators_of(result).count("TRANSPOSE") == 1
 
 
 def test_inner_products_take_flattened_images_without_a_transpose():
-    net = classifier(NetInIntegers(5))
+    net = classifier(NetInIntegers())
     net.graph.outputs.pop()
     assert "TRANSPOSE" not in operators_of(export_graph(net.graph))
-    assert largest(net) == 0
+    assert largest(net) <= 2  # in another order values would have nothing in common
 
 
 def test_heads_of_detectors_lie_as_litert_has_them():
@@ -105,7 +108,7 @@ def test_heads_of_detectors_lie_as_litert_has_them():
 
 
 def test_moving_layers():
-    net = NetInIntegers(3)
+    net = NetInIntegers()
     x = net.input(2, 6, 4, 5)
     data = net.bytes[x]
     crop = "type: 'Crop' crop_param { axis: 2 offset: 1 offset: 2 }"

@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 from litert_support import REFERENCE, channels_last, interpreter, run
+from seeds import seed_of_this_test
 from shared_data import shared
 
 import caffe
@@ -78,13 +79,11 @@ def differences(definition, data, **config):
 
 @pytest.fixture(name="definition")
 def small_definition(write):
-    # A constant seed: the bounds have been tried with this draw only.
-    caffe.set_random_seed(4)
     return inference.NetworkDefinition.from_caffe(write(NET))
 
 
 def test_quantized_graph(definition):
-    data = np.random.RandomState(1).uniform(-1, 1, (2, 3, 17, 15)).astype(np.float32)
+    data = np.random.RandomState(seed_of_this_test()).uniform(-1, 1, (2, 3, 17, 15)).astype(np.float32)
     table = inference.calibrate(definition, inference.BatchCalibrator([data], method="minmax"))
     graph = inference.quantized_graph(definition, table, max_batch=3)
     assert [graph.values[i].name for i in graph.inputs] == ["data"]
@@ -103,10 +102,12 @@ def test_quantized_graph(definition):
 
 
 def test_net_equals_the_engine(definition):
-    data = np.random.RandomState(1).uniform(-1, 1, (2, 3, 17, 15)).astype(np.float32)
+    data = np.random.RandomState(seed_of_this_test()).uniform(-1, 1, (2, 3, 17, 15)).astype(np.float32)
     found, notes = differences(definition, data)
     assert notes == []
-    assert list(found) == ["ip2"] and not found["ip2"].any()
+    assert list(found) == ["ip2"]
+    # LiteRT rounds inner products once: one step in ip2, and one for what ip2 makes of ip1's.
+    assert np.abs(found["ip2"]).max() <= 2
 
 
 #: Trained nets, what their inputs are multiplied by, and how far their outputs may differ.
@@ -120,6 +121,8 @@ def test_trained_net_is_within_a_step_of_the_engine(name, scale, most):
     definition = inference.NetworkDefinition.from_caffe(os.path.join(folder, "deploy.prototxt"),
                                                         weights)
     shape = definition.to_proto().layer[0].input_param.shape[0].dim
+    # A constant seed: how far a step of an inner product, which LiteRT rounds once, goes in the layers behind it is up
+    # to the trained weights, of which no bound is known.
     data = np.random.RandomState(2).randint(0, 256, (4, *shape[1:])).astype(np.float32) * scale
     found, _ = differences(definition, data)
     assert found
@@ -133,12 +136,11 @@ def test_trained_net_is_within_a_step_of_the_engine(name, scale, most):
 @pytest.fixture(name="files")
 def net_files(write, tmp_path):
     """A description, weights, a table, images and the model to write."""
-    caffe.set_random_seed(4)
     path = write(NET + SOFTMAX)
     net = caffe.Net(path, caffe.TEST)
     net.save(str(tmp_path / "net.caffemodel"))
     definition = inference.NetworkDefinition.from_caffe(path, str(tmp_path / "net.caffemodel"))
-    data = np.random.RandomState(1).uniform(0, 255, (2, 3, 17, 15)).astype(np.float32)
+    data = np.random.RandomState(seed_of_this_test()).uniform(0, 255, (2, 3, 17, 15)).astype(np.float32)
     inference.calibrate(definition, inference.BatchCalibrator([data])).write(
         str(tmp_path / "net.table"))
     return tmp_path
@@ -165,7 +167,7 @@ def test_program_writes_a_model(files, capsys):
 def test_program_calibrates_on_images(files, capsys):
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     (files / "photos").mkdir()
-    pixels = np.random.RandomState(3).randint(0, 256, (4, 20, 30, 3)).astype(np.uint8)
+    pixels = np.random.RandomState(seed_of_this_test()).randint(0, 256, (4, 20, 30, 3)).astype(np.uint8)
     for i, one in enumerate(pixels):
         image.fromarray(one).save(str(files / "photos" / f"{i}.png"))
     more = ["--images", str(files / "photos"), "--mean", "104,117,123", "--scale", "0.017",

@@ -11,6 +11,7 @@
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/random_nets.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -72,8 +73,7 @@ class FusedActivations : public ::testing::TestWithParam<std::tuple<FusedLayer, 
          << "layer { name: 'tail' type: 'InnerProduct' bottom: 'act' top: 'tail' "
          << "inner_product_param { num_output: 5 } }";
     net_ = std::make_unique<Net<float>>(ParseNet(text.str()));
-    // A constant seed: the bounds have been tried with this draw only.
-    std::minstd_rand random(7);
+    std::minstd_rand random(TestSeed());
     const auto fill = [&](Blob<float>* blob, double size) {
       std::uniform_real_distribution<float> number(-size, size);
       for (int i = 0; i < blob->count(); ++i) blob->mutable_cpu_data()[i] = number(random);

@@ -16,6 +16,7 @@
 #include "caffe/test/support/corpus_nets.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/random_nets.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/test_files.hpp"
 
@@ -158,8 +159,7 @@ TEST_P(TrainedGraphs, ComputeTheSameFromAPlan) {
   const string folder = SharedData("models/" + GetParam() + "/");
   Net<float> net(folder + "deploy.prototxt", TEST);
   net.CopyTrainedLayersFrom(folder + "weights.caffemodel");
-  // A constant seed: the bounds have been tried with this draw only.
-  std::mt19937 random(3);
+  std::mt19937 random(TestSeed());
   for (Blob<float>* input : net.input_blobs()) {
     for (int i = 0; i < input->count(); ++i) {
       input->mutable_cpu_data()[i] = static_cast<float>(random() % 256) / 255 - 0.5f;

@@ -367,8 +367,7 @@ class ShapesInPrecision : public ::testing::TestWithParam<PrecisionCase> {
     config.precision = GetParam().precision;
     config.timing_iterations = 0;
     if (config.precision == Precision::INT8) {
-      // A constant seed: the bounds have been tried with this draw only.
-      std::mt19937 random(5);
+      std::mt19937 random(TestSeed());
       FillWithNoise(&random, net->input_blobs()[0]);
       net->Forward();
       config.calibration = std::make_shared<CalibrationTable>(TableOf(*net));
@@ -398,8 +397,7 @@ class ShapesInPrecision : public ::testing::TestWithParam<PrecisionCase> {
       in_range.SetInputShape("", shape);
       NamedValues values[2];
       for (ExecutionContext* context : {&fixed, &in_range}) {
-        // A constant seed: the bounds have been tried with this draw only.
-        std::mt19937 random(7);
+        std::mt19937 random(TestSeed());
         Blob<float> noise(shape);
         FillWithNoise(&random, &noise);
         const std::string input = context->engine().inputs().at(0);

@@ -31,9 +31,8 @@ std::vector<float> operator+(std::vector<float> a, const std::vector<float>& b) 
   return a;
 }
 
-/// Seeds are constants: the bounds have been tried with these draws only.
-std::vector<float> Normal(unsigned seed, int count) {
-  std::mt19937 random(seed);
+std::vector<float> Normal(int count) {
+  std::mt19937 random(TestSeed());
   std::normal_distribution<float> normal;
   std::vector<float> values(count);
   for (float& value : values) value = normal(random);
@@ -102,7 +101,7 @@ TEST(Entropy, AgreesWithItsDefinitionForEveryCandidate) {
 }
 
 TEST(Entropy, ZerosAreExactAndDoNotCount) {
-  const std::vector<float> values = Normal(1, 20000);
+  const std::vector<float> values = Normal(20000);
   const double without = EntropyThreshold(Of(values), false);
   EXPECT_EQ(EntropyThreshold(Of(values + Repeated(0, 1000000)), false), without);
   // Had they been in bin 0, all else would have looked like a tail to be cut off.
@@ -157,7 +156,7 @@ TEST(Entropy, KeepingEverythingIsACandidate) {
 }
 
 TEST(Entropy, TheThresholdIsTheUpperEdgeOfTheLastKeptBin) {
-  const Histogram histogram = Of(Normal(6, 50000) + Repeated(30, 2));
+  const Histogram histogram = Of(Normal(50000) + Repeated(30, 2));
   const Counts bins(histogram.bins().begin(), histogram.bins().begin() + histogram.used_bins());
   const int kept = ChooseByEntropy(bins, kInt8Levels);
   ASSERT_LT(kept, histogram.used_bins());
@@ -186,14 +185,14 @@ TEST(Entropy, ASingleValueIsKept) {
 
 TEST(Entropy, CutsALongTailOff) {
   // A normal distribution and some values far outside.
-  const std::vector<float> values = Normal(2, 100000);
+  const std::vector<float> values = Normal(100000);
   const double threshold = EntropyThreshold(Of(values + Repeated(40, 3)), false);
   EXPECT_GT(threshold, 2.5);
   EXPECT_LT(threshold, 10);
 }
 
 TEST(Entropy, AnUnsignedBlobHasTwiceAsManyLevels) {
-  std::vector<float> values = Normal(3, 50000);
+  std::vector<float> values = Normal(50000);
   for (float& value : values) value = std::fabs(value);
   const Histogram histogram = Of(values + Repeated(30, 2));
   const std::vector<int64_t> bins(histogram.bins().begin(),
@@ -251,7 +250,7 @@ double MeanSquaredError(const std::vector<float>& values, double threshold, int 
 }
 
 TEST(QuantizationError, IsThatOfTheValues) {
-  const std::vector<float> values = Normal(4, 100000) + Repeated(0, 5000) + Repeated(8, 10);
+  const std::vector<float> values = Normal(100000) + Repeated(0, 5000) + Repeated(8, 10);
   const Histogram histogram = Of(values);
   for (double threshold : {0.5, 1., 2.5, 4., 8.}) {
     for (int steps : {kInt8Steps, kUint8Steps}) {
@@ -281,7 +280,7 @@ TEST(SaturatedShare, CountsWhatIsAboveTheThreshold) {
 }
 
 TEST(Mse, FindsTheLeastErrorOfTheValues) {
-  const std::vector<float> values = Normal(5, 30000) + Repeated(25, 2);
+  const std::vector<float> values = Normal(30000) + Repeated(25, 2);
   const Histogram histogram = Of(values);
   const double chosen = MseThreshold(histogram, kInt8Steps);
   const double error = MeanSquaredError(values, chosen, kInt8Steps);

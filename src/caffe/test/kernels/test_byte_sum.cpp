@@ -82,8 +82,7 @@ TEST(ByteSum, HasTheBytesOfItsDefinitionForAllPairs) {
 }
 
 TEST(ByteSum, IsLinearForNearlyAllScales) {
-  // A constant seed: the bounds have been tried with this draw only.
-  std::mt19937 random(1);
+  std::mt19937 random(TestSeed());
   std::uniform_real_distribution<double> ratio(0.1, 1);
   int linear = 0;
   for (int i = 0; i < 100; ++i) {
@@ -92,7 +91,8 @@ TEST(ByteSum, IsLinearForNearlyAllScales) {
     sum.zero_point = sum.residual_zero_point = 100;
     linear += FoundByteSum(sum, 0, 255, true, true).form().is_linear;
   }
-  EXPECT_GE(linear, 99);
+  // About one pair of scales in 10000 is not: four of a hundred in fewer than one run in 10^8.
+  EXPECT_GE(linear, 97);
 }
 
 // Of a net; the multipliers' own products are on the wrong side of two pairs that are nearly

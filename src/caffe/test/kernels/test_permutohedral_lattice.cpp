@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "caffe/error.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -56,19 +58,18 @@ struct Image {
 };
 
 /// Pixels of two regions of different brightness, x being random numbers from 0 to 1.
-Image MakeImage(int height, int width, double theta_alpha, double theta_beta, bool bilateral) {
-  // A constant seed: the bounds have been tried with this draw only.
-  std::mt19937 random(3);
+Image MakeImage(int height, int width, double theta_alpha, double theta_beta, bool bilateral,
+                std::mt19937* random) {
   std::uniform_real_distribution<double> uniform;
   Image image = {height, width, {}, {}};
   for (int h = 0; h < height; ++h) {
     for (int w = 0; w < width; ++w) {
-      image.x.push_back(uniform(random));
+      image.x.push_back(uniform(*random));
       image.features.push_back(w / theta_alpha);
       image.features.push_back(h / theta_alpha);
       const double region = w < width / 2 ? 20 : 200;
       for (int c = 0; bilateral && c < 3; ++c) {
-        image.features.push_back((region + 20 * uniform(random) + c) / theta_beta);
+        image.features.push_back((region + 20 * uniform(*random) + c) / theta_beta);
       }
     }
   }
@@ -81,36 +82,46 @@ double RootMeanSquare(const Numbers& a, const Numbers& b) {
   return std::sqrt(sum / a.size());
 }
 
-/// The part of x's variation about its mean that a filter leaves, and by how much the lattice's
-/// result differs from the exact one.
-struct Comparison {
-  double left, error;
-};
-
-Comparison Compare(int dimensions, const Image& image) {
-  const PermutohedralLattice lattice(dimensions, image.x.size(), image.features.data());
-  const Numbers exact = Exact(dimensions, image.features, image.x);
-  double mean = 0;
-  for (const double value : exact) mean += value / exact.size();
-  return {RootMeanSquare(exact, Numbers(exact.size(), mean)),
-          RootMeanSquare(Normalized(lattice, image.x), exact)};
+/// By how much the lattice's results differ from the exact ones, as a part of the variation about
+/// the mean that the filter leaves, over many images: of one image's noise so little is left that
+/// its part is anything from 0.1 to 0.35.
+template <typename Make>
+double RelativeError(int dimensions, Make make) {
+  std::mt19937 random(TestSeed());
+  double errors = 0, variations = 0;
+  for (int i = 0; i < 40; ++i) {
+    const Image image = make(&random);
+    const PermutohedralLattice lattice(dimensions, image.x.size(), image.features.data());
+    const Numbers exact = Exact(dimensions, image.features, image.x);
+    const double mean = std::accumulate(exact.begin(), exact.end(), 0.) / exact.size();
+    errors += std::pow(RootMeanSquare(Normalized(lattice, image.x), exact), 2);
+    variations += std::pow(RootMeanSquare(exact, Numbers(exact.size(), mean)), 2);
+  }
+  return std::sqrt(errors / variations);
 }
 
+// 0.1 on average, with a deviation of 0.004 from one seed to another.
 TEST(PermutohedralLattice, IsCloseToAGaussianInSpace) {
   for (const double theta : {2., 3., 5.}) {
-    const Comparison result = Compare(2, MakeImage(40, 30, theta, 1, false));
-    EXPECT_LT(result.error, 0.2 * result.left) << theta << ", " << result.error;
+    EXPECT_LT(
+        RelativeError(
+            2, [&](std::mt19937* random) { return MakeImage(40, 30, theta, 1, false, random); }),
+        0.13)
+        << theta;
   }
 }
 
+// 0.15 on average, with a deviation of less than 0.01.
 TEST(PermutohedralLattice, IsCloseToAGaussianInSpaceAndColor) {
-  const Comparison result = Compare(5, MakeImage(30, 30, 8, 15, true));
-  EXPECT_LT(result.error, 0.2 * result.left) << result.error;
+  EXPECT_LT(
+      RelativeError(5, [](std::mt19937* random) { return MakeImage(30, 30, 8, 15, true, random); }),
+      0.2);
 }
 
 // A step of x at the border of the regions stays a step.
 TEST(PermutohedralLattice, DoesNotMixColors) {
-  Image image = MakeImage(20, 20, 10, 10, true);
+  std::mt19937 random(TestSeed());
+  Image image = MakeImage(20, 20, 10, 10, true, &random);
   for (size_t i = 0; i < image.x.size(); ++i) image.x[i] = i % 20 < 10 ? 1 : 3;
   const PermutohedralLattice lattice(5, image.x.size(), image.features.data());
   const Numbers y = Normalized(lattice, image.x);
@@ -142,7 +153,8 @@ TEST(PermutohedralLattice, TheTransposedFilterIsTheTranspose) {
 
 // Each channel by itself, in float as in double, in place as not.
 TEST(PermutohedralLattice, FiltersPlanesOfEitherType) {
-  const Image image = MakeImage(9, 7, 3, 20, true);
+  std::mt19937 random(TestSeed());
+  const Image image = MakeImage(9, 7, 3, 20, true, &random);
   const PermutohedralLattice lattice(5, image.x.size(), image.features.data());
   Numbers two = image.x, y = Filtered(lattice, image.x);
   for (const double value : image.x) two.push_back(2 * value);

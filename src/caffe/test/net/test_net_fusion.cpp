@@ -2,10 +2,13 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "caffe/net.hpp"
 #include "caffe/onednn/onednn.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/util/io.hpp"
 
 namespace caffe {
@@ -34,8 +37,7 @@ class NetFusion : public ::testing::Test {
     NetParameter param;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kFusedNet, &param));
     param.mutable_state()->set_phase(TEST);
-    // A constant seed: the bounds have been tried with this draw only.
-    Caffe::set_random_seed(3);
+    Caffe::set_random_seed(TestSeed());
     net_.reset(new Net<float>(param));
     for (const char* name : {"bn", "bn2"}) {
       const auto& blobs = net_->layer_by_name(name)->blobs();
@@ -74,7 +76,7 @@ class NetFusion : public ::testing::Test {
     }
   }
 
-  std::mt19937 random_{7};
+  std::mt19937 random_{TestSeed()};
   std::unique_ptr<Net<float>> net_;
 };
 
@@ -123,6 +125,19 @@ TEST_F(NetFusion, StopsWhereAPartialForwardStops) {
   ExpectNear(Get("conv"), normalized);
   net_->Forward();
   EXPECT_NE(Get("conv"), normalized);
+}
+
+/// True if a value before the activation is so near 0 or 6 that the roundings of another order of
+/// operations could put it on the other side, where the gradient is another.
+bool IsNearAKink(Net<float>* net, const char* activation, float margin) {
+  const vector<string>& names = net->layer_names();
+  const int at =
+      static_cast<int>(std::find(names.begin(), names.end(), activation) - names.begin());
+  net->ForwardTo(at - 1);
+  const Blob<float>& x = *net->bottom_vecs()[at][0];
+  return std::any_of(x.cpu_data(), x.cpu_data() + x.count(), [&](float value) {
+    return std::min(std::abs(value), std::abs(value - 6)) < margin;
+  });
 }
 
 /// Counts the layers that run.
@@ -188,7 +203,9 @@ TEST_F(NetFusion, ANetWithForcedGradientsHasThemInTest) {
   param.mutable_state()->set_phase(TEST);
   Net<float> test(param);
   test.ShareTrainedLayersWith(&train);
-  Draw(train.input_blobs()[0], 0, 1);
+  do {
+    Draw(train.input_blobs()[0], 0, 1);
+  } while (IsNearAKink(&train, "relu", 1e-5));
   Draw(train.output_blobs()[0], 0, 1);
   const Values top_diff(train.output_blobs()[0]->cpu_data(),
                         train.output_blobs()[0]->cpu_data() + train.output_blobs()[0]->count());
@@ -241,7 +258,9 @@ TEST_F(NetFusion, GradientsInTestAreThoseOfLayersOneByOne) {
       net->input_blobs()[0]->Reshape(shape);
       net->input_blobs()[1]->Reshape({shape[0]});
     }
-    Draw(joined.input_blobs()[0], 0, 1);
+    do {
+      Draw(joined.input_blobs()[0], 0, 1);
+    } while (IsNearAKink(&joined, "relu", 1e-5) || IsNearAKink(&joined, "clip", 1e-5));
     apart.input_blobs()[0]->CopyFrom(*joined.input_blobs()[0]);
     std::vector<Values> gradients;
     for (Net<float>* net : {&joined, &apart}) {
@@ -275,6 +294,8 @@ TEST_F(NetFusion, KeepsItsResultsWithoutOneDnn) {
 
 class TrainingFusion : public ::testing::TestWithParam<const char*> {
  protected:
+  /// Gradients that are more than rounding errors: the ReLU leaves values of each channel, and a
+  /// loss of its own gives 'scale' a gradient, which bn2 hardly does as it undoes what scales do.
   static std::unique_ptr<Net<float>> MakeNet() {
     NetParameter param;
     const string text = Join(GetParam(), R"(
@@ -284,25 +305,29 @@ class TrainingFusion : public ::testing::TestWithParam<const char*> {
               num_output: 10 kernel_size: 3 bias_term: false weight_filler { type: 'gaussian' std: 0.3 } } }
       layer { name: 'bn' type: 'BatchNorm' bottom: 'conv' top: 'conv' }
       layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv' scale_param { bias_term: true
-              filler { type: 'gaussian' std: 1 } bias_filler { type: 'gaussian' std: 1 } } }
+              filler { type: 'uniform' min: 0.5 max: 1.5 }
+              bias_filler { type: 'uniform' min: -0.5 max: 0.5 } } }
       layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
       layer { name: 'bn2' type: 'BatchNorm' bottom: 'conv' top: 'bn2' }
       layer { name: 'scale2' type: 'Scale' bottom: 'bn2' top: 'bn2' param { lr_mult: 0 }
               scale_param { filler { type: 'gaussian' std: 1 } } }
       layer { name: 'loss' type: 'EuclideanLoss' bottom: 'bn2' bottom: 'target' top: 'loss' }
+      layer { name: 'loss2' type: 'EuclideanLoss' bottom: 'conv' bottom: 'target' top: 'loss2' }
       layer { name: 'target' type: 'Input' top: 'target' input_param { shape {
               dim: 4 dim: 10 dim: 4 dim: 3 } } })");
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &param));
-    // The loss last.
-    param.mutable_layer()->SwapElements(param.layer_size() - 2, param.layer_size() - 1);
+    // The losses last.
+    param.mutable_layer()->SwapElements(param.layer_size() - 3, param.layer_size() - 1);
     param.mutable_state()->set_phase(TRAIN);
-    Caffe::set_random_seed(3);
+    Caffe::set_random_seed(TestSeed());
     std::unique_ptr<Net<float>> net(new Net<float>(param));
-    std::mt19937 random(7);
-    for (Blob<float>* input : net->input_blobs()) {
-      std::normal_distribution<float> value(0, 1);
-      for (int i = 0; i < input->count(); ++i) input->mutable_cpu_data()[i] = value(random);
-    }
+    std::mt19937 random(TestSeed());
+    do {
+      for (Blob<float>* input : net->input_blobs()) {
+        std::normal_distribution<float> value(0, 1);
+        for (int i = 0; i < input->count(); ++i) input->mutable_cpu_data()[i] = value(random);
+      }
+    } while (IsNearAKink(net.get(), "relu", string(GetParam()) == "" ? 1e-5 : 1e-3));
     return net;
   }
   static void ExpectNear(const Blob<float>& expected, const Blob<float>& actual, bool diffs,

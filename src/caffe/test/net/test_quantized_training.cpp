@@ -17,6 +17,7 @@
 #include "caffe/test/support/each_device.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/rank_threads.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/rng.hpp"
 
@@ -152,7 +153,6 @@ TEST(TrainingPositions, SiblingsAreOneOperation) {
 }
 
 TEST(TrainingPositions, LeaveTheRandomGeneratorAlone) {
-  Caffe::set_random_seed(7);
   const std::string before = RandomStateOf(*caffe_rng());
   Positions(kInput + Convolution("a", "data"));
   EXPECT_EQ(RandomStateOf(*caffe_rng()), before);
@@ -175,10 +175,10 @@ std::string SmallNet(const std::string& quantized_training) {
          InPlace("relu", "ReLU", "conv") + kInnerProduct + kLoss;
 }
 
-/// Seeds are constants, here and below: the bounds have been tried with these draws only.
+/// The inputs of batch number `batch`.
 template <typename Dtype>
-void FillInputs(Net<Dtype>* net, unsigned seed) {
-  std::srand(seed);
+void FillInputs(Net<Dtype>* net, int batch) {
+  std::srand(TestSeed() + batch);
   for (Blob<Dtype>* input : net->input_blobs()) {
     for (int i = 0; i < input->count(); ++i) {
       input->mutable_cpu_data()[i] = static_cast<Dtype>(std::rand() % 2001) / 1000 - 1;
@@ -207,7 +207,7 @@ TEST(QuantizedTraining, KeepsTheNamesOfLayersAndBlobs) {
 TEST(QuantizedTraining, TheTestPhaseComputesWithFoldedAndRoundedWeights) {
   for (const char* scheme : {"AFFINE", "PAPER", "SYMMETRIC"}) {
     SCOPED_TRACE(scheme);
-    Caffe::set_random_seed(3);
+    Caffe::set_random_seed(TestSeed());
     QuantizedTrainingParameter param;
     const std::string options = Join("weight_bits: 5 scheme: ", scheme);
     const auto train = MakeNet<double>(SmallNet(options), TRAIN);
@@ -294,7 +294,6 @@ TEST(QuantizedTraining, TheTestPhaseComputesWithFoldedAndRoundedWeights) {
 }
 
 TEST(QuantizedTraining, MastersAreSeenBetweenPassesAndGetTheGradients) {
-  Caffe::set_random_seed(5);
   const std::string net_text = "quantized_training { weight_bits: 2 } " + kInput + kLabel +
                                Convolution("conv", "data") + kInnerProduct + kLoss;
   const auto net = MakeNet<double>(net_text, TRAIN);
@@ -343,7 +342,6 @@ TEST(QuantizedTraining, MastersAreRestoredWhenALayerFails) {
 
 // Deconvolution, groups and transposed weights: each output has its own steps.
 TEST(QuantizedTraining, FindsTheOutputsOfAllKindsOfWeights) {
-  Caffe::set_random_seed(11);
   const std::string fields =
       "num_output: 4 kernel_size: 2 group: 2 bias_term: false weight_filler { type: 'gaussian' "
       "std: "
@@ -391,9 +389,8 @@ TEST(QuantizedTraining, FindsTheOutputsOfAllKindsOfWeights) {
 }
 
 std::string SolverText(const std::string& fields) {
-  return "base_lr: 0.01 lr_policy: 'fixed' random_seed: 1 max_iter: 100 snapshot_after_train: "
-         "false " +
-         fields;
+  return Join("base_lr: 0.01 lr_policy: 'fixed' random_seed: ", TestSeed(),
+              " max_iter: 100 snapshot_after_train: false ", fields);
 }
 
 /// A solver of a net that trains on random numbers.
@@ -456,7 +453,7 @@ TEST(QuantizedTraining, IsFloatBeforeItBegins) {
   };
   const auto step = [&](int count) {
     for (Solver<float>* solver : {simulated.get(), in_float.get()}) {
-      Caffe::set_random_seed(2);  // of the data
+      Caffe::set_random_seed(TestSeed());  // of the data
       solver->Step(count);
     }
   };

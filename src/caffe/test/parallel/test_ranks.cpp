@@ -14,6 +14,7 @@
 #include "caffe/parallel/gradient_buckets.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/rank_threads.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/db.hpp"
 
@@ -113,8 +114,7 @@ class RanksTest : public ::testing::Test {
     std::unique_ptr<db::DB> db(db::GetDB(DataParameter_DB_LMDB));
     db->Open(path, db::NEW);
     std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
-    // A constant seed: the bounds have been tried with this draw only.
-    std::mt19937 random(5);
+    std::mt19937 random(TestSeed());
     for (int i = 0; i < kRecords; ++i) {
       Datum datum;
       datum.set_channels(1);
@@ -161,7 +161,8 @@ class RanksTest : public ::testing::Test {
   static SolverParameter Solver(const std::string& solver, const std::string& net) {
     SolverParameter param;
     CHECK(google::protobuf::TextFormat::ParseFromString(
-        "lr_policy: 'fixed' max_iter: 100 random_seed: 3 snapshot_after_train: false " + solver,
+        Join("lr_policy: 'fixed' max_iter: 100 random_seed: ", TestSeed(),
+             " snapshot_after_train: false ", solver),
         &param))
         << solver;
     *param.mutable_net_param() = ParseNet(net);

@@ -11,6 +11,7 @@
 #include "caffe/test/support/each_device.hpp"
 #include "caffe/test/support/fake_device.hpp"
 #include "caffe/test/support/rank_threads.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
@@ -18,10 +19,10 @@ namespace {
 
 // Every rank draws data of its own.
 SolverParameter Parameters(const string& solver_fields, const string& net_fields) {
-  // A constant seed: the bounds have been tried with this draw only.
   SolverParameter param;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 max_iter: 99 random_seed: 3 " + solver_fields,
+      Join("base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 max_iter: 99 random_seed: ", TestSeed(),
+           " ", solver_fields),
       &param));
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(net_fields + R"(
       layer { name: 'x' type: 'DummyData' top: 'x' top: 'label'

@@ -12,12 +12,14 @@
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/each_device.hpp"
+#include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
 namespace {
 
-// Parameters of several blocks of a sum and of less than one, one frozen, one with multipliers.
+// Parameters of several blocks of a sum and of less than one, one frozen, one with multipliers. The
+// activation has no kink, on whose sides roundings would make gradients differ.
 const char kDeviceNet[] = R"(
   layer { name: 'x' type: 'DummyData' top: 'x' top: 'label'
     dummy_data_param { shape { dim: 4 dim: 90 } shape { dim: 4 }
@@ -26,7 +28,7 @@ const char kDeviceNet[] = R"(
     param { lr_mult: 1 decay_mult: 1 } param { lr_mult: 2 decay_mult: 0 }
     inner_product_param { num_output: 100 weight_filler { type: 'xavier' }
       bias_filler { type: 'constant' value: 0.1 } } }
-  layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'a' }
+  layer { name: 'tanh' type: 'TanH' bottom: 'a' top: 'a' }
   layer { name: 'ip2' type: 'InnerProduct' bottom: 'a' top: 'b'
     param { lr_mult: 0 decay_mult: 0 }
     inner_product_param { num_output: 20 weight_filler { type: 'xavier' } } }
@@ -35,11 +37,10 @@ const char kDeviceNet[] = R"(
   layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'y' bottom: 'label' top: 'loss' } )";
 
 SolverParameter ParseOnDevice(const string& text, const string& net = kDeviceNet) {
-  // A constant seed: the bounds have been tried with this draw only.
   SolverParameter param;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "base_lr: 0.05 max_iter: 99 random_seed: 7 " +
-          string(text.find("lr_policy") == string::npos ? "lr_policy: 'fixed' " : "") + text,
+      Join("base_lr: 0.05 max_iter: 99 random_seed: ", TestSeed(), " ",
+           text.find("lr_policy") == string::npos ? "lr_policy: 'fixed' " : "", text),
       &param))
       << text;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(net, param.mutable_net_param()));
@@ -68,6 +69,9 @@ std::vector<Dtype> Learned(const SolverParameter& param, int steps) {
   return Weights(solver.get());
 }
 
+/// `bound` is for sums of roundings. L1's term has a kink at 0: a weight that passes it in another
+/// step may differ by twice what the terms of all steps come to, 1 + 1.9 + 2.71 + 3.44 + 4.1 of
+/// them with a momentum of 0.9.
 template <typename Dtype>
 void ExpectTheCpusWeights(const SolverParameter& param, Dtype bound) {
   constexpr int kSteps = 5;
@@ -77,9 +81,15 @@ void ExpectTheCpusWeights(const SolverParameter& param, Dtype bound) {
   OnEachDevice([&] {
     const std::vector<Dtype> actual = Learned<Dtype>(param, kSteps);
     ASSERT_EQ(actual.size(), expected.size());
+    const bool l1 = param.regularization_type() == "L1";
+    const Dtype kink = l1 ? 27 * param.base_lr() * param.weight_decay() : 0;
+    size_t other_side = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_NEAR(actual[i], expected[i], bound * std::max(Dtype(1), std::abs(expected[i]))) << i;
+      const Dtype near = bound * std::max(Dtype(1), std::abs(expected[i]));
+      ASSERT_NEAR(actual[i], expected[i], near + kink) << i;
+      other_side += std::abs(actual[i] - expected[i]) > near;
     }
+    EXPECT_LE(other_side, expected.size() / 100);
   });
 }
 
