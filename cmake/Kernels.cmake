@@ -19,7 +19,7 @@ set(native_row generic)
 set(native_kernels "")
 macro(caffe_native_row row features)
   set(missing ${features})
-  list(REMOVE_ITEM missing ${cpu_features})
+  list(REMOVE_ITEM missing "" ${cpu_features})  # of none there is no error
   if(NOT missing)
     set(native_row ${row})
     set(native_kernels ${ARGN})
