@@ -87,7 +87,8 @@ std::string ImplementationOf(const PrimitiveDesc& desc) {
 template <typename PrimitiveDesc>
 bool IsPlainLoop(const PrimitiveDesc& desc, bool or_gemm = true) {
   const std::string name = ImplementationOf(desc);
-  return name.compare(0, 3, "ref") == 0 || (or_gemm && name.compare(0, 4, "gemm") == 0);
+  // "ref:any", "ref_pooling", and LRN's "lrn_ref:any".
+  return name.compare(0, 3, "ref") == 0 || name.find("_ref:") != std::string::npos || (or_gemm && name.compare(0, 4, "gemm") == 0);
 }
 
 void AppendActivation(const kernels::Activation& activation, dnnl::post_ops* operations);

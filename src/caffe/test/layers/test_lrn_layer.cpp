@@ -86,5 +86,39 @@ TEST(LrnKernels, InBlocksAgreeWithTheDefinition) {
   CheckInBlocks<float>(2e-6f);
 }
 
+// A sum that slides along the channels, taking away what leaves the window, loses the small squares
+// next to large ones: with values of 0.1 and 1e4 it ends near 0 or below it, and powers of it are
+// NaN.
+TEST(LrnLayer, SmallValuesNextToLargeOnesKeepTheirDigits) {
+  for (const char* phase : {"TEST", "TRAIN"}) {
+    for (const char* engine : {"DEFAULT", "ONEDNN"}) {
+      for (const int channels : {16, 20, 32}) {
+        SCOPED_TRACE(std::string(phase) + ", " + engine + ", channels " + std::to_string(channels));
+        LayerParameter param;
+        ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+            std::string("name: 'norm' type: 'LRN' phase: ") + phase +
+                " lrn_param { local_size: 5 alpha: 1 engine: " + engine + " }",
+            &param));
+        Blob<float> x(vector<int>{2, channels, 6, 7}), y;
+        std::mt19937 random(TestSeed());
+        std::normal_distribution<float> value;
+        for (int i = 0; i < x.count(); ++i) {
+          const int channel = i / 42 % channels, large = (channel / 8 + i % 42) % 2;
+          x.mutable_cpu_data()[i] = value(random) * (large ? 1e4f : 0.1f);
+        }
+        const auto layer = LayerRegistry<float>::CreateLayer(param);
+        layer->SetUp({&x}, {&y});
+        layer->Forward({&x}, {&y});
+        std::vector<float> expected(x.count());
+        kernels::ReferenceLrn(kernels::LrnShape{2, channels, 6, 7, 5, false, 1, 0.75, 1},
+                              x.cpu_data(), expected.data());
+        for (int i = 0; i < x.count(); ++i) {
+          ASSERT_NEAR(y.cpu_data()[i], expected[i], std::abs(expected[i]) * 1e-5f) << "element " << i;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace caffe
