@@ -152,8 +152,8 @@ void ExpectEngines(const std::vector<std::string>& layers, const std::string& re
     for (const Phase phase : {TRAIN, TEST}) {
       SCOPED_TRACE(Join(layer, " in ", Phase_Name(phase)));
       EXPECT_EQ(EngineOf(layer, "REFERENCE", phase), reference);
-      // oneDNN's LRN and BatchNorm in Caffe's order are plain loops, or wrong; EngineChain shows them
-      // in blocks. Not every version of oneDNN has a fast gradient of everything.
+      // oneDNN's LRN and BatchNorm in Caffe's order are plain loops, or wrong; EngineChain shows
+      // them in blocks. Not every version of oneDNN has a fast gradient of everything.
       const bool plain_loop = layer == "type: 'LRN'" || layer == "type: 'BatchNorm'";
       if (fast && phase == TEST && !plain_loop) {
         EXPECT_EQ(EngineOf(layer, "ONEDNN", phase), "oneDNN");

@@ -113,7 +113,8 @@ TEST(LrnLayer, SmallValuesNextToLargeOnesKeepTheirDigits) {
         kernels::ReferenceLrn(kernels::LrnShape{2, channels, 6, 7, 5, false, 1, 0.75, 1},
                               x.cpu_data(), expected.data());
         for (int i = 0; i < x.count(); ++i) {
-          ASSERT_NEAR(y.cpu_data()[i], expected[i], std::abs(expected[i]) * 1e-5f) << "element " << i;
+          ASSERT_NEAR(y.cpu_data()[i], expected[i], std::abs(expected[i]) * 1e-5f)
+              << "element " << i;
         }
       }
     }

@@ -1,6 +1,7 @@
 #include "caffe/kernels/lrn.hpp"
 
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "caffe/kernels/ceil_div.hpp"
@@ -131,11 +132,61 @@ void ComputePowers(const LrnShape& s, const Tile& tile, const T* x, Buffers<F>* 
   }
 }
 
+/// y = x / s^0.75 across channels for the tiles of an array, each read before it is written.
+template <typename F>
+class AcrossChannels {
+ public:
+  explicit AcrossChannels(const LrnShape& s) : s_(s), window_(std::min(s.size, s.channels)) {}
+
+  template <typename T>
+  void Forward(const Tile& tile, const T* x, T* y) {
+    const F factor = static_cast<F>(Factor(s_)), k = static_cast<F>(s_.k);
+    const size_t n = tile.length;
+    const F* rows = nullptr;
+    size_t pitch = n;
+    bool copy = true;
+    if constexpr (std::is_same_v<F, T>) {
+      copy = x == y;
+      if (!copy) rows = x + tile.offset, pitch = tile.stride;
+    }
+    if (copy) {
+      x_.resize(tile.size());
+      y_.resize(n);
+      rows = x_.data();
+      Load(tile, x, x_.data());
+    }
+    for (int row = 0; row < tile.rows; ++row) {
+      const int first = std::max(0, row - s_.size / 2);
+      const int last = std::min(tile.rows - 1, row + s_.size / 2);
+      for (int i = first; i <= last; ++i) window_[i - first] = rows + i * pitch;
+      F* result = y_.data();
+      if constexpr (std::is_same_v<F, T>) result = y + tile.offset + row * tile.stride;
+      Loops<F>().response(n, last - first + 1, window_.data(), factor, k, rows + row * pitch,
+                          result);
+      if constexpr (!std::is_same_v<F, T>) {
+        Convert(n, result, y + tile.offset + row * tile.stride);
+      }
+    }
+  }
+
+ private:
+  const LrnShape& s_;
+  std::vector<F> x_, y_;
+  std::vector<const F*> window_;
+};
+
 }  // namespace
 
 template <typename T>
 void LrnForward(const LrnShape& s, const T* x, T* y) {
   using F = AccumulatorType<T>;
+  if (!s.within_channel && s.beta == 0.75) {
+    return ForEachTile(s, [&](size_t) {
+      return [x, y, across = AcrossChannels<F>(s)](const Tile& tile) mutable {
+        across.Forward(tile, x, y);
+      };
+    });
+  }
   ForEachTile(s, [&](size_t size) {
     return [&s, x, y, b = Buffers<F>(size)](const Tile& tile) mutable {
       ComputePowers(s, tile, x, &b);

@@ -20,6 +20,9 @@ struct ArithmeticLoops {
   void (*weighted_sum)(size_t n, size_t terms, const T* w, const T* const* x, T b, T* y);
   /// y = (a x + b)^-0.75.
   void (*affine_power)(size_t n, T a, T b, const T* x, T* y);
+  /// y = x (a s + b)^-0.75, where s[i] is the sum of window[t][i]^2 over the terms t; y is none of
+  /// the others.
+  void (*response)(size_t n, size_t terms, const T* const* window, T a, T b, const T* x, T* y);
   void (*add)(size_t n, const T* x, const T* z, T* y);
   void (*subtract)(size_t n, const T* x, const T* z, T* y);
   void (*multiply)(size_t n, const T* x, const T* z, T* y);
