@@ -56,16 +56,16 @@ if(NOT BUILD_python STREQUAL "OFF")
   endif()
   if(Python_Development.Module_FOUND AND PYBIND11_INCLUDE_DIR)
     set(HAVE_PYTHON TRUE)
-    list(APPEND caffe_parts "python|${Python_VERSION}, ${Python_EXECUTABLE}")
+    caffe_summary(python "${Python_VERSION}, ${Python_EXECUTABLE}")
   elseif(BUILD_python STREQUAL "ON")
     message(FATAL_ERROR "BUILD_python=ON, but Python (with its headers, numpy and protobuf) or "
       "pybind11 was not found: ${caffe_remedy}; Python_EXECUTABLE names another interpreter."
       "${python_remedy}")
   else()
-    list(APPEND caffe_parts "python|off, not found:${python_remedy}")
+    caffe_summary(python "off, not found:${python_remedy}")
   endif()
 else()
-  list(APPEND caffe_parts "python|off")
+  caffe_summary(python "off")
 endif()
 
 # The schema for caffe/proto/caffe_pb2.py; of use without the module too.

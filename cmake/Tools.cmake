@@ -38,7 +38,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/tools/compute_image_mean.cpp P
 foreach(source IN LISTS tools)
   get_filename_component(name ${source} NAME_WE)
   if(name MATCHES "^convert_mnist" AND NOT ZLIB_FOUND)
-    list(APPEND caffe_parts "${name}|off, zlib not found")
+    caffe_summary(${name} "off, zlib not found")
     continue()
   endif()
   caffe_tool(${name} ${source})
