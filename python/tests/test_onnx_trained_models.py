@@ -104,9 +104,11 @@ def _read_image(path):
     return np.ascontiguousarray(planes.transpose(2, 0, 1)[None])
 
 
+DETECTED = [path for path in IMAGES if "detect" in path or "ssd" in path or "face" in path]
+
+
 @needs_data
-@pytest.mark.parametrize("path", [path for path in IMAGES if "detect" in path or "ssd" in path or
-                                  "face" in path], ids=lambda path: os.path.relpath(path, DATA))
+@pytest.mark.parametrize("path", DETECTED, ids=[os.path.relpath(path, DATA) for path in DETECTED])
 def test_detectors_find_the_same_on_images(path):
     pytest.importorskip("PIL")
     if pycaffe() is None:

@@ -269,7 +269,7 @@ if [ -e "$build/lib/libcaffe.so" ]; then
 fi
 
 # On the tests' device, where the library has kernels for GPUs.
-if [ -e "$build/lib/libcaffe.so" ] && grep -q '^CAFFE_NVCC:[^=]*=.' "$build/CMakeCache.txt"; then
+if [ -e "$build/lib/libcaffe.so" ] && grep -q '^CAFFE_NVCC:[^=]*=.*/nvcc' "$build/CMakeCache.txt"; then
   cat > gpu.cpp <<'CODE'
 #include "caffe/test/support/fake_device.hpp"
 static const auto* const device = new caffe::FakeDevice::Installed;

@@ -147,9 +147,9 @@ complains() {
   local wanted=$1
   shift
   answers 1 launch 2 "$@"
-  [ "$(grep '^caffe: ' err.txt | grep -vc '^caffe: rank . of 2 ends at')" = 1 ] ||
+  [ "$(grep -a '^caffe: ' err.txt | grep -vc '^caffe: rank . of 2 ends at')" = 1 ] ||
     fail "not one line of caffe's"
-  grep '^caffe: ' err.txt | grep -q -e "$wanted" || fail "no '$wanted' from: $*"
+  grep -a '^caffe: ' err.txt | grep -q -e "$wanted" || fail "no '$wanted' from: $*"
 }
 complains "-batch_per card: valid are device and host" \
   "$caffe" train -solver both_solver.prototxt -batch_per card
@@ -189,7 +189,7 @@ launch 4 ./one_dies.sh > out.txt 2> err.txt || status=$?
 [ -f long_solver_iter_100.solverstate ] || fail "rank 1 was killed before it trained"
 lacks err.txt 'SIGTERM'
 for rank in 0 2 3; do
-  [ "$(grep -c "^caffe: rank $rank of 4 ends at iteration [0-9]*: another rank has died" err.txt)" = 1 ] ||
+  [ "$(grep -ac "^caffe: rank $rank of 4 ends at iteration [0-9]*: another rank has died" err.txt)" = 1 ] ||
     fail "not one line of rank $rank"
 done
 snapshot=$(sed -n 's/^caffe: rank 0 .* resume with -snapshot //p' err.txt)
