@@ -21,7 +21,7 @@ AlgorithmPtr ChooseOneDnnProduct(const InnerProductProblem& p) {
   sizes.images = p.rows;
   return OneDnnAlgorithm(
       onednn::InnerProduct::Make(p.rows, p.inputs, p.outputs, p.transposed, p.source, options),
-      sizes, options.training);
+      sizes, options);
 }
 
 // Not where what fills up blocks makes the packed weights larger by more than a fiftieth.

@@ -14,8 +14,11 @@ using kernels::Numbers;
 class OneDnn : public Algorithm, public Gradients {
  public:
   OneDnn(std::unique_ptr<const onednn::WeightedPrimitive> primitive, const OneDnnSizes& sizes,
-         bool training)
-      : primitive_(std::move(primitive)), sizes_(sizes), training_(training) {}
+         const onednn::WeightedPrimitive::Options& options)
+      : primitive_(std::move(primitive)),
+        sizes_(sizes),
+        type_(options.type),
+        training_(options.training) {}
 
   const char* engine() const override { return "oneDNN"; }
   Layout source() const override { return OfAllPieces(primitive_->source()); }
@@ -25,6 +28,10 @@ class OneDnn : public Algorithm, public Gradients {
   size_t packed_size() const override { return primitive_->packed_size(); }
   void Pack(const Numbers& weights, const float* scale, const Destination& packed) const override {
     const FloatValues plain(weights, sizes_.weights);
+    if (type_ == ElementType::BFLOAT16) {
+      Require(!scale, "weights of BFLOAT16 are packed without a scale");
+      return primitive_->PackWeights(plain.data(), packed.y);
+    }
     FloatWriter to(packed, packed_size());
     if (!scale) {
       return to.Write(0, [&](float* wide) { primitive_->PackWeights(plain.data(), wide); });
@@ -44,13 +51,26 @@ class OneDnn : public Algorithm, public Gradients {
 
   void Run(const Numbers& x, const Weights& weights, const kernels::PostOps& post, void*,
            const Destination& y) const override {
-    const FloatValues values(weights.values, packed_size());
-    const auto stride = [&](size_t image) { return image * sizes_.images; };
-    FloatReader from(x, Extent(primitive_->source(), sizes_.inputs), stride(y.strides.x));
-    FloatWriter to(y, Extent(primitive_->target(), sizes_.outputs), stride(y.strides.y));
-    const size_t residual = y.strides.residual > 0 ? stride(y.strides.residual) : to.piece();
+    const size_t inputs = Extent(primitive_->source(), sizes_.inputs);
+    const size_t outputs = Extent(primitive_->target(), sizes_.outputs);
+    const auto stride = [&](size_t image, size_t dense) {
+      return image > 0 ? image * sizes_.images : dense;
+    };
+    const size_t residual = stride(y.strides.residual, outputs);
     kernels::PostOps here = post;
     here.bias = static_cast<const float*>(weights.bias.data);
+    if (type_ == ElementType::BFLOAT16) {
+      const size_t from = stride(y.strides.x, inputs), to = stride(y.strides.y, outputs);
+      for (int i = 0; i < sizes_.pieces; ++i) {
+        if (post.residual.data) here.residual.data = post.residual.at(i * residual);
+        primitive_->Forward(x.at(i * from), weights.values.data, here,
+                            static_cast<bfloat16*>(y.y) + i * to);
+      }
+      return;
+    }
+    const FloatValues values(weights.values, packed_size());
+    FloatReader from(x, inputs, stride(y.strides.x, inputs));
+    FloatWriter to(y, outputs, stride(y.strides.y, outputs));
     for (int i = 0; i < sizes_.pieces; ++i) {
       if (post.residual.data) here.residual.data = post.residual.at(i * residual);
       to.Write(
@@ -95,15 +115,17 @@ class OneDnn : public Algorithm, public Gradients {
 
   const std::unique_ptr<const onednn::WeightedPrimitive> primitive_;
   const OneDnnSizes sizes_;
+  const ElementType type_;
   const bool training_;
 };
 
 }  // namespace
 
 AlgorithmPtr OneDnnAlgorithm(std::unique_ptr<const onednn::WeightedPrimitive> primitive,
-                             const OneDnnSizes& sizes, bool training) {
+                             const OneDnnSizes& sizes,
+                             const onednn::WeightedPrimitive::Options& options) {
   if (!primitive) return nullptr;
-  return std::make_shared<OneDnn>(std::move(primitive), sizes, training);
+  return std::make_shared<OneDnn>(std::move(primitive), sizes, options);
 }
 
 }  // namespace caffe::algorithms

@@ -17,10 +17,11 @@ struct OneDnnSizes {
   int pieces = 1;  ///< how many times it runs: images past `images` are the next piece
 };
 
-/// `primitive` for layers and engines, null for null: on FLOAT where it lies; FLOAT16 is widened
-/// piece by piece, so that what is wide stays in the cache. `training`: it has gradients.
+/// `primitive`, made with `options`, for layers and engines, null for null: on elements of its type
+/// where they lie; FLOAT16 is widened piece by piece, so that what is wide stays in the cache.
 AlgorithmPtr OneDnnAlgorithm(std::unique_ptr<const onednn::WeightedPrimitive> primitive,
-                             const OneDnnSizes& sizes, bool training);
+                             const OneDnnSizes& sizes,
+                             const onednn::WeightedPrimitive::Options& options);
 
 }  // namespace caffe::algorithms
 

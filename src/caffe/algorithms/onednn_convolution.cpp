@@ -27,7 +27,7 @@ AlgorithmPtr OneDnnConvolution(const kernels::ConvolutionShape& shape, int num, 
       transposed ? onednn::Deconvolution::Make
                  : static_cast<decltype(&onednn::Deconvolution::Make)>(onednn::Convolution::Make);
   return OneDnnAlgorithm(make(shape, images, options), SizesOf(shape, num, images, transposed),
-                         options.training);
+                         options);
 }
 
 AlgorithmPtr OneDnnConvolution(const kernels::ConvolutionShape& shape, int num,
@@ -35,7 +35,7 @@ AlgorithmPtr OneDnnConvolution(const kernels::ConvolutionShape& shape, int num,
                                const onednn::ConvolutionPlaces& places) {
   const auto make = [&](int images, const onednn::ConvolutionPlaces& at) {
     return OneDnnAlgorithm(onednn::Convolution::Make(shape, images, options, at),
-                           SizesOf(shape, num, images, false), options.training);
+                           SizesOf(shape, num, images, false), options);
   };
   if (num > 0) {
     if (const AlgorithmPtr all = make(num, places)) return all;

@@ -21,11 +21,11 @@ Layout LayoutIn(const Dims& dims, int block) {
 /// (num, channels, spatial axes) in blocks of `block` channels (1: in Caffe's order), with `stride`
 /// elements from one image to the next, if it is not 0. Throws dnnl::error where that is no whole
 /// number of channels (blocks).
-memory::desc WithStride(const Dims& dims, int block, size_t stride) {
+memory::desc WithStride(const Dims& dims, int block, size_t stride, memory::data_type type) {
   Layout layout = LayoutIn(dims, block);
   size_t spatial = 1;
   for (size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
-  memory::desc desc = Described(dims, layout);
+  memory::desc desc = Described(dims, layout, type);
   const size_t image = layout.extent(dims[0] * dims[1] * spatial) / dims[0];
   if (stride == 0 || stride == image || dims[0] == 1) return desc;
   // A part of the images of a larger array: as many channels more as fill up the stride.
@@ -35,17 +35,18 @@ memory::desc WithStride(const Dims& dims, int block, size_t stride) {
   whole[1] = channels;
   if (block > 1) layout.channels = channels;
   Dims offsets(dims.size(), 0);
-  return Described(whole, layout).submemory_desc(dims, offsets);
+  return Described(whole, layout, type).submemory_desc(dims, offsets);
 }
 
 /// In the caller's places; `strides`: of its images.
 WeightedProblem PlacedProblem(const kernels::ConvolutionShape& shape, int num,
-                              const ConvolutionPlaces& places,
-                              const kernels::ImageStrides& strides) {
+                              const ConvolutionPlaces& places, const kernels::ImageStrides& strides,
+                              memory::data_type type) {
   WeightedProblem p = WindowProblem(shape, num, false);
-  p.source = WithStride(p.source_dims, places.source_block, strides.x);
-  p.target = WithStride(p.target_dims, places.target_block, strides.y);
-  p.residual = WithStride(p.target_dims, places.target_block, strides.residual);
+  p.source = WithStride(p.source_dims, places.source_block, strides.x, type);
+  p.target = WithStride(p.target_dims, places.target_block, strides.y, type);
+  p.residual = WithStride(p.target_dims, places.target_block, strides.residual, type);
+  p.weights = Any(p.weights_dims, type);
   p.chooses_layouts = false;
   p.source_layout = LayoutIn(p.source_dims, places.source_block);
   p.target_layout = LayoutIn(p.target_dims, places.target_block);
@@ -104,9 +105,10 @@ std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionS
                                                      const ConvolutionPlaces& places) {
   if (!HasWindows(shape, num)) return nullptr;
   return MakeOrNull([&] {
+    const memory::data_type type = DataTypeOf(options.type);
     const WeightedProblem packed =
-        PlacedProblem(places.packed_shape, places.packed_num, places, {});
-    WeightedProblem problem = PlacedProblem(shape, num, places, places.strides);
+        PlacedProblem(places.packed_shape, places.packed_num, places, {}, type);
+    WeightedProblem problem = PlacedProblem(shape, num, places, places.strides, type);
     problem.weights =
         WeightedPrimitiveOf<ConvolutionFamily>::DescribeForward(packed, options).weights_desc();
     return WeightedPrimitiveOf<ConvolutionFamily>::Make(problem, options);

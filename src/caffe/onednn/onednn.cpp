@@ -49,12 +49,18 @@ Dims DimsOf(std::initializer_list<int> first, const std::vector<int>& rest) {
   return dims;
 }
 
-memory::desc Any(const Dims& dims) { return memory::desc(dims, kFloat, Tag::any); }
+memory::data_type DataTypeOf(ElementType type) {
+  return type == ElementType::BFLOAT16 ? memory::data_type::bf16 : kFloat;
+}
 
-memory::desc Plain(const Dims& dims) {
+memory::desc Any(const Dims& dims, memory::data_type type) {
+  return memory::desc(dims, type, Tag::any);
+}
+
+memory::desc Plain(const Dims& dims, memory::data_type type) {
   Dims strides(dims.size(), 1);
   for (size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
-  return memory::desc(dims, kFloat, strides);
+  return memory::desc(dims, type, strides);
 }
 
 namespace {
@@ -65,19 +71,19 @@ Tag PickTag(size_t axes, Tag one, Tag two, Tag three) {
 
 }  // namespace
 
-memory::desc Described(const Dims& dims, const Layout& layout) {
+memory::desc Described(const Dims& dims, const Layout& layout, memory::data_type type) {
   switch (layout.kind) {
     case Layout::CHANNELS_LAST:
-      return memory::desc(dims, kFloat, PickTag(dims.size(), Tag::nwc, Tag::nhwc, Tag::ndhwc));
+      return memory::desc(dims, type, PickTag(dims.size(), Tag::nwc, Tag::nhwc, Tag::ndhwc));
     case Layout::CHANNELS_BLOCKED:
-      return memory::desc(dims, kFloat,
+      return memory::desc(dims, type,
                           layout.block == 8
                               ? PickTag(dims.size(), Tag::nCw8c, Tag::nChw8c, Tag::nCdhw8c)
                               : PickTag(dims.size(), Tag::nCw16c, Tag::nChw16c, Tag::nCdhw16c));
     case Layout::PLAIN:
       break;
   }
-  return Plain(dims);
+  return Plain(dims, type);
 }
 
 bool LayoutOf(const memory::desc& desc, const Dims& dims, Layout* layout) {

@@ -37,6 +37,9 @@ class WeightedPrimitive {
     bool residual = false;           ///< added, lying as y; not in training
     bool training = false;           ///< the backward functions will be called
     kernels::Activation activation;  ///< of PostOps, its slopes are Forward's; not in training
+    /// Of x, y, the residual and the packed weights: FLOAT, or BFLOAT16 for convolutions in the
+    /// caller's places, not in training.
+    ElementType type = ElementType::FLOAT;
   };
   virtual ~WeightedPrimitive() = default;
 
@@ -45,13 +48,13 @@ class WeightedPrimitive {
 
   /// False where Forward reads the weights as Caffe stores them.
   virtual bool packs() const = 0;
-  /// Floats of the weights in oneDNN's order.
+  /// Elements of the weights in oneDNN's order.
   virtual size_t packed_size() const = 0;
-  virtual void PackWeights(const float* weights, float* packed) const = 0;
-  virtual void UnpackWeights(const float* packed, float* weights) const = 0;
+  virtual void PackWeights(const float* weights, void* packed) const = 0;
+  virtual void UnpackWeights(const void* packed, float* weights) const = 0;
   /// Of `post` it reads what the options have: bias, residual, and the activation's slopes.
-  virtual void Forward(const float* x, const float* packed, const kernels::PostOps& post,
-                       float* y) const = 0;
+  virtual void Forward(const void* x, const void* packed, const kernels::PostOps& post,
+                       void* y) const = 0;
 
   /// Of dy and dx, for BackwardData; of x and dy, for BackwardWeights.
   virtual const Layout& data_target() const = 0;

@@ -46,12 +46,15 @@ auto MakeOrNull(Function&& make) -> decltype(make()) {
 
 Dims DimsOf(std::initializer_list<int> first, const std::vector<int>& rest = {});
 
+/// FLOAT's or BFLOAT16's.
+memory::data_type DataTypeOf(ElementType type);
+
 /// In the order that oneDNN chooses.
-memory::desc Any(const Dims& dims);
+memory::desc Any(const Dims& dims, memory::data_type type = kFloat);
 /// Row-major, the last axis fastest.
-memory::desc Plain(const Dims& dims);
+memory::desc Plain(const Dims& dims, memory::data_type type = kFloat);
 /// (num, channels, up to three spatial axes) in `layout`.
-memory::desc Described(const Dims& dims, const Layout& layout);
+memory::desc Described(const Dims& dims, const Layout& layout, memory::data_type type = kFloat);
 /// The layout that `desc` is; false if Tensor has no name for it.
 bool LayoutOf(const memory::desc& desc, const Dims& dims, Layout* layout);
 /// `count` elements in `layout`: (num, channels, spatial), or one axis for PLAIN.
@@ -88,7 +91,8 @@ template <typename PrimitiveDesc>
 bool IsPlainLoop(const PrimitiveDesc& desc, bool or_gemm = true) {
   const std::string name = ImplementationOf(desc);
   // "ref:any", "ref_pooling", and LRN's "lrn_ref:any".
-  return name.compare(0, 3, "ref") == 0 || name.find("_ref:") != std::string::npos || (or_gemm && name.compare(0, 4, "gemm") == 0);
+  return name.compare(0, 3, "ref") == 0 || name.find("_ref:") != std::string::npos ||
+         (or_gemm && name.compare(0, 4, "gemm") == 0);
 }
 
 void AppendActivation(const kernels::Activation& activation, dnnl::post_ops* operations);

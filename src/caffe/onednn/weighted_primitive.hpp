@@ -68,18 +68,18 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
     return Family::kWindows || forward_desc_.weights_desc() != problem_.plain_weights;
   }
   size_t packed_size() const override {
-    return forward_desc_.weights_desc().get_size() / sizeof(float);
+    return forward_desc_.weights_desc().get_size() / SizeOf(type_);
   }
-  void PackWeights(const float* weights, float* packed) const override {
+  void PackWeights(const float* weights, void* packed) const override {
     Run(pack_, Wrap(problem_.plain_weights, weights), Wrap(forward_desc_.weights_desc(), packed));
   }
-  void UnpackWeights(const float* packed, float* weights) const override {
+  void UnpackWeights(const void* packed, float* weights) const override {
     Run(Reorder(forward_desc_.weights_desc(), problem_.plain_weights),
         Wrap(forward_desc_.weights_desc(), packed), Wrap(problem_.plain_weights, weights));
   }
 
-  void Forward(const float* x, const float* packed, const kernels::PostOps& post,
-               float* y) const override {
+  void Forward(const void* x, const void* packed, const kernels::PostOps& post,
+               void* y) const override {
     Arguments arguments = {{DNNL_ARG_SRC, Wrap(forward_desc_.src_desc(), x)},
                            {DNNL_ARG_WEIGHTS, Wrap(forward_desc_.weights_desc(), packed)},
                            {DNNL_ARG_DST, Wrap(forward_desc_.dst_desc(), y)}};
@@ -129,7 +129,10 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   using WeightsDesc = typename Family::BackwardWeights::primitive_desc;
 
   WeightedPrimitiveOf(const WeightedProblem& problem, const Options& options)
-      : problem_(problem), has_bias_(options.bias), has_residual_(options.residual) {}
+      : problem_(problem),
+        type_(options.type),
+        has_bias_(options.bias),
+        has_residual_(options.residual) {}
 
   static memory::desc BiasDesc(const WeightedProblem& problem, bool has_bias) {
     return has_bias ? Plain({problem.outputs}) : memory::desc();
@@ -196,6 +199,7 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   }
 
   const WeightedProblem problem_;
+  const ElementType type_;
   const bool has_bias_, has_residual_;
   Layout source_, target_, data_source_, data_target_, weights_source_, weights_target_;
 

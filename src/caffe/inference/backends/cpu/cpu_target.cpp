@@ -61,6 +61,7 @@ class Cpu : public Target {
     static const std::vector<const Implementation*> all = {&WinogradConvolution(),
                                                            &PackedConvolution(),
                                                            &OneDnnConvolution(),
+                                                           &OneDnnBFloat16Convolution(),
                                                            &Int8Winograd(),
                                                            &Int8Convolution(),
                                                            &Deconvolution(),
@@ -132,6 +133,10 @@ class Cpu : public Target {
     const std::string name = candidate.implementation->name();
     if (name == "winograd") return 0.5;
     if (name == "packed") return candidate.math == ElementType::FLOAT ? 1.1 : 1;
+    if (name == "onednn_bf16") {
+      using kernels::CpuFeatures;
+      return kernels::Includes(kernels::FoundCpuFeatures(), CpuFeatures::AVX512_BF16) ? 0.5 : 3;
+    }
     const bool sums_bytes = kernels::HasByteProducts();
     if (name == "int8") return sums_bytes ? 0.26 : 0.7;
     if (name == "int8_winograd") return sums_bytes ? 0.22 : 0.4;

@@ -17,6 +17,7 @@ int ChannelBlock();
 
 // The families of kernels.
 const Implementation& OneDnnConvolution();
+const Implementation& OneDnnBFloat16Convolution();
 const Implementation& WinogradConvolution();
 const Implementation& PackedConvolution();
 const Implementation& Int8Convolution();
