@@ -50,6 +50,8 @@ build=${build:-$root/build}
 # Where there is no GPU that the tests could run on, one architecture shows that it compiles.
 nvidia-smi -L > /dev/null 2>&1 || options+=(-DCMAKE_CUDA_ARCHITECTURES=90)
 
+export CMAKE_GENERATOR=Ninja # of the projects that tests build: make need not be here
+
 passed=0 failed=0 skipped=0
 logs=$build/test-logs
 

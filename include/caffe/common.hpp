@@ -88,7 +88,7 @@ namespace cv {
 class Mat;
 }
 
-// What kernels of one's own are written with; .cu files have it from here, as in Caffe.
+// What custom kernels are written with; .cu files have it from here, as in Caffe.
 #ifdef __CUDACC__
 #include "caffe/util/device_alternate.hpp"
 #endif

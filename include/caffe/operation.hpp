@@ -132,9 +132,15 @@ struct Operation {
     interpolates = true;
     return *this;
   }
-  /// Bottom 1, if there is one, is there for its shape alone.
-  Operation& ShapeBottom() {
-    shape_bottom = true;
+  /// Of these bottoms it reads the shape alone; -1: of all, without the batch.
+  Operation& ShapeBottoms(std::vector<int> which) {
+    shape_bottoms = std::move(which);
+    return *this;
+  }
+  /// With one bottom its tops are that bottom's memory, as in Caffe: what works in place on one of
+  /// these blobs changes all.
+  Operation& SharesBottom() {
+    shares_bottom = true;
     return *this;
   }
   /// Compares outputs with labels: a number for reports.
@@ -175,7 +181,8 @@ struct Operation {
   Weights weights = Weights::NONE;
   bool affine = false;
   bool interpolates = false;
-  bool shape_bottom = false;
+  std::vector<int> shape_bottoms;  ///< read for their shapes alone; -1: all
+  bool shares_bottom = false;
   bool scores = false;
   std::optional<std::pair<float, float>> bounds;
   std::string cpu_only;  ///< why GPU mode runs it on the CPU; empty: it has kernels for the GPU
@@ -183,7 +190,12 @@ struct Operation {
   /// True if top (bottom) number `index` is kept in the net's Dtype whatever the layer's type.
   bool IsFloatTop(int index) const;
   bool IsFloatBottom(int index) const;
+  /// True if bottom number `index` is read for its shape alone.
+  bool IsShapeBottom(int index) const;
 };
+
+/// True if the layer's tops are its bottom's memory.
+bool SharesBottom(const LayerParameter& layer);
 
 /// What the layer does to each number; nothing where it does anything else.
 std::optional<kernels::Activation> ActivationOf(const LayerParameter& layer);

@@ -15,8 +15,9 @@ class DeviceUpdate;
 /// Stochastic gradient descent with momentum: h = momentum h + rate g, w -= h; and what all other
 /// update rules share: learning rates, regularisation, clipping, snapshots of the history.
 ///
-/// Beside BVLC's parameters it knows NVCaffe's: min_lr, rampup_*, policies of momentum and weight
-/// decay, and LARC (layer-wise adaptive rates, You, Gitman and Ginsburg 2017), for every rule.
+/// In addition to BVLC's parameters it knows NVCaffe's: min_lr, rampup_*, policies of momentum and
+/// weight decay, and LARC (layer-wise adaptive rates, You, Gitman and Ginsburg 2017), for every
+/// rule.
 ///
 /// In GPU mode the library's own rules change all parameters in one kernel; subclasses of others,
 /// whose functions may be overridden, are asked as on the CPU, parameter by parameter.

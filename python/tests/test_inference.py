@@ -118,8 +118,8 @@ class TestNetworkDefinition:
         assert engine.inputs == {"a": (1, 2), "b": (1, 2)}
         result = ExecutionContext(engine).run(a=[[1, 2]], b=[[10, 20]])
         assert result["sum"].tolist() == [[16, 27]]
-        with pytest.raises(ValueError, match="nobody"):
-            NetworkDefinition("spec").add_layers(n, {"nobody": []})
+        with pytest.raises(ValueError, match="unknown"):
+            NetworkDefinition("spec").add_layers(n, {"unknown": []})
 
     def test_keeps_precisions_and_ranges(self):
         net = small()

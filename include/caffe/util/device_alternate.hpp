@@ -1,8 +1,8 @@
 #ifndef CAFFE_UTIL_DEVICE_ALTERNATE_HPP_
 #define CAFFE_UTIL_DEVICE_ALTERNATE_HPP_
 
-// NO_GPU and STUB_GPU, which programs find here in Caffe; and in builds with CUDA what kernels of
-// one's own are written with: CUDA_KERNEL_LOOP, CAFFE_GET_BLOCKS and checks of CUDA's results.
+// NO_GPU and STUB_GPU, which programs find here in Caffe; and in builds with CUDA what custom
+// kernels are written with: CUDA_KERNEL_LOOP, CAFFE_GET_BLOCKS and checks of CUDA's results.
 //
 // That needs CUDA's headers, which this library's others do without. It is there for what nvcc
 // compiles (.cu files have it through any header of Caffe's) and for a C++ file that defines

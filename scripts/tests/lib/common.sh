@@ -7,7 +7,6 @@ cd "$work"
 : > err.txt
 caffe=$build/tools/caffe
 export GLOG_minloglevel=1
-export CMAKE_GENERATOR=Ninja # make need not be here
 
 # Says what is wrong, shows what the last command wrote, and ends the test.
 fail() {

@@ -28,6 +28,11 @@ bool Lists(const std::vector<int>& which, int index) {
 
 bool Operation::IsFloatTop(int index) const { return Lists(float_tops, index); }
 bool Operation::IsFloatBottom(int index) const { return Lists(float_bottoms, index); }
+bool Operation::IsShapeBottom(int index) const { return Lists(shape_bottoms, index); }
+
+bool SharesBottom(const LayerParameter& layer) {
+  return layer.bottom_size() == 1 && OperationTable::Of(layer.type()).shares_bottom;
+}
 
 bool OperationTable::Add(const Operation& operation) {
   const bool added = Table().emplace(operation.type, operation).second;

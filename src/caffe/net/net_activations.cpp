@@ -12,7 +12,6 @@
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/operation.hpp"
 #include "quantized_training.hpp"
-#include "shares_bottom.hpp"
 
 namespace caffe {
 namespace {

@@ -9,7 +9,6 @@
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/quantize/training_ranges.hpp"
 #include "caffe/io/batch_norm_forms.hpp"
-#include "caffe/net/shares_bottom.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "node_layer.hpp"
@@ -56,7 +55,10 @@ class SharedBlobs {
     const vector<int>&bottoms = net_.bottom_ids(index), &tops = net_.top_ids(index);
     for (size_t i = 0; i < bottoms.size(); ++i) {
       const int id = bottoms[i];
-      if (!IsChanged(id) || tops.empty() || ReadsShapeOnly(layer, i)) continue;
+      if (!IsChanged(id) || tops.empty() ||
+          OperationTable::Of(layer.type()).IsShapeBottom(static_cast<int>(i))) {
+        continue;
+      }
       Fail(Change(id), "layer '", layer.name(), "' (", layer.type(), ") reads afterwards", kApart,
            Remedy(id));
     }
@@ -66,11 +68,6 @@ class SharedBlobs {
       if (in_place && !IsTestIdentity(layer)) writer_[memory_[id]] = index;
       seen_[id] = writer_[memory_[id]];
     }
-  }
-
-  static bool ReadsShapeOnly(const LayerParameter& layer, size_t bottom) {
-    return layer.type() == "PriorBox" ||
-           (bottom == 1 && OperationTable::Of(layer.type()).shape_bottom);
   }
 
   string Change(int id) const {

@@ -87,7 +87,7 @@ class Validation {
     for (const Epilogue& step : node.epilogue) CheckConstants(step.parameters);
     for (const int read : node.Reads()) {
       CheckIndex(read, "its inputs");
-      Require(available_[read], "it reads ", Quoted(read), ", which nobody has made before");
+      Require(available_[read], "it reads ", Quoted(read), ", which no node before it makes");
     }
     Require(node.epilogue.empty() || !node.outputs.empty(), "it has an epilogue and no output");
     for (const int output : node.outputs) {

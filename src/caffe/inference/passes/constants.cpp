@@ -29,11 +29,11 @@ bool KeepsItsSize(const Shape& largest, const Shape& least) {
          std::equal(largest.begin() + 1, largest.end(), least.begin() + 1);
 }
 
-/// PriorBox depends on its bottoms' shapes only, without the batch. `least` has the values' shapes
-/// in the smallest run.
+/// Its bottoms are constants, or it reads no more than the shape of them. `least` has the values'
+/// shapes in the smallest run.
 bool IsFoldable(const Graph& graph, const std::vector<Shape>& least, const Node& node) {
   if (node.outputs.empty() || !node.epilogue.empty() || !MakesTheSameAgain(node)) return false;
-  if (node.type() == "PriorBox") {
+  if (node.operation().IsShapeBottom(-1)) {
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](int input) {
       return KeepsItsSize(graph.values[input].shape, least[input]);
     });

@@ -276,7 +276,7 @@ bool SharesAffine(const Node& node) {
 }
 
 bool ReadsShapeOnly(const Node& node, size_t input) {
-  return input == 1 && node.operation().shape_bottom;
+  return node.operation().IsShapeBottom(static_cast<int>(input));
 }
 
 std::vector<Constant> IntegerParameters(const Graph& graph, const Node& node,

@@ -106,6 +106,7 @@ Operation PriorBoxOperation(const char* type) {
       .CpuOnly(kSmallConstants)
       .Shapes(TopShapesOfPriorBox)
       .BackwardReads(Operation::kNothing)
+      .ShapeBottoms({-1})
       .FloatBottoms({-1})
       .FloatTops({-1});
 }

@@ -62,7 +62,7 @@ std::vector<Shape> TopShapesOfInterp(const LayerParameter& layer,
 
 const bool interp_registered = OperationTable::Add(Operation("Interp")
                                                        .Interpolates()
-                                                       .ShapeBottom()
+                                                       .ShapeBottoms({1})
                                                        .Shapes(TopShapesOfInterp)
                                                        .BackwardReads(Operation::kNothing)
                                                        .Native()

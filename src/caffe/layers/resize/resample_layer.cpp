@@ -54,7 +54,7 @@ std::vector<Shape> TopShapesOfResample(const LayerParameter& layer,
 
 const bool resample_registered = OperationTable::Add(Operation("Resample")
                                                          .Interpolates()
-                                                         .ShapeBottom()
+                                                         .ShapeBottoms({1})
                                                          .Shapes(TopShapesOfResample)
                                                          .BackwardReads(Operation::kNothing)
                                                          .Native()

@@ -37,6 +37,7 @@ std::vector<Shape> TopShapesOfConcat(const LayerParameter& layer,
 const bool concat_registered = OperationTable::Add(Operation("Concat")
                                                        .Shapes(TopShapesOfConcat)
                                                        .BackwardReads(Operation::kNothing)
+                                                       .SharesBottom()
                                                        .Native()
                                                        .Homogeneous()
                                                        .TypeAgnostic());

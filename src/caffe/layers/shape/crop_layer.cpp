@@ -39,7 +39,7 @@ std::vector<Shape> TopShapesOfCrop(const LayerParameter& layer, const std::vecto
 }
 
 const bool crop_registered = OperationTable::Add(Operation("Crop")
-                                                     .ShapeBottom()
+                                                     .ShapeBottoms({1})
                                                      .Shapes(TopShapesOfCrop)
                                                      .BackwardReads(Operation::kNothing)
                                                      .Native()

@@ -28,6 +28,7 @@ const bool flatten_registered = OperationTable::Add(Operation("Flatten")
                                                         .CpuOnly(kSharesMemory)
                                                         .Shapes(TopShapesOfFlatten)
                                                         .BackwardReads(Operation::kNothing)
+                                                        .SharesBottom()
                                                         .Native()
                                                         .Homogeneous()
                                                         .TypeAgnostic());

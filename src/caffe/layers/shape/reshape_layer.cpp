@@ -59,6 +59,7 @@ const bool reshape_registered = OperationTable::Add(Operation("Reshape")
                                                         .CpuOnly(kSharesMemory)
                                                         .Shapes(TopShapesOfReshape)
                                                         .BackwardReads(Operation::kNothing)
+                                                        .SharesBottom()
                                                         .Native()
                                                         .Homogeneous()
                                                         .TypeAgnostic());

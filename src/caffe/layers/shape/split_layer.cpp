@@ -16,6 +16,7 @@ std::vector<Shape> TopShapesOfSplit(const LayerParameter& layer,
 const bool split_registered = OperationTable::Add(Operation("Split")
                                                       .Shapes(TopShapesOfSplit)
                                                       .BackwardReads(Operation::kNothing)
+                                                      .SharesBottom()
                                                       .Native()
                                                       .Homogeneous()
                                                       .TypeAgnostic());

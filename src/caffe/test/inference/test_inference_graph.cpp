@@ -44,7 +44,7 @@ TEST(Graph, RefusesWhatIsNot) {
   ExpectInvalid(graph, "node 'relu' (ReLU): its inputs name value 7 of 2");
   graph = OneRelu();
   graph.nodes[0].inputs = {1};
-  ExpectInvalid(graph, "it reads value 'y', which nobody has made before");
+  ExpectInvalid(graph, "it reads value 'y', which no node before it makes");
   graph = OneRelu();
   graph.nodes.clear();
   ExpectInvalid(graph, "output value 'y' is made by no node");

@@ -159,13 +159,13 @@ TEST(ConvolutionValues, PadsOneAxisAlone) {
   const std::string param =
       "type: 'Convolution' convolution_param { num_output: 1 kernel_size: 3 weight_filler { type: "
       "'constant' value: 1 } ";
-  Example above(param + "pad_h: 1 }"), beside(param + "pad_w: 1 }");
+  Example above(param + "pad_h: 1 }"), next_to(param + "pad_w: 1 }");
   above.Bottom({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6}).SetUp();
   EXPECT_EQ(above.TopShape(), (std::vector<int>{1, 1, 2, 1}));
   EXPECT_EQ(above.Forward(), (Floats{21, 21}));
-  beside.Bottom({1, 1, 3, 2}, {1, 2, 3, 4, 5, 6}).SetUp();
-  EXPECT_EQ(beside.TopShape(), (std::vector<int>{1, 1, 1, 2}));
-  EXPECT_EQ(beside.Forward(), (Floats{21, 21}));
+  next_to.Bottom({1, 1, 3, 2}, {1, 2, 3, 4, 5, 6}).SetUp();
+  EXPECT_EQ(next_to.TopShape(), (std::vector<int>{1, 1, 1, 2}));
+  EXPECT_EQ(next_to.Forward(), (Floats{21, 21}));
 }
 
 }  // namespace

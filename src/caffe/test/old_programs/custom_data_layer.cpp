@@ -1,4 +1,4 @@
-// A data layer of one's own on top of the prefetching base.
+// A custom data layer on top of the prefetching base.
 #ifdef USE_OPENCV
 #include <opencv2/core/core.hpp>
 #endif

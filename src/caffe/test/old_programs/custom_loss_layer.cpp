@@ -1,4 +1,4 @@
-// A loss of one's own, and a training program around it.
+// A custom loss layer, and a training program around it.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// An update rule of one's own: steps by the sign of the gradient.
+// A custom update rule: steps by the sign of the gradient.
 #include <cmath>
 #include <string>
 #include <vector>

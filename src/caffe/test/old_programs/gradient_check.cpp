@@ -1,4 +1,4 @@
-// A test of a layer of one's own, with Caffe's test headers.
+// A test of a custom layer, with Caffe's test headers.
 #include <vector>
 
 #include "gtest/gtest.h"
