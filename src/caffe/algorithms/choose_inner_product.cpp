@@ -1,5 +1,4 @@
 #include "inner_product.hpp"
-#include "onednn_algorithm.hpp"
 
 namespace caffe::algorithms {
 namespace {
@@ -13,15 +12,7 @@ AlgorithmPtr ChooseOneDnnProduct(const InnerProductProblem& p) {
   onednn::InnerProduct::Options options;
   options.bias = p.bias;
   options.training = p.settings.phase == TRAIN;
-  OneDnnSizes sizes;
-  sizes.inputs = size_t(p.rows) * p.inputs;
-  sizes.outputs = size_t(p.rows) * p.outputs;
-  sizes.weights = size_t(p.inputs) * p.outputs;
-  sizes.weights_of_an_output = p.inputs;
-  sizes.images = p.rows;
-  return OneDnnAlgorithm(
-      onednn::InnerProduct::Make(p.rows, p.inputs, p.outputs, p.transposed, p.source, options),
-      sizes, options);
+  return OneDnnInnerProduct(p.rows, p.inputs, p.outputs, p.transposed, p.source, options);
 }
 
 // Not where what fills up blocks makes the packed weights larger by more than a fiftieth.

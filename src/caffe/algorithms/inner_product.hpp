@@ -2,6 +2,7 @@
 #define CAFFE_ALGORITHMS_INNER_PRODUCT_HPP_
 
 #include "algorithm.hpp"
+#include "caffe/onednn/onednn.hpp"
 #include "settings.hpp"
 
 namespace caffe::algorithms {
@@ -16,6 +17,12 @@ AlgorithmPtr PackedInnerProduct(int rows, int inputs, int outputs,
 
 /// FLOAT, by the BLAS, with weights in Caffe's order and PostOps in a second pass.
 AlgorithmPtr BlasInnerProduct(int rows, int inputs, int outputs);
+
+/// oneDNN's, null where it has none; x in `source`, weights packed for `packed_rows` (0: `rows`).
+AlgorithmPtr OneDnnInnerProduct(int rows, int inputs, int outputs, bool transposed,
+                                const Layout& source,
+                                const onednn::WeightedPrimitive::Options& options,
+                                int packed_rows = 0);
 
 /// All that the algorithm of a layer depends on.
 struct InnerProductProblem {

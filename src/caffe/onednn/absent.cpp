@@ -20,7 +20,7 @@ std::unique_ptr<WeightedPrimitive> Deconvolution::Make(const kernels::Convolutio
   return nullptr;
 }
 std::unique_ptr<WeightedPrimitive> InnerProduct::Make(int, int, int, bool, const Layout&,
-                                                      const Options&) {
+                                                      const Options&, int) {
   return nullptr;
 }
 std::unique_ptr<Activation> Activation::Make(const kernels::Activation&, size_t, const Layout&,

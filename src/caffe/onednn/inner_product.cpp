@@ -11,31 +11,45 @@ struct InnerProductFamily {
   static constexpr bool kByProducts = true;
 };
 
+WeightedProblem ProblemOf(int rows, int inputs, int outputs, bool transposed, const Layout& source,
+                          memory::data_type type) {
+  WeightedProblem p;
+  p.outputs = outputs;
+  // Inputs that lie in blocks of channels are (channels, spatial).
+  const bool plain = source.kind == Layout::PLAIN;
+  const int spatial = plain ? 1 : static_cast<int>(source.spatial), channels = inputs / spatial;
+  p.source_dims = plain ? DimsOf({rows, inputs}) : DimsOf({rows, channels, spatial});
+  p.target_dims = DimsOf({rows, outputs});
+  p.weights_dims = plain ? DimsOf({outputs, inputs}) : DimsOf({outputs, channels, spatial});
+  p.chooses_layouts = false;
+  p.source_layout = source;
+  p.source = Described(p.source_dims, source, type);
+  p.target = Plain(p.target_dims, type);
+  p.residual = p.target;
+  p.weights = Any(p.weights_dims, type);
+  const int step = transposed ? outputs : 1;  // from one input's weight to the next
+  Dims strides = {transposed ? 1 : inputs, memory::dim(spatial) * step};
+  if (!plain) strides.push_back(step);
+  p.plain_weights = memory::desc(p.weights_dims, kFloat, strides);
+  return p;
+}
+
 }  // namespace
 
 std::unique_ptr<WeightedPrimitive> InnerProduct::Make(int rows, int inputs, int outputs,
                                                       bool transposed, const Layout& source,
-                                                      const Options& options) {
+                                                      const Options& options, int packed_rows) {
+  using Primitive = WeightedPrimitiveOf<InnerProductFamily>;
   if (rows == 0 || inputs == 0) return nullptr;
   return MakeOrNull([&] {
-    WeightedProblem p;
-    p.outputs = outputs;
-    // Inputs that lie in blocks of channels are (channels, spatial).
-    const bool plain = source.kind == Layout::PLAIN;
-    const int spatial = plain ? 1 : static_cast<int>(source.spatial), channels = inputs / spatial;
-    p.source_dims = plain ? DimsOf({rows, inputs}) : DimsOf({rows, channels, spatial});
-    p.target_dims = DimsOf({rows, outputs});
-    p.weights_dims = plain ? DimsOf({outputs, inputs}) : DimsOf({outputs, channels, spatial});
-    p.chooses_layouts = false;
-    p.source_layout = source;
-    p.source = Described(p.source_dims, source);
-    p.target = Plain(p.target_dims);
-    p.weights = Any(p.weights_dims);
-    const int step = transposed ? outputs : 1;  // from one input's weight to the next
-    Dims strides = {transposed ? 1 : inputs, memory::dim(spatial) * step};
-    if (!plain) strides.push_back(step);
-    p.plain_weights = memory::desc(p.weights_dims, kFloat, strides);
-    return WeightedPrimitiveOf<InnerProductFamily>::Make(p, options);
+    const memory::data_type type = DataTypeOf(options.type);
+    WeightedProblem p = ProblemOf(rows, inputs, outputs, transposed, source, type);
+    if (packed_rows > 0 && packed_rows != rows) {
+      p.weights = Primitive::DescribeForward(
+                      ProblemOf(packed_rows, inputs, outputs, transposed, source, type), options)
+                      .weights_desc();
+    }
+    return Primitive::Make(p, options);
   });
 }
 

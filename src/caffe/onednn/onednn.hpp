@@ -37,8 +37,8 @@ class WeightedPrimitive {
     bool residual = false;           ///< added, lying as y; not in training
     bool training = false;           ///< the backward functions will be called
     kernels::Activation activation;  ///< of PostOps, its slopes are Forward's; not in training
-    /// Of x, y, the residual and the packed weights: FLOAT, or BFLOAT16 for convolutions in the
-    /// caller's places, not in training.
+    /// Of x, y, the residual and the packed weights: FLOAT, or BFLOAT16 for inner products and for
+    /// convolutions in the caller's places, not in training.
     ElementType type = ElementType::FLOAT;
   };
   virtual ~WeightedPrimitive() = default;
@@ -96,11 +96,12 @@ struct Deconvolution {
 };
 
 /// x (rows, inputs) in `source`, y (rows, outputs) in Caffe's order; weights (outputs, inputs), or
-/// (inputs, outputs) if `transposed`.
+/// (inputs, outputs) if `transposed`. Weights are packed for `packed_rows`; 0: for `rows`.
 struct InnerProduct {
   using Options = WeightedPrimitive::Options;
   static std::unique_ptr<WeightedPrimitive> Make(int rows, int inputs, int outputs, bool transposed,
-                                                 const Layout& source, const Options& options);
+                                                 const Layout& source, const Options& options,
+                                                 int packed_rows = 0);
 };
 
 /// A function of each element, with its gradient.

@@ -143,6 +143,8 @@ TEST_P(DamagedPlans, OtherNodesAreErrorsOrEngines) {
   const std::vector<std::string> names = {"winograd",
                                           "packed",
                                           "onednn",
+                                          "onednn_bf16",
+                                          "onednn_bf16_inner_product",
                                           "int8",
                                           "int8_winograd",
                                           "int8_winograd:2x2",

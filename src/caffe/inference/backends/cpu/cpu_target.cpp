@@ -68,6 +68,7 @@ class Cpu : public Target {
                                                            &InnerProduct(),
                                                            &Int8InnerProduct(),
                                                            &BlasInnerProduct(),
+                                                           &OneDnnBFloat16InnerProduct(),
                                                            &Pooling(),
                                                            &Int8Lrn(),
                                                            &Int8Eltwise(),

@@ -26,6 +26,7 @@ const Implementation& Deconvolution();
 const Implementation& InnerProduct();
 const Implementation& Int8InnerProduct();
 const Implementation& BlasInnerProduct();
+const Implementation& OneDnnBFloat16InnerProduct();
 const Implementation& Pooling();
 const Implementation& Int8Lrn();
 const Implementation& Int8Eltwise();

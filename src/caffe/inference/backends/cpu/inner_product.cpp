@@ -1,6 +1,9 @@
-// Inner products in every type by kernels/inner_product.hpp, and in FLOAT, for larger batches, by
-// the BLAS.
+// Inner products in every type by kernels/inner_product.hpp; for larger batches in FLOAT by the
+// BLAS and in BFLOAT16 by oneDNN.
 #include "caffe/kernels/inner_product.hpp"
+
+#include <functional>
+#include <optional>
 
 #include "caffe/algorithms/inner_product.hpp"
 #include "caffe/error.hpp"
@@ -54,14 +57,14 @@ class InnerProductStep : public Step {
   InnerProductExtents extents_;
 };
 
-using MakeAlgorithm = algorithms::AlgorithmPtr(const InnerProductExtents& extents,
-                                               ElementType math);
+using MakeAlgorithm = std::function<algorithms::AlgorithmPtr(const InnerProductExtents& extents)>;
 
 /// Between floating-point numbers, by an algorithm that layers use as well.
 class ProductStep : public InnerProductStep {
  public:
-  ProductStep(const Node& node, MakeAlgorithm* make, bool floats_only)
-      : InnerProductStep(node), make_(make), floats_only_(floats_only) {}
+  /// `type`: the only one that it takes, if there is one.
+  ProductStep(const Node& node, MakeAlgorithm make, std::optional<ElementType> type = {})
+      : InnerProductStep(node), make_(std::move(make)), type_(type) {}
   size_t scratch_bytes() const override { return algorithm_->scratch_bytes(); }
 
   void Run(void* scratch) override {
@@ -71,24 +74,40 @@ class ProductStep : public InnerProductStep {
 
  private:
   void Prepare() override {
-    const auto is_float = [](ElementType type) { return type == ElementType::FLOAT; };
-    Require(!floats_only_ || (is_float(x_.type) && is_float(y_.type) && is_float(node_.math)),
-            "its blobs are not FLOAT");
-    algorithm_ = make_(extents_, node_.math);
+    for (const ElementType type : {x_.type, y_.type, node_.math}) {
+      Require(!type_ || type == *type_, "its blobs are not ", Name(type_.value_or(type)));
+    }
+    algorithm_ = make_(extents_);
+    Require(algorithm_ != nullptr, "there is no kernel for ", extents_.rows, " rows");
     RequireParameter(node_, 0, node_.math, algorithm_->packed_size());
   }
 
-  MakeAlgorithm* const make_;
-  const bool floats_only_;
+  const MakeAlgorithm make_;
+  const std::optional<ElementType> type_;
   algorithms::AlgorithmPtr algorithm_;
 };
 
-algorithms::AlgorithmPtr MakePacked(const InnerProductExtents& e, ElementType math) {
-  return algorithms::PackedInnerProduct(e.rows, e.inputs, e.outputs, math);
+MakeAlgorithm Packed(ElementType math) {
+  return [=](const InnerProductExtents& e) {
+    return algorithms::PackedInnerProduct(e.rows, e.inputs, e.outputs, math);
+  };
 }
 
-algorithms::AlgorithmPtr MakeBlas(const InnerProductExtents& e, ElementType) {
+algorithms::AlgorithmPtr MakeBlas(const InnerProductExtents& e) {
   return algorithms::BlasInnerProduct(e.rows, e.inputs, e.outputs);
+}
+
+/// For weights that are packed for the graph's batch.
+MakeAlgorithm OneDnn(const Graph& graph, const Node& node) {
+  onednn::InnerProduct::Options options;
+  options.bias = true;
+  options.activation = InnerProductPostOpsOf(node).activation();
+  options.activation.slopes = nullptr;  // those of a temporary
+  options.type = ElementType::BFLOAT16;
+  return [options, packed_rows = ExtentsOf(graph, node).rows](const InnerProductExtents& e) {
+    return algorithms::OneDnnInnerProduct(e.rows, e.inputs, e.outputs, /*transposed=*/false,
+                                          Layout(), options, packed_rows);
+  };
 }
 
 class Int8Step : public InnerProductStep {
@@ -134,6 +153,16 @@ std::vector<Constant> WithBias(const Constant& packed, const Node& node, int out
   return {packed, Constant::Of({outputs}, BiasOf(node, outputs))};
 }
 
+/// Parameters for what `make` makes.
+std::vector<Constant> PackedBy(const MakeAlgorithm& make, const Graph& graph, const Node& node) {
+  const InnerProductExtents extents = ExtentsOf(graph, node);
+  const algorithms::AlgorithmPtr algorithm = make(extents);
+  const Constant packed = NewConstant(node.math, algorithm->packed_size());
+  algorithm->Pack(InnerProductWeightsOf(node, extents).data(), nullptr,
+                  {Elements<void>(packed), node.math});
+  return WithBias(packed, node, extents.outputs);
+}
+
 class PackedFamily : public Implementation {
  public:
   const char* name() const override { return "inner_product"; }
@@ -145,16 +174,11 @@ class PackedFamily : public Implementation {
   }
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
-    const InnerProductExtents extents = ExtentsOf(graph, node);
-    const algorithms::AlgorithmPtr algorithm = MakePacked(extents, node.math);
-    const Constant packed = NewConstant(node.math, algorithm->packed_size());
-    algorithm->Pack(InnerProductWeightsOf(node, extents).data(), nullptr,
-                    {Elements<void>(packed), node.math});
-    return WithBias(packed, node, extents.outputs);
+    return PackedBy(Packed(node.math), graph, node);
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<ProductStep>(node, MakePacked, /*floats_only=*/false);
+    return std::make_unique<ProductStep>(node, Packed(node.math));
   }
 };
 
@@ -228,7 +252,32 @@ class BlasFamily : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<ProductStep>(node, MakeBlas, /*floats_only=*/true);
+    return std::make_unique<ProductStep>(node, MakeBlas, ElementType::FLOAT);
+  }
+};
+
+class OneDnnFamily : public Implementation {
+ public:
+  const char* name() const override { return "onednn_bf16_inner_product"; }
+
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!IsInnerProduct(context, node)) return context.None(kNoInnerProduct);
+    if (!onednn::Enabled()) return context.None("is off, or not in this build");
+    if (!context.Stores(ElementType::BFLOAT16)) return context.None("is for blobs of BFLOAT16");
+    if (!OneDnn(context.graph, node)(ExtentsOf(context.graph, node))) {
+      return context.None("has no fast inner product of this shape in BFLOAT16");
+    }
+    const Format format = {ElementType::BFLOAT16, kPlain};
+    return {Formats(*this, node, ElementType::BFLOAT16, format, format)};
+  }
+
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    return PackedBy(OneDnn(graph, node), graph, node);
+  }
+
+  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
+    return std::make_unique<ProductStep>(node, OneDnn(graph, node), ElementType::BFLOAT16);
   }
 };
 
@@ -246,6 +295,11 @@ const Implementation& Int8InnerProduct() {
 
 const Implementation& BlasInnerProduct() {
   static const BlasFamily family;
+  return family;
+}
+
+const Implementation& OneDnnBFloat16InnerProduct() {
+  static const OneDnnFamily family;
   return family;
 }
 
