@@ -120,6 +120,8 @@ if(HAVE_PYTHON)
     target_compile_options(caffe_python PRIVATE ${caffe_warnings})
     target_link_libraries(caffe_python PRIVATE Python::Python)
     add_dependencies(caffe_python pycaffe)
+    # The plugin looks for the package in ../python, as it is installed.
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python ${PROJECT_BINARY_DIR}/python SYMBOLIC)
     install(TARGETS caffe_python LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()
 endif()
