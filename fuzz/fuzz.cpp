@@ -1,13 +1,13 @@
 #include "fuzz.hpp"
 
 #include <glog/logging.h>
-#include <google/protobuf/descriptor.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <set>
 
 #include "caffe/allocator.hpp"
@@ -84,6 +84,11 @@ const std::set<std::string> kOutside = {"Python", "VideoData"};
 
 }  // namespace
 
+void Tell(const char* message) {
+  static const bool tells = std::getenv("FUZZ_ERRORS") != nullptr;
+  if (tells) std::cerr << message << '\n';
+}
+
 const std::string& Folder() {
   static const TemporaryFolder folder;
   return folder.path;
@@ -115,6 +120,12 @@ void RequireSmall(const NetParameter& net) {
   Require(net.layer_size() <= 64, "more layers than a fuzz target takes");
   for (const LayerParameter& layer : net.layer()) {
     Require(kOutside.count(layer.type()) == 0, "a layer that a fuzz target leaves out");
+  }
+}
+
+void RequireQuick(const Net<float>& net) {
+  for (const auto& blob : net.blobs()) {
+    Require(blob->count() <= 1 << 16, "a blob is larger than a fuzz target takes");
   }
 }
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "caffe/proto/caffe.pb.h"
+#include "caffe/net.hpp"
 
 // What fuzz targets share. A target is a file of targets/ with
 //
@@ -26,6 +26,9 @@ inline std::string TextOf(const uint8_t* data, size_t size) {
   return std::string(reinterpret_cast<const char*>(data), size);
 }
 
+/// Where the environment has FUZZ_ERRORS: a line on stderr.
+void Tell(const char* message);
+
 /// Calls f. What a tool turns into one line on stderr is a good answer to a bad input; that memory
 /// ran out is none, as a size was not checked.
 template <typename Function>
@@ -34,7 +37,8 @@ int Try(Function&& f) {
     f();
   } catch (const std::bad_alloc&) {
     std::abort();
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    Tell(error.what());
   }
   return 0;
 }
@@ -56,6 +60,8 @@ SolverParameter SmallSolver();
 /// Throws Error for a net with a layer that looks beyond files, or with so many layers that it may
 /// take long.
 void RequireSmall(const NetParameter& net);
+/// Throws Error for blobs so large that layers may take long with them.
+void RequireQuick(const Net<float>& net);
 
 }  // namespace caffe::fuzz
 

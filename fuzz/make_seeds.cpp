@@ -4,12 +4,16 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/quantize/calibration_formats.hpp"
 #include "caffe/io/precision_migration.hpp"
+#include "caffe/io/proto_text.hpp"
+#include "caffe/layer_factory.hpp"
 #include "caffe/solver.hpp"
 #include "caffe/solver_factory.hpp"
 #include "caffe/util/hdf5.hpp"
@@ -43,13 +47,134 @@ void Weights() {
   Seed("migration_weights", "small", weights.SerializeAsString());
   WriteProtoToTextFile(SmallNet(), "small.prototxt");
   Seed("migration_prototxt", "small.prototxt", ReadAll("small.prototxt"));
-  Seed("net_prototxt", "small.prototxt", ReadAll("small.prototxt"));
+  for (const char* target : {"net_prototxt", "net_run", "engine_prototxt"}) {
+    Seed(target, "small.prototxt", ReadAll("small.prototxt"));
+  }
   const std::string file = NewFile("small.caffemodel", weights.SerializeAsString());
   AtomicFile half("half.caffemodel");
   PrecisionMigration("small.prototxt", file, {}).WriteModel(&half);
   half.Commit();
   Seed("caffemodel", "half", ReadAll("half.caffemodel"));
   Seed("migration_weights", "half", ReadAll("half.caffemodel"));
+}
+
+/// What layers need that have no default.
+const std::map<std::string, std::string> kFields = {
+    {"CenterLoss", "center_loss_param { num_output: 3 }"},
+    {"ContinuationIndicator", "continuation_indicator_param { time_step: 2 batch_size: 3 }"},
+    {"ConvolutionDepthwise", "convolution_param { num_output: 4 kernel_size: 3 }"},
+    {"CropCenter", "crop_center_param { crop_size: [2, 4, 3, 3] }"},
+    {"DetectionEvaluate", "detection_evaluate_param { num_classes: 2 }"},
+    {"Lstm", "lstm_param { num_output: 3 }"},
+    {"MarginInnerProduct", "margin_inner_product_param { num_output: 3 type: DOUBLE }"},
+    {"MultiBoxLoss", "multibox_loss_param { num_classes: 2 }"},
+    {"PriorBoxClustered", "prior_box_param { width: 3 height: 4 variance: 0.1 }"},
+    {"Proposal", "proposal_param { feat_stride: 2 min_size: 1 pre_nms_topn: 9 post_nms_topn: 3 }"},
+    {"Transpose", "transpose_param { dim: [1, 0, 2, 3] }"},
+    {"YoloDetectionOutput",
+     "yolo_detection_output_param { num_classes: 2 num_box: 2 biases: [1, 2, 3, 4] }"},
+    {"Yolov3DetectionOutput",
+     "yolov3_detection_output_param { num_classes: 2 num_box: 2 biases: [1, 2, 3, 4] "
+     "mask: [0, 1] mask_group_num: 1 anchors_scale: 8 }"},
+    {"Clip", "clip_param { min: 0 max: 1 }"},
+    {"Convolution", "convolution_param { num_output: 4 kernel_size: 3 pad: 1 dilation: 1 }"},
+    {"Crop", "crop_param { axis: 2 offset: 1 }"},
+    {"Deconvolution", "convolution_param { num_output: 4 kernel_size: 2 stride: 2 }"},
+    {"DepthwiseConvolution", "convolution_param { num_output: 4 kernel_size: 3 group: 4 }"},
+    {"DetectionOutput",
+     "detection_output_param { num_classes: 2 nms_param { nms_threshold: 0.5 } "
+     "code_type: CENTER_SIZE keep_top_k: 4 confidence_threshold: 0.1 }"},
+    {"DummyData", "dummy_data_param { shape { dim: 2 dim: 3 } }"},
+    {"Embed", "embed_param { input_dim: 4 num_output: 3 }"},
+    {"Im2col", "convolution_param { kernel_size: 2 stride: 1 }"},
+    {"InnerProduct", "inner_product_param { num_output: 3 }"},
+    {"Input", "input_param { shape { dim: 1 dim: 3 } }"},
+    {"Interp", "interp_param { height: 5 width: 7 }"},
+    {"LRN", "lrn_param { local_size: 3 norm_region: WITHIN_CHANNEL }"},
+    {"LSTM", "recurrent_param { num_output: 3 weight_filler { type: 'xavier' } }"},
+    {"MemoryData", "memory_data_param { batch_size: 1 channels: 2 height: 3 width: 3 }"},
+    {"Parameter", "parameter_param { shape { dim: 2 dim: 3 } }"},
+    {"Permute", "permute_param { order: 0 order: 2 order: 3 order: 1 }"},
+    {"Pooling", "pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }"},
+    {"PriorBox", "prior_box_param { min_size: 2 max_size: 4 aspect_ratio: 2 variance: 0.1 }"},
+    {"PSROIPooling", "psroi_pooling_param { spatial_scale: 0.5 output_dim: 1 group_size: 2 }"},
+    {"RNN", "recurrent_param { num_output: 3 weight_filler { type: 'xavier' } }"},
+    {"ROIAlign", "roi_align_param { pooled_h: 2 pooled_w: 2 spatial_scale: 0.5 }"},
+    {"ROIPooling", "roi_pooling_param { pooled_h: 2 pooled_w: 2 spatial_scale: 0.5 }"},
+    {"Reorg", "reorg_param { stride: 2 }"},
+    {"Reshape", "reshape_param { shape { dim: 0 dim: -1 } }"},
+    {"Resize", "resize_param { height: 4 width: 5 }"},
+    {"SPP", "spp_param { pyramid_height: 2 }"},
+    {"ShuffleChannel", "shuffle_channel_param { group: 2 }"},
+    {"Slice", "slice_param { axis: 1 }"},
+    {"Tile", "tile_param { axis: 1 tiles: 2 }"},
+    {"Upsample", "upsample_param { scale: 2 }"},
+};
+
+/// Shapes of the bottoms of layers: alike, features with labels, images with what is about them.
+const std::vector<std::vector<std::string>> kBottoms = {
+    {"2, 4, 6, 6", "2, 4, 6, 6", "2, 4, 6, 6", "2, 4, 6, 6"},
+    {"2, 4", "2", "2, 4", "2"},
+    {"2, 4, 6, 6", "2, 1, 6, 6", "2", "2, 4, 6, 6"},
+    {"2, 4", "2, 4", "2", "2"},
+    {"2, 4, 6, 6", "3, 5", "2, 5", "2"},
+    {"1, 16", "1, 8", "1, 2, 16", "1, 8"},
+    {"1, 8, 3, 3", "1, 16, 3, 3", "1, 3", "4, 5"},
+    {"3, 2, 4", "3, 2", "2, 4", "3, 2"},
+    {"1, 18, 6, 6", "1, 36, 6, 6", "1, 3", "1, 3"},
+    {"1, 14, 3, 3", "1, 14, 3, 3", "1, 4", "1, 4"},
+    {"2, 4, 6, 6", "2, 4", "2, 4, 6, 6", "2, 4"},
+    {"1, 16", "1, 8", "1, 2, 16", "1, 1, 2, 8"},
+    {"1, 1, 4, 7", "1, 1, 3, 8", "1, 3", "2"},
+    {"2, 4, 6, 6", "2, 4, 1, 1", "2, 4, 6, 6", "4"}};
+
+/// A net of inputs and one layer.
+std::string LayerNet(const std::string& type, const std::vector<std::string>& shapes, int bottoms,
+                     int tops) {
+  std::string text, layer = "layer { name: 'layer' type: '" + type + "'";
+  for (int i = 0; i < bottoms; ++i) {
+    const std::string name = "'in" + std::to_string(i) + "'";
+    text += "layer { name: " + name + " type: 'Input' top: " + name +
+            " input_param { shape { dim: [" + shapes[i] + "] } } }\n";
+    layer += " bottom: " + name;
+  }
+  for (int i = 0; i < tops; ++i) layer += " top: 'out" + std::to_string(i) + "'";
+  const auto fields = kFields.find(type);
+  return text + layer + " " + (fields == kFields.end() ? "" : fields->second) + " }\n";
+}
+
+bool IsNet(const std::string& text) {
+  try {
+    NetParameter net;
+    ParseProtoText(text, "net", &net);
+    RequireSmall(net);
+    Net<float> made(net);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// A net of the type that can be set up, with as few bottoms as possible; if there is none, any.
+std::string SomeNet(const std::string& type) {
+  for (int bottoms = 0; bottoms <= 4; ++bottoms) {
+    for (int tops = 0; tops <= 5; ++tops) {
+      for (const auto& shapes : kBottoms) {
+        const std::string net = LayerNet(type, shapes, bottoms, tops);
+        if (IsNet(net)) return net;
+      }
+    }
+  }
+  return LayerNet(type, kBottoms[0], 2, 1);
+}
+
+void Layers() {
+  for (const std::string& type : LayerRegistry<float>::LayerTypeList()) {
+    const std::string net = SomeNet(type);
+    for (const char* target : {"net_prototxt", "net_run", "engine_prototxt"}) {
+      Seed(target, type + ".prototxt", net);
+    }
+  }
 }
 
 void Solvers() {
@@ -61,7 +186,8 @@ void Solvers() {
     solver->Snapshot();
     Seed("solverstate", type, ReadAll("small_iter_1.solverstate"));
     param.clear_net_param();
-    Seed("solver_prototxt", std::string(type) + ".prototxt", param.DebugString());
+    WriteProtoToTextFile(param, "solver.prototxt");
+    Seed("solver_prototxt", std::string(type) + ".prototxt", ReadAll("solver.prototxt"));
   }
 }
 
@@ -127,7 +253,7 @@ void Tables() {
 
 void Images() {
   for (const char* form : {"png", "jpg", "bmp", "ppm", "webp", "tiff"}) {
-    Seed("image", form, SmallImage(form));
+    if (cv::haveImageWriter(std::string(".") + form)) Seed("image", form, SmallImage(form));
   }
   Datum datum;
   datum.set_encoded(true);
@@ -204,6 +330,7 @@ int main(int argc, char** argv) {
     out = std::filesystem::absolute(argv[1]).string();
     LLVMFuzzerInitialize(&argc, &argv);
     Weights();
+    Layers();
     Solvers();
 #ifdef USE_HDF5
     Hdf5();

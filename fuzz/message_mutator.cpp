@@ -4,7 +4,9 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <random>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "caffe/layer_factory.hpp"
+#include "caffe/util/text/letters.hpp"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
@@ -30,6 +33,7 @@ class Mutator {
 
   void Mutate() {
     Message* message = messages_[Draw(messages_.size())];
+    if (Draw(4) != 0) message = ParametersOf(message);
     const FieldDescriptor* field = FieldOf(*message);
     if (!field) return;
     if (field->is_repeated()) return MutateRepeated(message, field);
@@ -74,6 +78,23 @@ class Mutator {
                                     : type->field(static_cast<int>(Draw(type->field_count())));
   }
 
+  /// Of a layer the message with its type's own settings, as convolution_param of Convolution; else
+  /// the message itself.
+  static Message* ParametersOf(Message* message) {
+    const auto* layer = dynamic_cast<const LayerParameter*>(message);
+    if (!layer || layer->type().empty()) return message;
+    const std::string wanted = LowerCase(layer->type()) + "param";
+    const auto* type = message->GetDescriptor();
+    for (int i = 0; i < type->field_count(); ++i) {
+      std::string name = type->field(i)->name();
+      name.erase(std::remove(name.begin(), name.end(), '_'), name.end());
+      if (name == wanted) {
+        return message->GetReflection()->MutableMessage(message, type->field(i));
+      }
+    }
+    return message;
+  }
+
   void MutateRepeated(Message* message, const FieldDescriptor* field) {
     const Reflection& fields = *message->GetReflection();
     const int size = fields.FieldSize(*message, field);
@@ -105,12 +126,14 @@ class Mutator {
     AddValue(message, field);
   }
 
-#define CAFFE_FUZZ_TYPES(F)                                                      \
-  F(INT32, Int32, Integer())                                                     \
-  F(INT64, Int64, Integer())                                                     \
-  F(UINT32, UInt32, Integer())                                                   \
-  F(UINT64, UInt64, Integer()) F(FLOAT, Float, Real()) F(DOUBLE, Double, Real()) \
-      F(BOOL, Bool, Draw(2) == 0) F(STRING, String, Text()) F(ENUM, Enum, Word(field))
+#define CAFFE_FUZZ_TYPES(F)    \
+  F(INT32, Int32, Integer())   \
+  F(INT64, Int64, Integer())   \
+  F(UINT32, UInt32, Integer()) \
+  F(UINT64, UInt64, Integer()) \
+  F(FLOAT, Float, Real())      \
+  F(DOUBLE, Double, Real())    \
+  F(BOOL, Bool, Draw(2) == 0) F(STRING, String, Text(field)) F(ENUM, Enum, Word(field))
 
   void Set(Message* message, const FieldDescriptor* field) {
     const Reflection& fields = *message->GetReflection();
@@ -163,9 +186,10 @@ class Mutator {
                                   std::numeric_limits<float>::quiet_NaN()};
     return kNumbers[Draw(std::size(kNumbers))];
   }
-  std::string Text() {
+  /// Types of layers go to fields of that name, strings of the message to others.
+  std::string Text(const FieldDescriptor* field) {
     static const std::vector<std::string> types = LayerRegistry<float>::LayerTypeList();
-    if (Draw(3) == 0) return types[Draw(types.size())];
+    if ((field->name() == "type") != (Draw(16) == 0)) return types[Draw(types.size())];
     return strings_.empty() || Draw(8) == 0 ? "" : strings_[Draw(strings_.size())];
   }
   const google::protobuf::EnumValueDescriptor* Word(const FieldDescriptor* field) {
@@ -201,7 +225,7 @@ size_t MutateText(const Message& type, uint8_t* data, size_t size, size_t max_si
   parser.RecordErrorsTo(&silent);
   parser.AllowPartialMessage(true);
   const std::string text(reinterpret_cast<const char*>(data), size);
-  if (seed % 8 == 0 || !parser.ParseFromString(text, message.get())) {
+  if (seed % 16 == 0 || !parser.ParseFromString(text, message.get())) {
     return LLVMFuzzerMutate(data, size, max_size);
   }
   MutateMessage(seed, message.get());
@@ -213,7 +237,7 @@ size_t MutateText(const Message& type, uint8_t* data, size_t size, size_t max_si
 size_t MutateBinary(const Message& type, uint8_t* data, size_t size, size_t max_size,
                     unsigned seed) {
   const std::unique_ptr<Message> message(type.New());
-  if (seed % 8 == 0 || !message->ParsePartialFromArray(data, static_cast<int>(size))) {
+  if (seed % 16 == 0 || !message->ParsePartialFromArray(data, static_cast<int>(size))) {
     return LLVMFuzzerMutate(data, size, max_size);
   }
   MutateMessage(seed, message.get());

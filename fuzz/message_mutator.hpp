@@ -16,7 +16,7 @@ namespace caffe::fuzz {
 void MutateMessage(unsigned seed, google::protobuf::Message* message);
 
 /// LLVMFuzzerCustomMutator for inputs in the text or binary form of a message of `type`, which is
-/// empty. One in eight is mutated as bytes, as is what cannot be parsed.
+/// empty. One in sixteen is mutated as bytes, as is what cannot be parsed.
 size_t MutateText(const google::protobuf::Message& type, uint8_t* data, size_t size,
                   size_t max_size, unsigned seed);
 size_t MutateBinary(const google::protobuf::Message& type, uint8_t* data, size_t size,

@@ -37,6 +37,8 @@ usage: PROGRAM [--mutate N] [--seed S] [--memory MIB] FILE_OR_FOLDER...
   --seed S      of the mutations (default 1)
   --memory MIB  limit of the address space; without it none
 
+With FUZZ_ERRORS=1 in the environment the errors of inputs are shown.
+
 example:
   fuzz_npy --mutate 10000 --memory 2048 corpus/npy
 )";
