@@ -120,6 +120,8 @@ void RequireSmall(const NetParameter& net) {
   Require(net.layer_size() <= 64, "more layers than a fuzz target takes");
   for (const LayerParameter& layer : net.layer()) {
     Require(kOutside.count(layer.type()) == 0, "a layer that a fuzz target leaves out");
+    Require(layer.multi_stage_meanfield_param().num_iterations() <= 10,
+            "more iterations than a fuzz target takes");
   }
 }
 

@@ -1,6 +1,7 @@
 #ifndef CAFFE_FUZZ_PLAN_INPUT_HPP_
 #define CAFFE_FUZZ_PLAN_INPUT_HPP_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -29,7 +30,8 @@ inline std::string PlanOf(const uint8_t* data, size_t size) {
   const std::string input(reinterpret_cast<const char*>(data), size);
   const size_t begin = std::min<size_t>(8, size);
   const size_t described = std::min<uint64_t>(NumberAt(0, input), size - begin);
-  std::string plan("CORTPLAN", kPlanHeader);
+  std::string plan = "CORTPLAN";
+  plan.resize(kPlanHeader);
   const std::string fingerprint = inference::PlanFingerprint();
   plan.append(8, '\0');
   PutNumber(fingerprint.size(), kPlanHeader, &plan);

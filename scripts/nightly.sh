@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What takes too long for every change: all tests with other random numbers and the slow ones among them, the
-# unit tests with sanitizers, and a build with precompiled headers. Goes on after a failure; the last
+# unit tests with sanitizers, a build with precompiled headers, and the fuzz targets. Goes on after a failure; the last
 # line says what failed.
 set -euo pipefail
 
@@ -12,6 +12,7 @@ usage: scripts/nightly.sh [PART...]
   address      the tests with AddressSanitizer and UndefinedBehaviorSanitizer
   thread       the tests with ThreadSanitizer
   precompiled  all programs, with precompiled headers and without a compiler cache
+  fuzz         the fuzz targets, a minute each (scripts/fuzz.sh); needs Clang
 
 Without PART: all of them.
 
@@ -29,10 +30,11 @@ run_part() {
     precompiled)
       CCACHE_DISABLE=1 TARGETS="all benchmarks" "$root/scripts/build.sh" \
         "$root/build-precompiled" -DCAFFE_PCH=ON -DCAFFE_UNITY=ON -DUSE_CUDA=OFF -DCAFFE_WERROR=ON ;;
+    fuzz) "$root/scripts/fuzz.sh" all 60 ;;
   esac
 }
 
-all=(tests address thread precompiled)
+all=(tests address thread precompiled fuzz)
 parts=("$@")
 for part in "${parts[@]}"; do
   case $part in
