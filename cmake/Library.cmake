@@ -140,10 +140,11 @@ if(CAFFE_PCH)
     SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
-# What instantiates a class again, its part of Net's functions, is compiled by itself.
+# What instantiates members of a class that another file instantiates as a whole, Net's among them,
+# is compiled by itself.
 set(unity_sources ${sources} ${onednn_sources})
 list(FILTER unity_sources EXCLUDE REGEX
-  "/cuda/|${PROJECT_BINARY_DIR}|_gpu\\.cpp$|/openmp_settings/|/net/net[a-z0-9_]*\\.cpp$|/data/data_transformer\\.cpp$|/version\\.cpp$|/threads\\.cpp$|/log_prefix\\.cpp$|absent\\.cpp$")
+  "/cuda/|${PROJECT_BINARY_DIR}|_gpu\\.cpp$|/openmp_settings/|/net/net[a-z0-9_]*\\.cpp$|/data/data_transformer\\.cpp$|/batch_norm_engines\\.cpp$|/version\\.cpp$|/threads\\.cpp$|/log_prefix\\.cpp$|absent\\.cpp$")
 caffe_unity(caffe ${unity_sources})
 set(without_loops ${sources})
 list(FILTER without_loops INCLUDE REGEX

@@ -132,7 +132,8 @@ struct Operation {
     interpolates = true;
     return *this;
   }
-  /// Of these bottoms it reads the shape alone; -1: of all, without the batch.
+  /// Of these bottoms it reads the shape alone. -1: of all, and its tops do not depend on the
+  /// batch.
   Operation& ShapeBottoms(std::vector<int> which) {
     shape_bottoms = std::move(which);
     return *this;
@@ -192,6 +193,8 @@ struct Operation {
   bool IsFloatBottom(int index) const;
   /// True if bottom number `index` is read for its shape alone.
   bool IsShapeBottom(int index) const;
+  /// True if it makes its tops from the bottoms' shapes, whatever the batch.
+  bool ReadsShapesOnly() const;
 };
 
 /// True if the layer's tops are its bottom's memory.

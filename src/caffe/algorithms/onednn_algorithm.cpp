@@ -44,6 +44,7 @@ class OneDnn : public Algorithm, public Gradients {
     to.Write(0, [&](float* wide) { primitive_->PackWeights(scaled.data(), wide); });
   }
   void Unpack(const Numbers& packed, const Destination& weights) const override {
+    Require(type_ == ElementType::FLOAT, "weights of BFLOAT16 are not unpacked");
     const FloatValues wide(packed, packed_size());
     FloatWriter to(weights, sizes_.weights);
     to.Write(0, [&](float* plain) { primitive_->UnpackWeights(wide.data(), plain); });

@@ -30,6 +30,10 @@ bool Operation::IsFloatTop(int index) const { return Lists(float_tops, index); }
 bool Operation::IsFloatBottom(int index) const { return Lists(float_bottoms, index); }
 bool Operation::IsShapeBottom(int index) const { return Lists(shape_bottoms, index); }
 
+bool Operation::ReadsShapesOnly() const {
+  return std::count(shape_bottoms.begin(), shape_bottoms.end(), -1) > 0;
+}
+
 bool SharesBottom(const LayerParameter& layer) {
   return layer.bottom_size() == 1 && OperationTable::Of(layer.type()).shares_bottom;
 }

@@ -63,12 +63,13 @@ class Writer {
   void Add(const Constant& constant) {
     Numbers(constant.shape);
     Number(static_cast<int64_t>(constant.type));
-    const auto known = offsets_.find(constant.data.get());
-    if (known != offsets_.end()) return Number(static_cast<int64_t>(known->second));
-    Number(static_cast<int64_t>(end_));
-    offsets_[constant.data.get()] = end_;
+    // In a file that was read one may begin where another of another size does.
+    const size_t size = BytesOf(constant);
+    const auto [known, is_new] = offsets_.emplace(std::make_pair(constant.data.get(), size), end_);
+    Number(static_cast<int64_t>(known->second));
+    if (!is_new) return;
     constants_.push_back(constant);
-    end_ = Aligned(end_ + BytesOf(constant));
+    end_ = Aligned(end_ + size);
   }
   void Add(const std::vector<Constant>& constants) {
     Number(static_cast<int64_t>(constants.size()));
@@ -83,7 +84,7 @@ class Writer {
  private:
   std::string bytes_;
   std::vector<Constant> constants_;
-  std::map<const void*, size_t> offsets_;
+  std::map<std::pair<const void*, size_t>, size_t> offsets_;  // of address and size
   size_t end_ = 0;
 };
 

@@ -94,7 +94,7 @@ WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, b
 
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
                                                      int num, const Options& options) {
-  if (!HasWindows(shape, num)) return nullptr;
+  if (!HasWindows(shape, num) || options.type != ElementType::FLOAT) return nullptr;
   return MakeOrNull([&] {
     return WeightedPrimitiveOf<ConvolutionFamily>::Make(WindowProblem(shape, num, false), options);
   });

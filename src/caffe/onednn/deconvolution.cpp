@@ -16,7 +16,7 @@ struct DeconvolutionFamily {
 
 std::unique_ptr<WeightedPrimitive> Deconvolution::Make(const kernels::ConvolutionShape& shape,
                                                        int num, const Options& options) {
-  if (!HasWindows(shape, num)) return nullptr;
+  if (!HasWindows(shape, num) || options.type != ElementType::FLOAT) return nullptr;
   return MakeOrNull([&] {
     return WeightedPrimitiveOf<DeconvolutionFamily>::Make(WindowProblem(shape, num, true), options);
   });

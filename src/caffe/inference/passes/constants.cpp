@@ -33,7 +33,7 @@ bool KeepsItsSize(const Shape& largest, const Shape& least) {
 /// shapes in the smallest run.
 bool IsFoldable(const Graph& graph, const std::vector<Shape>& least, const Node& node) {
   if (node.outputs.empty() || !node.epilogue.empty() || !MakesTheSameAgain(node)) return false;
-  if (node.operation().IsShapeBottom(-1)) {
+  if (node.operation().ReadsShapesOnly()) {
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](int input) {
       return KeepsItsSize(graph.values[input].shape, least[input]);
     });

@@ -65,7 +65,7 @@ VideoDataLayer<Dtype>::~VideoDataLayer() {
 }
 
 template <typename Dtype>
-typename VideoDataLayer<Dtype>::Line VideoDataLayer<Dtype>::ParseLine(const string& line) const {
+auto VideoDataLayer<Dtype>::ParseLine(const string& line) const -> Line {
   std::istringstream stream(line);
   string folder, more;
   int frames = 0, label = 0;
@@ -341,7 +341,8 @@ template <typename Dtype>
 cv::Mat VideoDataLayer<Dtype>::ReadSnippets(const Line& line, const SnippetDraws& draws) const {
   const VideoDataParameter& p = param();
   const TransformationParameter& transform = this->layer_param_.transform_param();
-  const auto& [folder, video] = line;
+  const string& folder = line.first;
+  const std::pair<int, int>& video = line.second;
   const bool flow = p.modality() == VideoDataParameter::FLOW;
   const string pattern = !p.name_pattern().empty() ? p.name_pattern()
                          : flow                    ? "flow_%c_%04d.jpg"

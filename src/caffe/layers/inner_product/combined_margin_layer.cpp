@@ -17,7 +17,7 @@ const bool combined_margin_registered =
 }  // namespace
 
 template <typename Dtype>
-typename LabelMarginLayer<Dtype>::Changed CombinedMarginLayer<Dtype>::At(double score) const {
+auto CombinedMarginLayer<Dtype>::At(double score) const -> Changed {
   const CombinedMarginParameter& p = this->layer_param_.combined_margin_param();
   const double angle = p.m1() * std::acos(std::clamp(score, -1., 1.)) + p.m2();
   const double sine = std::sqrt(std::max(1 - score * score, 1e-12));

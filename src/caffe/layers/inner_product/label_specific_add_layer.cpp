@@ -39,7 +39,7 @@ double LabelSpecificAddLayer<Dtype>::NextMargin() {
 }
 
 template <typename Dtype>
-typename LabelMarginLayer<Dtype>::Changed LabelSpecificAddLayer<Dtype>::At(double score) const {
+auto LabelSpecificAddLayer<Dtype>::At(double score) const -> Changed {
   return {score > -bias_ ? score + bias_ : score, 1};
 }
 

@@ -62,7 +62,7 @@ double LabelSpecificMarginLayer<Dtype>::NextMargin() {
 
 // cos(t + m) = cos(t) cos(m) - sin(t) sin(m).
 template <typename Dtype>
-typename LabelMarginLayer<Dtype>::Changed LabelSpecificMarginLayer<Dtype>::At(double score) const {
+auto LabelSpecificMarginLayer<Dtype>::At(double score) const -> Changed {
   const double sine = std::sqrt(std::max(1 - score * score, 1e-12));
   return {score * cos_ - sine * sin_, cos_ + score / sine * sin_};
 }

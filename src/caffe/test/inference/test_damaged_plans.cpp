@@ -174,6 +174,10 @@ TEST_P(DamagedPlans, OtherNodesAreErrorsOrEngines) {
     for (const std::string& type : types) damaged([&](Node* node) { node->layer.set_type(type); });
     for (const ElementType math : {ElementType::FLOAT, ElementType::INT8, ElementType::INT32}) {
       damaged([&](Node* node) { node->math = math; });
+      damaged([&](Node* node) {
+        node->math = math;
+        if (!node->parameters.empty()) node->parameters[0].type = math;
+      });
     }
     damaged([](Node* node) { node->inputs.clear(); });
     damaged([](Node* node) { node->outputs.clear(); });

@@ -157,8 +157,8 @@ TEST(EngineComparison, NamesTheFirstLayerThatGoesWrong) {
   net->input_blobs()[0]->scale_data(0.01f);
   EngineComparison comparison(net.get(), EngineOf(*net, "next", 0.5f));
   comparison.Add();
-  ASSERT_NE(comparison.FirstBelow(40), nullptr);
-  EXPECT_EQ(comparison.FirstBelow(40)->layer, "next");
+  ASSERT_NE(comparison.FirstBelow(100), nullptr);
+  EXPECT_EQ(comparison.FirstBelow(100)->layer, "next");
   EXPECT_GT(comparison.OutputError(), 0);
 }
 

@@ -280,10 +280,16 @@ TEST(ConstantsPass, ComputesWhatDependsOnNoInput) {
 }
 
 TEST(ConstantsPass, ComputesPriorBoxesFromShapes) {
-  const Graph graph = GraphFrom(Conv("conv", "data", "x") +
-                                LayerText("PriorBox", "prior", "x", "prior",
-                                          "bottom: 'data' prior_box_param { min_size: 2 }"));
-  ExpectPass(FoldConstants, graph, "conv Convolution");
+  const std::pair<const char*, const char*> layers[] = {
+      {"PriorBox", "prior_box_param { min_size: 2 }"},
+      {"PriorBoxClustered", "prior_box_param { width: 2 height: 3 }"}};
+  for (const auto& [type, param] : layers) {
+    SCOPED_TRACE(type);
+    const Graph graph =
+        GraphFrom(Conv("conv", "data", "x") +
+                  LayerText(type, "prior", "x", "prior", std::string("bottom: 'data' ") + param));
+    ExpectPass(FoldConstants, graph, "conv Convolution");
+  }
 }
 
 TEST(ConstantsPass, LeavesRandomNumbers) {

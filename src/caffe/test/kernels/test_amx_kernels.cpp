@@ -299,17 +299,17 @@ void ExpectExactTiles(AmxTiles::Function* multiply, std::mt19937* random) {
   EXPECT_EQ(product.Run<int32_t>(multiply, -7), expected);
 }
 
-float BrainIn(const std::vector<uint8_t>& bytes, size_t index) {
+float BFloat16In(const std::vector<uint8_t>& bytes, size_t index) {
   uint16_t bits;
   std::memcpy(&bits, &bytes[2 * index], sizeof(bits));
   return FromBFloat16(bits);
 }
 
-void ExpectBrainProducts(AmxTiles::Function* multiply, std::mt19937* random) {
+void ExpectBFloat16Products(AmxTiles::Function* multiply, std::mt19937* random) {
   Product product(random, 2);
   std::vector<double> expected(product.sums.size(), 3), magnitude(expected.size(), 3);
   product.ForEachProduct(2, [&](size_t sum, size_t x, size_t w) {
-    const double term = double(BrainIn(product.x, x)) * BrainIn(product.weights, w);
+    const double term = double(BFloat16In(product.x, x)) * BFloat16In(product.weights, w);
     expected[sum] += term;
     magnitude[sum] += std::fabs(term);
   });
@@ -336,7 +336,7 @@ TEST(AmxProducts, AreTheSumsOfTheDefinition) {
     for (int i = 0; i < 30; ++i) {
       ExpectExactTiles<int8_t>(tiles.multiply_signed, &random);
       ExpectExactTiles<uint8_t>(tiles.multiply_unsigned, &random);
-      ExpectBrainProducts(tiles.multiply_bfloat16, &random);
+      ExpectBFloat16Products(tiles.multiply_bfloat16, &random);
     }
   });
 }

@@ -121,7 +121,7 @@ class RanksTest : public ::testing::Test {
       datum.set_height(6);
       datum.set_width(6);
       for (int pixel = 0; pixel < 36; ++pixel) {
-        datum.mutable_data()->push_back(i == dazzling ? 255 : random() % 128);
+        datum.mutable_data()->push_back(i == dazzling ? '\xff' : static_cast<char>(random() % 128));
       }
       datum.set_label(i % 3);
       transaction->Put(Join("key", 100 + i), datum.SerializeAsString());

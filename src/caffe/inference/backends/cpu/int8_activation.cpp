@@ -18,8 +18,7 @@ constexpr size_t kBytes = 256;
 
 class ActivationStep : public ByteStep {
  public:
-  ActivationStep(const Node& node, NodePostOps function)
-      : node_(node), function_(std::move(function)) {}
+  explicit ActivationStep(NodePostOps function) : function_(std::move(function)) {}
 
   void Bind(const Binding& binding) override {
     ByteStep::Bind(binding);
@@ -51,7 +50,6 @@ class ActivationStep : public ByteStep {
                          static_cast<const uint8_t*>(x[0]), static_cast<uint8_t*>(y));
   }
 
-  const Node& node_;
   const NodePostOps function_;
   bool by_channel_ = false;
   std::vector<uint8_t> tables_;
@@ -76,7 +74,7 @@ class Int8ActivationImpl : public Implementation {
     auto function = FunctionOf(graph, node);
     Require(function.has_value(), "layer '", node.name(), "' (", node.type(),
             ") is not an activation of one bottom");
-    return std::make_unique<ActivationStep>(node, std::move(*function));
+    return std::make_unique<ActivationStep>(std::move(*function));
   }
 };
 

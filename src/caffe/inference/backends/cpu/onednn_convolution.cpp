@@ -86,6 +86,7 @@ class OneDnnBFloat16Implementation : public AlgorithmConvolution {
   algorithms::AlgorithmPtr Plan(const Node& node, const PlacedConvolution& c) const override {
     return PlanIn(ElementType::BFLOAT16, node, c);
   }
+  ElementType PackedType(const Node&) const override { return ElementType::BFLOAT16; }
   bool TakesBlobs(const Operand& x, const Operand& y, const Operand& residual) const override {
     return x.type == ElementType::BFLOAT16 && y.type == ElementType::BFLOAT16 &&
            (!residual.data || residual.type == ElementType::BFLOAT16);
