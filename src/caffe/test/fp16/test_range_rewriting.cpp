@@ -637,8 +637,7 @@ TEST(RangeRewriting, ABranchThatWouldBecomeSubnormalHasAFactorOfItsOwn) {
 // oneDNN's running sums of squares may be negative behind large ones.
 TEST(RangeRewriting, CuresUnnormalisedPixels) {
   Rewritten it(InputLayer(3, 12) + Conv("a", "data", 32, "kernel_size: 7 stride: 2") +
-               InPlace("ReLU", "a", "relu") +
-               Simple("LRN", "norm", "a", "lrn_param { alpha: 1 }") +
+               InPlace("ReLU", "a", "relu") + Simple("LRN", "norm", "a", "lrn_param { alpha: 1 }") +
                Simple("Power", "small", "norm", "power_param { scale: 1e-4 }") +
                Simple("InnerProduct", "fc", "small", "inner_product_param { num_output: 4 }") +
                Simple("Softmax", "prob", "fc"));
