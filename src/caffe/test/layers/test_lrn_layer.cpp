@@ -1,7 +1,12 @@
+#include <google/protobuf/text_format.h>
+
 #include <random>
 
+#include "caffe/blob.hpp"
 #include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/reference.hpp"
+#include "caffe/layer_factory.hpp"
+#include "caffe/proto/caffe.pb.h"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/seeds.hpp"
 
