@@ -8,6 +8,7 @@
 #include "caffe/kernels/cpu/convolution/depthwise_row.hpp"
 #include "caffe/kernels/cpu/convolution/window_row.hpp"
 #include "caffe/kernels/cpu/elementwise/stored.hpp"
+#include "caffe/kernels/cpu/simd/pixel_sums.hpp"
 
 namespace caffe::kernels {
 
@@ -71,6 +72,9 @@ struct PackedTiles {
   /// `pitch` elements apart; `lanes` a multiple of 8.
   void (*average_window[STORAGES])(int count, int columns, size_t pitch, int lanes, float size,
                                    const void* x, void* y);
+  /// Writes sums with the residual and the activation of a Work: y and the residual are those of
+  /// pixel 0 and the first vector.
+  void (*finish_pixels)(const Work&, const PixelSums& sums);
 };
 
 /// The kernels of the instruction set in use.

@@ -8,6 +8,7 @@
 #include "caffe/kernels/byte_sum.hpp"
 #include "caffe/kernels/cpu/convolution/depthwise_row.hpp"
 #include "caffe/kernels/cpu/convolution/window_row.hpp"
+#include "caffe/kernels/cpu/simd/pixel_sums.hpp"
 #include "caffe/kernels/post_ops.hpp"
 
 namespace caffe::kernels {
@@ -238,6 +239,9 @@ struct Int8Tiles {
                    size_t step, size_t stride, size_t pitch);
   };
   Winograd winograd[2];  ///< for tiles of 2 x 2 and of 4 x 4 outputs
+
+  /// Writes sums, y and the residual being those of pixel 0 and of the first vector.
+  void (*finish_pixels)(const TilePostOps&, const PixelSums& sums);
 };
 
 /// The kernels of the instruction set in use.

@@ -65,6 +65,40 @@ struct AmxTiles {
   /// (depth / 2, pitch, 2) integers, of which the first `width` outputs of each row become
   /// (depth / 4, width, 4); depth is a multiple of 4.
   void (*pairs_to_quads)(size_t depth, int width, size_t pitch, const int8_t* x, int8_t* y);
+
+  /// A step of PixelWork, in bytes: where it begins in each row of x, and in a panel's weights.
+  struct PixelStep {
+    ptrdiff_t x, weights;
+  };
+  /// Sums of pixels that lie in memory one behind another, as in an image with channels last:
+  ///   sums[row][panel][o] = bias[panel][o] + the sum over steps and k of
+  ///                         x[row][step, k] weights[panel][step, k][o].
+  /// Rows are those of one to four tiles, which may overlap: equal sums are then computed twice.
+  struct PixelWork {
+    const void* x;
+    size_t x_pitch;    ///< bytes from row to row
+    size_t starts[4];  ///< the first row of each tile
+    const PixelStep* steps;
+    int steps_count;
+    const void* weights;   ///< of a step: (bytes / 4, 16 outputs, 4 bytes)
+    size_t weights_panel;  ///< bytes from panel to panel
+    const float* bias;     ///< (panels, 16), for sums of floats; null: 0
+    void* sums;            ///< of 4 bytes
+    size_t sums_pitch;     ///< sums from row to row
+  };
+  using PixelFunction = void(const PixelWork&);
+  /// Gives this thread tiles of so many rows, up to 16, and steps of so many bytes, a multiple of 4
+  /// up to 64, until `release`.
+  void (*configure_pixels)(int rows, int bytes);
+  void (*release)();
+  // Of 1 to 4 tiles of rows by 1 panel, or 1 or 2 by 2.
+  void (*sum_signed)(const PixelWork&, int tiles, int panels);    ///< int8_t by int8_t
+  void (*sum_unsigned)(const PixelWork&, int tiles, int panels);  ///< uint8_t by int8_t
+  void (*sum_bfloat16)(const PixelWork&, int tiles, int panels);  ///< as multiply_bfloat16
+
+  /// y = (n, 4) bytes, or bfloat16, from up to four arrays of n; the others are zeros.
+  void (*interleave_bytes)(size_t n, int channels, const uint8_t* const* x, void* y);
+  void (*interleave_bfloat16)(size_t n, int channels, const uint16_t* const* x, void* y);
 };
 
 /// The kernels of the instruction set in use; null if it has no tiles.

@@ -15,6 +15,10 @@ struct Tiles {
   static void Configure(const TileConfig& config) { Own().Configure(config); }
   static void Release() { Own().Release(); }
   template <int tile>
+  static void Zero() {
+    Own().Zero(tile);
+  }
+  template <int tile>
   static void Load(const void* base, size_t stride) {
     Own().Load(tile, base, stride);
   }
@@ -22,17 +26,17 @@ struct Tiles {
   static void Store(void* base, size_t stride) {
     Own().Store(tile, base, stride);
   }
-  template <int sum>
+  template <int sum, int x, int weights>
   static void DotSigned() {
-    Own().DotSigned(sum, 4 + sum / 2, 6 + sum % 2);
+    Own().DotSigned(sum, x, weights);
   }
-  template <int sum>
+  template <int sum, int x, int weights>
   static void DotUnsigned() {
-    Own().DotUnsigned(sum, 4 + sum / 2, 6 + sum % 2);
+    Own().DotUnsigned(sum, x, weights);
   }
-  template <int sum>
+  template <int sum, int x, int weights>
   static void DotBFloat16() {
-    Own().DotBFloat16(sum, 4 + sum / 2, 6 + sum % 2);
+    Own().DotBFloat16(sum, x, weights);
   }
 };
 

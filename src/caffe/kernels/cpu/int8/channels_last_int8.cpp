@@ -1,0 +1,183 @@
+// Convolution of 8-bit integers with channels last in AMX's tiles.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "caffe/kernels/cpu/simd/pixel_tiles.hpp"
+#include "int8_packed.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+class ChannelsLastInt8 : public PackedInt8 {
+ public:
+  ChannelsLastInt8(const ConvolutionShape& shape, bool plain_input, const SumShape& sum_shape,
+                   const AmxTiles& amx)
+      : PackedInt8(shape, plain_input),
+        amx_(amx),
+        sum_shape_(sum_shape),
+        pixels_(shape, plain_input, tiles_.block, sizeof(int8_t)) {}
+
+  size_t packed_size() const override { return shape_.group * pixels_.packed_group(); }
+
+  void PackWeights(const int8_t* weights, int8_t* packed) const override {
+    std::fill_n(packed, packed_size(), int8_t(0));
+    for (int o = 0; o < shape_.outputs; ++o) {
+      const size_t outputs = pixels_.group_outputs();
+      int8_t* const group = packed + o / outputs * pixels_.packed_group();
+      for (size_t c = 0; c < pixels_.group_channels(); ++c) {
+        for (int row = 0; row < pixels_.rows().kernel; ++row) {
+          for (int column = 0; column < pixels_.columns().kernel; ++column) {
+            group[pixels_.WeightAt(o % outputs, c, row, column)] = *weights++;
+          }
+        }
+      }
+    }
+  }
+
+ protected:
+  size_t padded_outputs() const override { return Blocks(shape_.outputs) * tiles_.block; }
+  size_t ItemsBytes(int num) const override {
+    const Planned& planned = PlannedFor(num);
+    return std::min(Threads(), planned.plan.items.count()) * BytesOf(planned.plan);
+  }
+  void RunItems(const Call& call, void* scratch) const override {
+    const Planned& planned = PlannedFor(call.num);
+    Spread(call.num, planned.plan.items, BytesOf(planned.plan), scratch,
+           [&](size_t item, void* own) { RunItem(call, planned, item, own); });
+  }
+
+ private:
+  struct Planned {
+    PixelTiles::Plan plan;
+    std::vector<AmxTiles::PixelStep> steps;
+  };
+  const Planned& PlannedFor(int num) const {
+    return plans_.For(num, [this](int images) {
+      Planned planned;
+      planned.plan = pixels_.PlanFor(images, shape_.group, pixels_.is_pointwise() ? 0 : 1);
+      TilePairs only;
+      only.Add({0, 0});
+      planned.steps = pixels_.Steps(planned.plan, only);
+      return planned;
+    });
+  }
+  size_t BytesOf(const PixelTiles::Plan& plan) const {
+    Pieces pieces;
+    PixelItem(pixels_, plan, &pieces);
+    return pieces.bytes() + kBetweenThreads;
+  }
+
+  void RunItem(const Call& call, const Planned& planned, size_t index, void* scratch) const;
+  void FillBuffer(const Call& call, const PixelTiles::Plan& plan, const PixelTiles::Cut& cut,
+                  size_t group, char* buffer) const;
+  void FillImage(const Call& call, const PixelTiles::Cut& cut, int buffer_rows, size_t group,
+                 const uint8_t* image, uint8_t* to) const;
+
+  const AmxTiles& amx_;
+  const SumShape sum_shape_;
+  const PixelTiles pixels_;
+  Plans<Planned> plans_;
+};
+
+/// The cut's input of one image.
+void ChannelsLastInt8::FillImage(const Call& call, const PixelTiles::Cut& cut, int buffer_rows,
+                                 size_t group, const uint8_t* image, uint8_t* to) const {
+  const size_t pixel = pixels_.pixel(), from_pixel = plain_ ? 1 : call.strides.x_pixel;
+  const size_t channels = plain_ ? shape_.channels : std::min(pixel, from_pixel);
+  const uint8_t* const first = image + (plain_ ? 0 : group * pixels_.group_channels());
+  const size_t plane = bands_.input_plane();
+  pixels_.ForEachRun(
+      cut, buffer_rows,
+      [&](int row, int column, size_t count, int step, size_t at) {
+        const uint8_t* x =
+            first + (size_t(row) * pixels_.columns().input + column) * from_pixel;
+        uint8_t* y = to + at * pixel;
+        if (plain_ && step == 1 && pixel == 4) {
+          const uint8_t* planes[4] = {};
+          for (size_t c = 0; c < channels; ++c) planes[c] = x + c * plane;
+          return amx_.interleave_bytes(count, static_cast<int>(channels), planes, y);
+        }
+        if (plain_) {
+          for (size_t i = 0; i < count; ++i) {
+            for (size_t c = 0; c < pixel; ++c) {
+              y[i * pixel + c] = c < channels ? x[c * plane + i * step] : 0;
+            }
+          }
+        } else if (step == 1 && from_pixel == pixel) {
+          std::memcpy(y, x, count * pixel);
+        } else {
+          for (size_t i = 0; i < count; ++i) {
+            std::memcpy(y + i * pixel, x + i * step * from_pixel, channels);
+          }
+        }
+      },
+      [&](size_t at, size_t count) {
+        std::memset(to + at * pixel, call.x.zero_point & 0xff, count * pixel);
+      });
+}
+
+void ChannelsLastInt8::FillBuffer(const Call& call, const PixelTiles::Plan& plan,
+                                  const PixelTiles::Cut& cut, size_t group, char* buffer) const {
+  for (int i = 0; i < cut.images; ++i) {
+    const size_t image = cut.image + i;
+    FillImage(call, cut, plan.rows, group,
+              static_cast<const uint8_t*>(call.x.data) + image * call.strides.x,
+              reinterpret_cast<uint8_t*>(buffer + i * plan.image_bytes));
+  }
+}
+
+void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t index,
+                               void* scratch) const {
+  const PixelTiles::Plan& plan = planned.plan;
+  const WorkItems::Item item = plan.items.At(index);
+  const PixelTiles::Cut cut = pixels_.CutAt(call.num, plan, item.cut);
+  Pieces pieces(scratch);
+  const PixelItem own(pixels_, plan, &pieces);
+  FindPixels(pixels_, cut, own.pixels);
+
+  const bool in_place = plan.image_bytes == 0;
+  const char* x = static_cast<const char*>(call.x.data) + item.group * pixels_.group_channels();
+  if (!in_place) FillBuffer(call, plan, cut, item.group, own.buffer);
+  const int8_t* const weights = call.packed + item.group * pixels_.packed_group();
+  const CutSums sums = {amx_,
+                        call.x.is_signed ? amx_.sum_signed : amx_.sum_unsigned,
+                        pixels_,
+                        cut,
+                        plan.items.Begin(item.slice, pixels_.panels()),
+                        plan.items.Begin(item.slice + 1, pixels_.panels()),
+                        sum_shape_,
+                        planned.steps,
+                        in_place ? x + cut.row * call.strides.x_pixel : own.buffer,
+                        in_place ? call.strides.x_pixel : pixels_.position_bytes(),
+                        plan.image_bytes,
+                        pixels_.packed_panel(),
+                        nullptr,
+                        own.pixels,
+                        own.sums};
+  const size_t group_blocks = CeilDiv(pixels_.group_outputs(), tiles_.block);
+  const size_t panel_blocks = kTileOutputs / tiles_.block;
+  const auto weights_of = [&](size_t panel, int) { return weights + panel * pixels_.packed_panel(); };
+  sums.ForEachBlock(weights_of, [&](size_t panel, int panels, int image, const int32_t* pixels,
+                                    int rows, int32_t* block_sums, size_t pitch) {
+    const size_t block = panel * panel_blocks;
+    const int vectors =
+        static_cast<int>(std::min(panels * panel_blocks, group_blocks - block));
+    Band of_image;
+    of_image.image = image;
+    tiles_.finish_pixels(From(call, item.group * group_blocks + block, of_image),
+                {block_sums, pitch, rows, vectors, pixels, call.strides.y_pixel,
+                 call.strides.residual_pixel});
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<const Int8Convolution> MakeChannelsLastInt8(const ConvolutionShape& shape,
+                                                            bool plain_input,
+                                                            const SumShape& sum_shape,
+                                                            const AmxTiles& amx) {
+  return std::make_shared<ChannelsLastInt8>(shape, plain_input, sum_shape, amx);
+}
+
+}  // namespace caffe::kernels

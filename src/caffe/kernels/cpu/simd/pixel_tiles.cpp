@@ -1,0 +1,164 @@
+#include "pixel_tiles.hpp"
+
+#include "caffe/kernels/ceil_div.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+// What a thread works on at a time, so that it stays in a core's L2 cache next to the weights.
+constexpr size_t kCutBytes = 192 << 10;
+// Fewer rows than this do not pay for reading the weights of all outputs once more.
+constexpr int kMinPositions = 2 * kTileRows;
+
+}  // namespace
+
+TileRows::TileRows(int all, int most_tiles)
+    : tiles(static_cast<int>(std::min<size_t>(most_tiles, CeilDiv(all, kTileRows)))),
+      rows(static_cast<int>(CeilDiv(all, tiles))) {
+  for (int i = 0; i < 4; ++i) starts[i] = std::min<size_t>(size_t(i) * rows, all - rows);
+}
+
+PixelTiles::PixelTiles(const ConvolutionShape& shape, bool plain, int block, size_t element)
+    : channels_(shape.channels / shape.group),
+      outputs_(shape.outputs / shape.group),
+      element_(element),
+      pointwise_(shape.is_pointwise() && !plain) {
+  const Bands bands(shape);
+  rows_ = bands.rows();
+  columns_ = bands.columns();
+  if (pointwise_) std::swap(rows_, columns_);  // each pixel is a row of its own
+  const size_t four_bytes = 4 / element;
+  pixel_ = plain ? RoundUp(channels_, four_bytes)
+                 : RoundUp(channels_, shape.group == 1 ? block : four_bytes);
+  joins_ = columns_.dilation == 1 || columns_.kernel == 1;
+  segment_bytes_ = pixel_ * element * (joins_ ? columns_.kernel : 1);
+  segment_steps_ = CeilDiv(segment_bytes_, kTileBytes);
+  step_bytes_ = RoundUp(CeilDiv(segment_bytes_, segment_steps_), 4);
+
+  const int wanted = columns_.extent(columns_.output), first = columns_.first(0);
+  const auto positions = [this](int extent) {
+    return extent > 0 ? static_cast<int>(CeilDiv(extent, columns_.step())) : 0;
+  };
+  first_column_ = std::min(wanted, positions(-first));
+  last_column_ =
+      std::max<size_t>(first_column_, std::min(wanted, positions(columns_.input - first)));
+  const size_t shared = std::min(wanted - last_column_, first_column_);
+  row_pixels_ = RoundUp(wanted - shared, columns_.pace());
+  row_rest_ = wanted > static_cast<int>(row_pixels_) ? wanted - row_pixels_ : 0;
+}
+
+size_t PixelTiles::WeightAt(size_t output, size_t channel, int row, int column) const {
+  const size_t four_bytes = 4 / element_;
+  size_t segment = row, at = channel;
+  if (joins_) {
+    at += column * pixel_;
+  } else {
+    segment = row * columns_.kernel + column;
+  }
+  const size_t in_segment = std::min(at * element_ / step_bytes_, segment_steps_ - 1);
+  const size_t number = at - StepStart(in_segment) / element_;
+  const size_t step = segment * segment_steps_ + in_segment;
+  return (output / kTileOutputs * steps() + step) * step_weights() +
+         (number / four_bytes * kTileOutputs + output % kTileOutputs) * four_bytes +
+         number % four_bytes;
+}
+
+PixelTiles::Plan PixelTiles::PlanFor(int num, int groups, int parts) const {
+  Plan plan;
+  const size_t threads = Threads();
+  const size_t all_rows = pointwise_ ? size_t(num) * rows_.output : rows_.output;
+  const size_t pixel_bytes = std::max(1, parts) * pixel_ * element_;
+  size_t rows = all_rows;
+  const auto bytes = [&](size_t r) { return part_pixels(static_cast<int>(r)) * pixel_bytes; };
+  if (bytes(rows) > kCutBytes) {
+    // The buffer grows by as much with each row.
+    const size_t of_row = std::max<size_t>(1, bytes(2) - bytes(1)), rest = bytes(1) - std::min(bytes(1), of_row);
+    rows = kCutBytes > rest ? std::max<size_t>(1, (kCutBytes - rest) / of_row) : 1;
+  }
+  size_t images = 1, image_cuts = pointwise_ ? 1 : num;
+  if (!pointwise_ && rows == all_rows) {
+    images = std::clamp<size_t>(kCutBytes / bytes(rows), 1, num);
+    image_cuts = CeilDiv(num, images);
+    images = CeilDiv(num, image_cuts);
+  }
+  size_t row_cuts = CeilDiv(all_rows, rows);
+  const size_t least_rows = CeilDiv(kMinPositions, row_positions());
+  // Threads share the rows, or, where weights are most of what is read, the outputs.
+  const size_t weights = packed_group() * element_;
+  const size_t x_bytes = bytes(all_rows) * (pointwise_ ? 1 : num);
+  plan.items = {image_cuts * row_cuts, size_t(groups), 1};
+  if (weights < 2 * x_bytes || panels() < threads) {
+    while (plan.items.count() % threads != 0 && plan.items.count() < 8 * threads) {
+      const size_t more = row_cuts + 1;
+      if (CeilDiv(all_rows, more) < least_rows) break;
+      row_cuts = more;
+      plan.items.cuts = image_cuts * row_cuts;
+    }
+    if (image_cuts > 1 && row_cuts == 1 && images > 1 && plan.items.count() < threads) {
+      images = CeilDiv(num, RoundUp(image_cuts, threads));
+      image_cuts = CeilDiv(num, images);
+      plan.items.cuts = image_cuts;
+    }
+  }
+  plan.rows = static_cast<int>(CeilDiv(all_rows, row_cuts));
+  plan.items.cuts = image_cuts * CeilDiv(all_rows, plan.rows);
+  plan.images = static_cast<int>(images);
+  plan.items.Slice(panels());
+  plan.image_bytes = parts == 0 ? 0 : RoundUp(bytes(plan.rows), 64);
+  return plan;
+}
+
+PixelTiles::Cut PixelTiles::CutAt(int num, const Plan& plan, size_t index) const {
+  const int all_rows = pointwise_ ? num * rows_.output : rows_.output;
+  const size_t row_cuts = CeilDiv(all_rows, plan.rows);
+  Cut cut;
+  cut.row = static_cast<int>(index % row_cuts) * plan.rows;
+  cut.rows = std::min(plan.rows, all_rows - cut.row);
+  cut.image = static_cast<int>(index / row_cuts) * plan.images;
+  cut.images = pointwise_ ? 1 : std::min(plan.images, num - cut.image);
+  return cut;
+}
+
+std::vector<AmxTiles::PixelStep> PixelTiles::Steps(const Plan& plan,
+                                                   const TilePairs& pairs) const {
+  std::vector<AmxTiles::PixelStep> result;
+  const size_t pixel_bytes = pixel_ * element_;
+  const int taps = joins_ ? 1 : columns_.kernel;
+  for (const TilePair& pair : pairs) {
+    const size_t x_part = pair.x * part_pixels(plan.rows) * pixel_bytes;
+    size_t weights = pair.weights * packed_panel() * element_;
+    for (int row = 0; row < rows_.kernel; ++row) {
+      const int below = row * rows_.dilation;
+      const size_t first = below % rows_.pace() * phase_pixels(plan.rows) +
+                           below / rows_.pace() * row_pixels_;
+      for (int column = 0; column < taps; ++column) {
+        const size_t window = (first + column * columns_.dilation) * pixel_bytes;
+        for (size_t step = 0; step < segment_steps_; ++step) {
+          result.push_back({static_cast<ptrdiff_t>(x_part + window + StepStart(step)),
+                            static_cast<ptrdiff_t>(weights)});
+          weights += step_weights() * element_;
+        }
+      }
+    }
+  }
+  return result;
+}
+
+PixelItem::PixelItem(const PixelTiles& tiles, const PixelTiles::Plan& plan, Pieces* pieces)
+    : buffer(pieces->Take<char>(plan.images * plan.image_bytes)),
+      pixels(pieces->Take<int32_t>(tiles.positions({0, 1, 0, plan.rows}))),
+      sums(pieces->Take<int32_t>(4 * kTileRows * kTileOutputs)) {}
+
+void FindPixels(const PixelTiles& tiles, const PixelTiles::Cut& cut, int32_t* pixels) {
+  const size_t pitch = tiles.row_positions();
+  const int columns = tiles.columns().output;
+  for (int row = 0; row < cut.rows; ++row) {
+    const size_t end = row + 1 < cut.rows ? pitch : columns;
+    for (size_t column = 0; column < end; ++column) {
+      const bool is_output = column < size_t(columns);
+      *pixels++ = is_output ? (cut.row + row) * columns + static_cast<int32_t>(column) : -1;
+    }
+  }
+}
+
+}  // namespace caffe::kernels

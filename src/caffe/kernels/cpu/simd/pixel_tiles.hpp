@@ -1,0 +1,212 @@
+#ifndef CAFFE_KERNELS_CPU_PIXEL_TILES_HPP_
+#define CAFFE_KERNELS_CPU_PIXEL_TILES_HPP_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "amx_tiles.hpp"
+#include "caffe/kernels/cpu/convolution/convolution_bands.hpp"
+#include "caffe/kernels/cpu/convolution/work_items.hpp"
+#include "tile_pairs.hpp"
+
+// How a convolution of images with channels last becomes products of matrices for AMX's tiles: a row
+// for each pixel of the output, which is read where its window lies in memory; a column for each
+// output.
+namespace caffe::kernels {
+
+/// The order of a convolution's numbers.
+///
+/// A window's row of the kernel is contiguous if it has one column or a dilation of 1: a *segment*.
+/// Else each position is one. Segments are cut into steps of equal sizes, up to 64 bytes; the last
+/// step of a segment may begin before the end of the one before, with zeros as weights of what it
+/// reads again. So no step reads anything but the window, and nothing has to be padded.
+///
+/// Pointwise convolutions read the image itself. Others copy a *cut*, some rows of outputs of some
+/// images, into a buffer with its padding: rows that neighbouring outputs have below each other, so
+/// that a tile's rows run on from one row of outputs to the next. Between them are positions that
+/// belong to no output; they are computed and not written. Neighbouring rows share their padding.
+class PixelTiles {
+ public:
+  /// `element`: bytes of a number, 1 or 2. A plain image has few channels, each in an array of its
+  /// own.
+  PixelTiles(const ConvolutionShape& shape, bool plain, int block, size_t element);
+
+  size_t group_channels() const { return channels_; }
+  size_t group_outputs() const { return outputs_; }
+  /// Numbers of a buffered pixel.
+  size_t pixel() const { return pixel_; }
+  /// Panels of 16 outputs of a group.
+  size_t panels() const { return CeilDiv(outputs_, kTileOutputs); }
+  /// Bytes of a step in a row.
+  int step_bytes() const { return static_cast<int>(step_bytes_); }
+
+  /// Numbers of a group's packed weights: (panel, step, number / n, 16 outputs, n), n being 4 bytes'
+  /// worth.
+  size_t packed_group() const { return panels() * packed_panel(); }
+  size_t packed_panel() const { return steps() * step_weights(); }
+  /// Where the weight of an output, channel and position of the kernel lies in a group.
+  size_t WeightAt(size_t output, size_t channel, int row, int column) const;
+
+  /// How work is split. Numbers of x may be sums of parts, each in a buffer of its own.
+  struct Plan {
+    int rows = 0, images = 0;  ///< of a cut, at most
+    size_t image_bytes = 0;    ///< of a buffered image of a cut; 0: x is read in place
+    WorkItems items;
+  };
+  /// For `num` images. `parts`: of x; 0: tiles read it in place, which is for pointwise ones.
+  Plan PlanFor(int num, int groups, int parts) const;
+
+  struct Cut {
+    int image, images, row, rows;
+  };
+  Cut CutAt(int num, const Plan& plan, size_t index) const;
+
+  /// Steps for each pair of a part of x and a part of the weights, which are panels one after
+  /// another.
+  std::vector<AmxTiles::PixelStep> Steps(const Plan& plan, const TilePairs& pairs) const;
+
+  bool is_pointwise() const { return pointwise_; }
+  const BandAxis& rows() const { return rows_; }
+  const BandAxis& columns() const { return columns_; }
+
+  /// Positions from one row of outputs to the next, and bytes from one position to the next, in a
+  /// buffer.
+  size_t row_positions() const { return row_pixels_ / columns_.pace(); }
+  size_t position_bytes() const { return columns_.pace() * pixel_ * element_; }
+  size_t positions(const Cut& cut) const {
+    return (cut.rows - 1) * row_positions() + columns_.output;
+  }
+  /// Pixels of one part of a buffered image.
+  size_t part_pixels(int rows) const { return rows_.pace() * phase_pixels(rows); }
+
+  /// Calls copy(input row, first input column, count, step, where in the part in pixels) for runs of
+  /// input pixels of a cut, and clear(where, count) for its padding.
+  template <typename Copy, typename Clear>
+  void ForEachRun(const Cut& cut, int buffer_rows, Copy&& copy, Clear&& clear) const;
+
+ private:
+  size_t segments() const { return joins_ ? rows_.kernel : rows_.kernel * columns_.kernel; }
+  size_t steps() const { return segments() * segment_steps_; }
+  size_t step_weights() const { return step_bytes_ * kTileOutputs / element_; }
+  /// Where a step of a segment begins, in bytes.
+  size_t StepStart(size_t step) const {
+    return step + 1 < segment_steps_ ? step * step_bytes_ : segment_bytes_ - step_bytes_;
+  }
+  /// Pixels of the rows of one phase: those whose distance is a multiple of the stride.
+  size_t phase_pixels(int rows) const {
+    return CeilDiv(rows_.extent(rows), rows_.pace()) * row_pixels_ + row_rest_;
+  }
+
+  size_t channels_, outputs_;  // of a group
+  const size_t element_;
+  bool pointwise_;
+  BandAxis rows_, columns_;
+  bool joins_;
+  size_t pixel_, segment_bytes_, segment_steps_, step_bytes_;
+  size_t row_pixels_, row_rest_;  // of a buffered row; and of the last one's padding behind it
+  size_t first_column_, last_column_;  // of a buffered row, in the image
+};
+
+template <typename Copy, typename Clear>
+void PixelTiles::ForEachRun(const Cut& cut, int buffer_rows, Copy&& copy, Clear&& clear) const {
+  const int pace = rows_.pace(), extent = rows_.extent(cut.rows);
+  for (int phase = 0; phase < pace; ++phase) {
+    size_t at = phase * phase_pixels(buffer_rows);
+    for (int r = phase; r < extent; r += pace, at += row_pixels_) {
+      const int row = rows_.first(cut.row) + r * rows_.step();
+      if (row < 0 || row >= rows_.input || first_column_ == last_column_) {
+        clear(at, row_pixels_);
+        continue;
+      }
+      if (first_column_ > 0) clear(at, first_column_);
+      copy(row, columns_.first(0) + static_cast<int>(first_column_) * columns_.step(),
+           last_column_ - first_column_, columns_.step(), at + first_column_);
+      if (last_column_ < row_pixels_) clear(at + last_column_, row_pixels_ - last_column_);
+    }
+    if (row_rest_ > 0) clear(at, row_rest_);
+  }
+}
+
+/// Nearly equal tiles of rows, the last of which ends with them: starts[i], `rows` each.
+struct TileRows {
+  TileRows(int all, int most_tiles);
+  int tiles, rows;
+  size_t starts[4];
+};
+
+/// How many tiles of rows and of weights are summed at a time: 4 x 1 reads fewer weights, 2 x 2
+/// fewer rows.
+struct SumShape {
+  int tiles = 4, panels = 1;
+  int rows() const { return tiles * kTileRows; }
+};
+
+/// What an item needs in addition to its plan.
+struct PixelItem {
+  PixelItem(const PixelTiles& tiles, const PixelTiles::Plan& plan, Pieces* pieces);
+  char* buffer;     ///< of the cut's images
+  int32_t* pixels;  ///< of each position of a cut of an image: its pixel, or -1
+  int32_t* sums;    ///< of 4 bytes
+};
+
+/// The pixel of each position of a cut, counted from that of its first one: -1 between rows.
+void FindPixels(const PixelTiles& tiles, const PixelTiles::Cut& cut, int32_t* pixels);
+
+/// Sums of a cut for the panels [first_panel, last_panel) of a group.
+struct CutSums {
+  const AmxTiles& amx;
+  void (*sum)(const AmxTiles::PixelWork&, int tiles, int panels);
+  const PixelTiles& tiles;
+  PixelTiles::Cut cut;
+  size_t first_panel, last_panel;
+  SumShape shape;
+  const std::vector<AmxTiles::PixelStep>& steps;
+  const char* x;       ///< the first position of the first image
+  size_t x_pitch;      ///< bytes from position to position
+  size_t x_image;      ///< and from image to image
+  size_t panel_bytes;  ///< of weights
+  const float* bias;   ///< of the group, 16 for each panel; null: sums start with 0
+  const int32_t* pixels;
+  int32_t* sums;
+
+  /// Multiplies by weights(panel, panels) and hands sums on: finish(panel, panels, image, pixels,
+  /// rows, sums, sums from row to row). Row i is that of pixels[i], if that is not negative.
+  template <typename Weights, typename Finish>
+  void ForEachBlock(Weights&& weights, Finish&& finish) const {
+    const int positions = static_cast<int>(tiles.positions(cut));
+    const int blocks = static_cast<int>(CeilDiv(positions, shape.rows()));
+    AmxTiles::PixelWork work = {};
+    work.x_pitch = x_pitch;
+    work.steps = steps.data();
+    work.steps_count = static_cast<int>(steps.size());
+    work.weights_panel = panel_bytes;
+    work.sums = sums;
+    int configured = 0;
+    for (size_t panel = first_panel; panel < last_panel; panel += shape.panels) {
+      const int panels = static_cast<int>(std::min<size_t>(shape.panels, last_panel - panel));
+      work.weights = weights(panel, panels);
+      work.bias = bias ? bias + panel * kTileOutputs : nullptr;
+      work.sums_pitch = size_t(panels) * kTileOutputs;
+      for (int image = 0; image < cut.images; ++image) {
+        for (int block = 0; block < blocks; ++block) {
+          const int begin = static_cast<int>(int64_t(positions) * block / blocks);
+          const int rows = static_cast<int>(int64_t(positions) * (block + 1) / blocks) - begin;
+          const TileRows tile_rows(rows, shape.tiles);
+          if (tile_rows.rows != configured) amx.configure_pixels(tile_rows.rows, tiles.step_bytes());
+          configured = tile_rows.rows;
+          std::copy_n(tile_rows.starts, 4, work.starts);
+          work.x = x + image * x_image + begin * x_pitch;
+          sum(work, tile_rows.tiles, panels);
+          finish(panel, panels, cut.image + image, pixels + begin, rows, sums, work.sums_pitch);
+        }
+      }
+    }
+    amx.release();
+  }
+};
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_PIXEL_TILES_HPP_
