@@ -30,8 +30,7 @@ void CheckValue(const Graph& graph, const Target& target, int index) {
           "its zero point is ", value.affine.zero_point);
   Value wanted = value;
   SetFormat(target, {value.type, value.layout}, Range(), &wanted);
-  Require(value.layout == Layout::PLAIN || value.layout == target.layout(),
-          "kernels do not take its layout here");
+  Require(HasLayout(target, value.layout), "kernels do not take its layout here");
   Require(value.block == wanted.block, "channels lie in blocks of ", wanted.block, " here");
   Require(value.layout == Layout::PLAIN || value.shape.size() >= 2, "it has no channels");
   if (graph.IsInput(index) || graph.IsOutput(index)) {

@@ -11,6 +11,7 @@
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/quantize/bias_correction.hpp"
+#include "choose_candidates.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -31,7 +32,7 @@ bool RoundsWeights(const Node& node) {
   return MultipliesWeights(node) && node.type() != "Deconvolution";
 }
 
-/// The candidates of all nodes with their times, and the search for the best combination.
+/// The candidates of all nodes with their times, and the best combination of them.
 class FormatSearch {
  public:
   /// `timed` and `least` are `context` in the shapes that are timed, and in the smallest.
@@ -64,16 +65,10 @@ class FormatSearch {
     for (int value = static_cast<int>(graph_.values.size()); value-- > 0;) {
       ForceInt8(value, options);
     }
-    for (int i = 0; i < count; ++i) {
-      std::vector<double>& costs = costs_.emplace_back();
-      for (const Candidate& candidate : candidates_[i]) {
-        costs.push_back(CostOf(graph_, graph_.nodes[i], candidate));
-      }
-    }
   }
 
-  /// The index of the chosen candidate of each node.
-  const std::vector<int>& Search();
+  /// Chooses a candidate for each node.
+  void Search();
   const Candidate& chosen(int node) const { return candidates_[node][choice_[node]]; }
   /// The node's candidates, after Search.
   LayerCandidates Described(int node) const;
@@ -95,14 +90,7 @@ class FormatSearch {
   std::vector<Candidate> CandidatesOf(int index, const LoweringOptions& options);
   std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates, Found* found) const;
   void ForceInt8(int value, const LoweringOptions& options);
-  bool Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout);
-  Format FormatOf(int value) const;
-  double CostOfValue(int value) const;
-  double CostAround(const std::vector<int>& nodes) const;
-  double Cost() const;
-  bool Improve(const std::vector<int>& nodes);
-  void Descend();
-  double CostOfNode(int node) const { return costs_[node][choice_[node]]; }
+  bool Restrict(int value, const std::vector<int>& nodes, const std::vector<Layout::Kind>& layouts);
 
   const LoweringContext& context_;
   const LoweringContext& timed_;
@@ -113,7 +101,6 @@ class FormatSearch {
   Timing* const timing_;
   std::vector<Found> found_;
   std::vector<std::vector<Candidate>> candidates_;
-  std::vector<std::vector<double>> costs_;  // of the candidates
   std::vector<int> choice_;
 };
 
@@ -338,162 +325,57 @@ void FormatSearch::ForceInt8(int value, const LoweringOptions& options) {
   }
   const Target& target = timing_->target();
   if (producer < 0) {
-    if (MostlyFillsBlocks(target, graph_.values[value])) Restrict(value, nodes, Layout::PLAIN);
+    if (MostlyFillsBlocks(target, graph_.values[value])) Restrict(value, nodes, {Layout::PLAIN});
     return;
   }
-  if (!Restrict(value, nodes, target.layout())) Restrict(value, nodes, Layout::PLAIN);
+  if (!Restrict(value, nodes, target.layouts())) Restrict(value, nodes, {Layout::PLAIN});
 }
 
-/// Keeps only the nodes' candidates that have the value in 8 bits in this layout. Returns false,
-/// and does nothing, if a node has none.
-bool FormatSearch::Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout) {
-  const Format bytes = {ElementType::INT8, layout};
-  std::map<int, std::vector<int>> kept;
+/// Keeps only the nodes' candidates that have the value in 8 bits in one of these layouts. Returns
+/// false, and does nothing, unless all nodes have some in the same one.
+bool FormatSearch::Restrict(int value, const std::vector<int>& nodes,
+                            const std::vector<Layout::Kind>& layouts) {
+  const auto has_in = [&](int node, const Candidate& candidate, Layout::Kind layout) {
+    const Format bytes = {ElementType::INT8, layout};
+    return ReadsAs(graph_.nodes[node], candidate, value, bytes) &&
+           WritesAs(graph_.nodes[node], candidate, value, bytes);
+  };
+  const auto all_have = [&](Layout::Kind layout) {
+    return std::all_of(nodes.begin(), nodes.end(), [&](int node) {
+      const std::vector<Candidate>& all = candidates_[node];
+      return std::any_of(all.begin(), all.end(),
+                         [&](const Candidate& each) { return has_in(node, each, layout); });
+    });
+  };
+  if (std::none_of(layouts.begin(), layouts.end(), all_have)) return false;
   for (const int node : nodes) {
-    const Node& of = graph_.nodes[node];
-    for (size_t c = 0; c < candidates_[node].size(); ++c) {
-      const Candidate& candidate = candidates_[node][c];
-      if (ReadsAs(of, candidate, value, bytes) && WritesAs(of, candidate, value, bytes)) {
-        kept[node].push_back(static_cast<int>(c));
-      }
-    }
-    if (kept[node].empty()) return false;
-  }
-  for (const auto& [node, numbers] : kept) {
-    std::vector<Candidate> candidates;
-    for (const int c : std::set<int>(numbers.begin(), numbers.end())) {
-      candidates.push_back(candidates_[node][c]);
-    }
-    candidates_[node] = std::move(candidates);
+    std::vector<Candidate>& all = candidates_[node];
+    const auto others = std::remove_if(all.begin(), all.end(), [&](const Candidate& candidate) {
+      return std::none_of(layouts.begin(), layouts.end(),
+                          [&](Layout::Kind layout) { return has_in(node, candidate, layout); });
+    });
+    all.erase(others, all.end());
   }
   return true;
 }
 
-Format FormatSearch::FormatOf(int value) const {
-  const int producer = producers_[value];
-  if (producer < 0) return Format();
-  const Node& node = graph_.nodes[producer];
-  const auto place = std::find(node.outputs.begin(), node.outputs.end(), value);
-  return chosen(producer).outputs[place - node.outputs.begin()];
-}
-
-/// The time of reorders to all formats in which the value is read.
-double FormatSearch::CostOfValue(int value) const {
-  const Format made = FormatOf(value);
-  std::vector<Format> wanted;
-  const auto want = [&](const Format& format) {
-    if (format != made && std::find(wanted.begin(), wanted.end(), format) == wanted.end()) {
-      wanted.push_back(format);
+void FormatSearch::Search() {
+  CandidateCosts costs;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    std::vector<double>& of_node = costs.nodes.emplace_back();
+    for (const Candidate& candidate : candidates_[i]) {
+      of_node.push_back(CostOf(graph_, graph_.nodes[i], candidate));
     }
+  }
+  costs.reorder = [&](int value, const Format& from, const Format& to) {
+    return WeightedTime(timing_->OfReorder(timed_, value, from, to), SizeOf(to.type),
+                        SizeOf(ElementType::FLOAT));
   };
-  for (const int reader : readers_[value]) {
-    const Node& node = graph_.nodes[reader];
-    const Candidate& candidate = chosen(reader);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == value) want(candidate.inputs[i]);
-    }
-    for (size_t i = 0; i < node.epilogue.size(); ++i) {
-      if (node.epilogue[i].operand == value) want(candidate.operands[i]);
-    }
+  std::vector<Format> preferred;
+  for (const Layout::Kind layout : timing_->target().layouts()) {
+    for (const ElementType type : context_.storage) preferred.push_back({type, layout});
   }
-  if (graph_.IsOutput(value)) want(Format());
-  double cost = 0;
-  for (const Format& format : wanted) {
-    cost += WeightedTime(timing_->OfReorder(timed_, value, made, format), SizeOf(format.type),
-                         SizeOf(ElementType::FLOAT));
-  }
-  return cost;
-}
-
-/// The cost of these nodes and the values that they touch.
-double FormatSearch::CostAround(const std::vector<int>& nodes) const {
-  double cost = 0;
-  std::set<int> values;
-  for (const int index : nodes) {
-    const Node& node = graph_.nodes[index];
-    cost += CostOfNode(index);
-    for (const int value : node.Reads()) values.insert(value);
-    values.insert(node.outputs.begin(), node.outputs.end());
-  }
-  for (const int value : values) cost += CostOfValue(value);
-  return cost;
-}
-
-double FormatSearch::Cost() const {
-  std::vector<int> all;
-  for (size_t i = 0; i < candidates_.size(); ++i) all.push_back(static_cast<int>(i));
-  return CostAround(all);
-}
-
-/// Tries every combination of candidates of one or two nodes; takes the best. False if nothing got
-/// better.
-bool FormatSearch::Improve(const std::vector<int>& nodes) {
-  double least = CostAround(nodes);
-  const double before = least;
-  std::vector<int> best, tried(nodes.size(), 0);
-  for (const int node : nodes) best.push_back(choice_[node]);
-  const std::vector<int> old = best;
-  while (true) {
-    for (size_t i = 0; i < nodes.size(); ++i) choice_[nodes[i]] = tried[i];
-    const double cost = CostAround(nodes);
-    if (cost < least * (1 - 1e-9)) {
-      least = cost;
-      best = tried;
-    }
-    size_t digit = 0;
-    while (digit < nodes.size() &&
-           ++tried[digit] == static_cast<int>(candidates_[nodes[digit]].size())) {
-      tried[digit++] = 0;
-    }
-    if (digit == nodes.size()) break;
-  }
-  for (size_t i = 0; i < nodes.size(); ++i) choice_[nodes[i]] = best[i];
-  return least < before;
-}
-
-void FormatSearch::Descend() {
-  const int count = static_cast<int>(graph_.nodes.size());
-  for (bool better = true; better;) {
-    better = false;
-    for (int i = 0; i < count; ++i) better = Improve({i}) || better;
-    for (int i = 0; i < count; ++i) {
-      for (const int value : graph_.nodes[i].Reads()) {
-        if (producers_[value] >= 0) better = Improve({producers_[value], i}) || better;
-      }
-    }
-  }
-}
-
-// Starts from each node's fastest candidate, and from all nodes in one type and the target's layout
-// where possible: these are in local minima that single steps may not reach.
-const std::vector<int>& FormatSearch::Search() {
-  std::vector<int> best;
-  double least = std::numeric_limits<double>::infinity();
-  const auto start = [&](auto prefers) {
-    choice_.clear();
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-      const auto key = [&](size_t c) {
-        return std::make_pair(!prefers(candidates_[i][c]), costs_[i][c]);
-      };
-      size_t first = 0;
-      for (size_t c = 1; c < candidates_[i].size(); ++c) {
-        if (key(c) < key(first)) first = c;
-      }
-      choice_.push_back(static_cast<int>(first));
-    }
-    Descend();
-    const double cost = Cost();
-    if (cost >= least) return;
-    least = cost;
-    best = choice_;
-  };
-  start([](const Candidate&) { return true; });
-  for (const ElementType type : context_.storage) {
-    const Format wanted = {type, timing_->target().layout()};
-    start([&](const Candidate& c) { return !c.outputs.empty() && c.outputs[0] == wanted; });
-  }
-  choice_ = best;
-  return choice_;
+  choice_ = ChooseCandidates(graph_, candidates_, preferred, costs);
 }
 
 LayerCandidates FormatSearch::Described(int index) const {

@@ -34,9 +34,7 @@ double WeightedTime(double microseconds, double bytes, double float_bytes);
 /// where a value is read in several formats; packs weights. Inputs and outputs of the graph stay
 /// FLOAT in Caffe's order. For a range of shapes the time is that in the shapes of opt_inputs, and
 /// the chosen candidates can compute the smallest and the largest too.
-///
-/// Exact for chains; elsewhere the search changes one node, or a node and what makes its bottom, at
-/// a time, until nothing gets better.
+/// How candidates are combined: choose_candidates.hpp.
 Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing);
 
 }  // namespace caffe::inference

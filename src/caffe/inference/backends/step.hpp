@@ -28,7 +28,9 @@ struct Operand {
   T* as() const {
     return static_cast<T*>(data);
   }
+  bool plain() const { return layout == Layout::PLAIN; }
   bool blocked() const { return layout == Layout::CHANNELS_BLOCKED; }
+  bool channels_last() const { return layout == Layout::CHANNELS_LAST; }
   bool dense() const { return images <= 1 || stride == image; }
   size_t elements() const { return images * image; }
   size_t bytes() const { return elements() * SizeOf(type); }

@@ -91,6 +91,11 @@ Operand Described(const Value& value, const Shape& shape) {
   return operand;
 }
 
+bool HasLayout(const Target& target, Layout::Kind layout) {
+  const std::vector<Layout::Kind>& all = target.layouts();
+  return layout == Layout::PLAIN || std::find(all.begin(), all.end(), layout) != all.end();
+}
+
 const Implementation& ImplementationOf(const Target& target, const std::string& name) {
   const std::string family = name.substr(0, name.find(':'));
   for (const Implementation* implementation : target.implementations()) {

@@ -9,7 +9,7 @@
 
 namespace caffe::inference {
 
-/// What a graph is lowered for: its implementations, the layout that they prefer, and how long they
+/// What a graph is lowered for: its implementations, the layouts that they prefer, and how long they
 /// take. CPU and GPU have one each; everything else about lowering is the same.
 class Target {
  public:
@@ -20,9 +20,9 @@ class Target {
   virtual const std::vector<const Implementation*>& implementations() const = 0;
   virtual const Implementation& reorder() const = 0;
   virtual const Implementation& any_layer() const = 0;
-  /// The layout that kernels prefer to Caffe's; in it the channels of a value of this type are
-  /// padded to a multiple of `block`.
-  virtual Layout::Kind layout() const = 0;
+  /// The layouts that kernels prefer to Caffe's, the most common first; in them the channels of a
+  /// value of this type are padded to a multiple of `block`.
+  virtual const std::vector<Layout::Kind>& layouts() const = 0;
   virtual int block(ElementType type) const = 0;
   /// The alignment in bytes that kernels require of all operands: a power of 2 up to that of
   /// TargetMemory's memory.
@@ -48,6 +48,9 @@ class Target {
   /// The time of a candidate for the same work, relative to the others': a guess.
   virtual double RelativeTime(const Candidate& candidate) const = 0;
 };
+
+/// True if values may have the layout: Caffe's, or one of `layouts`.
+bool HasLayout(const Target& target, Layout::Kind layout);
 
 /// Finds it by its name, with or without a variant. Throws Error for an unknown name, and for a
 /// variant of an implementation without any.

@@ -67,7 +67,10 @@ class AddingTarget : public Target {
   const std::vector<const Implementation*>& implementations() const override { return all_; }
   const Implementation& reorder() const override { return family_; }
   const Implementation& any_layer() const override { return family_; }
-  Layout::Kind layout() const override { return Layout::CHANNELS_BLOCKED; }
+  const std::vector<Layout::Kind>& layouts() const override {
+    static const std::vector<Layout::Kind> all = {Layout::CHANNELS_BLOCKED};
+    return all;
+  }
   int block(ElementType) const override { return 8; }
   size_t alignment() const override { return alignment_; }
   bool takes_unsigned() const override { return true; }

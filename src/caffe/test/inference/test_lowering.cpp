@@ -128,7 +128,7 @@ class CpuWithTimes : public Target {
   }
   const Implementation& reorder() const override { return cpu_.reorder(); }
   const Implementation& any_layer() const override { return cpu_.any_layer(); }
-  Layout::Kind layout() const override { return cpu_.layout(); }
+  const std::vector<Layout::Kind>& layouts() const override { return cpu_.layouts(); }
   int block(ElementType type) const override { return cpu_.block(type); }
   size_t alignment() const override { return cpu_.alignment(); }
   bool takes_unsigned() const override { return cpu_.takes_unsigned(); }

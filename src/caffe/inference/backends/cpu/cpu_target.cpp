@@ -83,7 +83,10 @@ class Cpu : public Target {
   }
   const Implementation& reorder() const override { return Reorder(); }
   const Implementation& any_layer() const override { return AnyLayer(); }
-  Layout::Kind layout() const override { return kBlocked; }
+  const std::vector<Layout::Kind>& layouts() const override {
+    static const std::vector<Layout::Kind> all = {kBlocked, kChannelsLast};
+    return all;
+  }
   int block(ElementType) const override { return ChannelBlock(); }
   size_t alignment() const override { return 1; }
   bool takes_unsigned() const override { return true; }
@@ -145,7 +148,7 @@ class Cpu : public Target {
     if (name == "move" || name == "crop" || name == "integers") return 0.01;
     if (name == "integer_definition") return 10;
     if (name != "layer") return 1;
-    return candidate.outputs.empty() || candidate.outputs[0].layout == kBlocked ? 1.5 : 2;
+    return candidate.outputs.empty() || candidate.outputs[0].layout != kPlain ? 1.5 : 2;
   }
 };
 

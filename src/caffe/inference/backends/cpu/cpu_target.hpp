@@ -6,13 +6,15 @@
 namespace caffe::inference::cpu {
 
 /// This machine's CPU, with the number of threads that OpenMP would use now; its kernels prefer
-/// channels in blocks.
+/// channels in blocks, or last.
 const Target& CpuTarget();
 
 constexpr Layout::Kind kPlain = Layout::PLAIN;
 constexpr Layout::Kind kBlocked = Layout::CHANNELS_BLOCKED;
+constexpr Layout::Kind kChannelsLast = Layout::CHANNELS_LAST;
 
-/// Channels in a block, on the instruction set in use: 8 or 16.
+/// Channels in a block, on the instruction set in use: 8 or 16. In channels last those of a pixel
+/// are padded to a multiple of it: the bytes of the padding are 0 in both.
 int ChannelBlock();
 
 // The families of kernels.

@@ -1,5 +1,9 @@
 // A value in another type or layout.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <type_traits>
+#include <vector>
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
@@ -14,7 +18,9 @@
 namespace caffe::inference::cpu {
 namespace {
 
-constexpr size_t kTile = 256;  // positions transposed at a time: they stay in the cache
+constexpr size_t kTileElements = 4096;  // turned at a time: they stay in the first cache
+constexpr size_t kMaxWidth = 64;        // channels of a tile
+constexpr size_t kGrain = 1 << 14;      // elements for a thread
 
 bool IsInteger(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
 
@@ -40,39 +46,88 @@ void ConvertRun(size_t n, const Operand& from, const void* x, const Operand& to,
     kernels::Dequantize(n, from.scale, static_cast<const uint8_t*>(x), static_cast<float*>(y),
                         from.zero_point);
   } else if (IsInteger(from.type) || IsInteger(to.type)) {
-    std::vector<float> between(n);
-    Operand floats;
-    ConvertRun(n, from, x, floats, between.data());
-    if (IsInteger(to.type)) return ConvertRun(n, floats, between.data(), to, y);
-    kernels::Convert(n, ElementType::FLOAT, between.data(), 1, 0, to.type, y, 1, 0);
+    float between[256];
+    const Operand floats;
+    for (size_t i = 0; i < n; i += std::size(between)) {
+      const size_t some = std::min(n - i, std::size(between));
+      const char* from_here = static_cast<const char*>(x) + i * SizeOf(from.type);
+      char* to_here = static_cast<char*>(y) + i * SizeOf(to.type);
+      ConvertRun(some, from, from_here, floats, between);
+      ConvertRun(some, floats, between, to, to_here);
+    }
   } else {
     kernels::Convert(n, from.type, x, 1, 0, to.type, y, 1, 0);
   }
 }
 
-/// y[column, row] = x[row, column], with so many elements between rows.
-template <typename Bits>
-void TransposeElements(size_t rows, size_t columns, const Bits* x, size_t x_row, Bits* y,
-                       size_t y_row) {
-  for (size_t r = 0; r < rows; ++r) {
-    for (size_t c = 0; c < columns; ++c) y[c * y_row + r] = x[r * x_row + c];
+/// y[column, row] = x[row, column], with so many elements of `size` bytes between rows.
+void Transpose(size_t size, size_t rows, size_t columns, const void* x, size_t x_row, void* y,
+               size_t y_row) {
+  const auto call = [&](auto transpose, auto bits) {
+    using Bits = decltype(bits);
+    transpose(rows, columns, static_cast<const Bits*>(x), x_row, static_cast<Bits*>(y), y_row);
+  };
+  if (size == 1) return call(kernels::TransposeBytes, uint8_t());
+  size == 2 ? call(kernels::TransposeHalves, uint16_t())
+            : call(kernels::TransposeWords, uint32_t());
+}
+
+/// Copies `columns` runs of `bytes`, which are 8, 16, 32 or 64, so many bytes apart.
+void CopyRuns(size_t bytes, size_t columns, const char* x, size_t x_step, char* y, size_t y_step) {
+  const auto copy = [&](auto fixed) {
+    for (size_t i = 0; i < columns; ++i) std::memcpy(y + i * y_step, x + i * x_step, fixed);
+  };
+  switch (bytes) {
+    case 8:
+      return copy(std::integral_constant<size_t, 8>());
+    case 16:
+      return copy(std::integral_constant<size_t, 16>());
+    case 32:
+      return copy(std::integral_constant<size_t, 32>());
+    case 64:
+      return copy(std::integral_constant<size_t, 64>());
+    default:
+      copy(bytes);
   }
 }
 
-void Transpose(size_t size, size_t rows, size_t columns, const void* x, size_t x_row, void* y,
-               size_t y_row) {
-  const auto call = [&](auto bits) {
-    using Bits = decltype(bits);
-    TransposeElements(rows, columns, static_cast<const Bits*>(x), x_row, static_cast<Bits*>(y),
-                      y_row);
-  };
-  if (size == 1) {
-    kernels::TransposeBytes(rows, columns, static_cast<const uint8_t*>(x), x_row,
-                            static_cast<uint8_t*>(y), y_row);
-  } else {
-    size == 2 ? call(uint16_t()) : call(uint32_t());
+/// Where an operand's elements are: those of `width` channels from channel c (a multiple of a
+/// block) at a position are neighbours, except in Caffe's order.
+class Places {
+ public:
+  explicit Places(const Operand& operand)
+      : operand_(operand),
+        spatial_(CountOf({operand.shape.begin() + 2, operand.shape.end()})),
+        size_(SizeOf(operand.type)) {}
+
+  char* At(size_t n, size_t c, size_t position) const {
+    size_t offset = 0;
+    if (operand_.plain()) {
+      offset = n * operand_.stride + c * spatial_ + position;
+    } else if (operand_.blocked()) {
+      offset = n * operand_.stride + c * spatial_ + position * operand_.block;
+    } else {
+      offset = (n * spatial_ + position) * operand_.stride + c;
+    }
+    return operand_.as<char>() + offset * size_;
   }
-}
+  /// Elements from one position to the next.
+  size_t step() const {
+    return operand_.plain() ? 1 : operand_.blocked() ? operand_.block : operand_.stride;
+  }
+  /// Elements from one channel to the next, where the order is Caffe's.
+  size_t row() const { return spatial_; }
+
+ private:
+  const Operand& operand_;
+  const size_t spatial_, size_;
+};
+
+/// Channels [c, c + rows) of `columns` positions from `position` on of image n: padding makes
+/// `width` of them.
+struct Tile {
+  size_t n, c, rows, width, position, columns;
+};
 
 class ReorderStep : public Step {
  public:
@@ -82,92 +137,175 @@ class ReorderStep : public Step {
     y_ = binding.outputs[0];
     Require(x_.shape == y_.shape, "a reorder's top has shape ", ShapeString(y_.shape),
             ", its bottom ", ShapeString(x_.shape));
+    Require(x_.plain() || y_.plain() || x_.block == y_.block,
+            "a reorder's top and bottom differ in the padding of channels");
   }
 
   void Run(void*) override {
-    if (x_.blocked() == y_.blocked()) return Convert();
-    const Operand& blocked = x_.blocked() ? x_ : y_;
-    const size_t channels = x_.shape[1], block = blocked.block;
-    const size_t blocks = kernels::CeilDiv(channels, block);
-    const size_t spatial = CountOf({x_.shape.begin() + 2, x_.shape.end()});
-    const size_t grain = std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, block * spatial));
-    kernels::ParallelFor(x_.images * blocks, grain, [&](size_t begin, size_t end) {
-      std::vector<uint32_t> tile(kTile * block);
-      for (size_t i = begin; i < end; ++i) {
-        const size_t n = i / blocks, b = i % blocks;
-        const size_t rows = std::min(block, channels - b * block);
-        for (size_t s = 0; s < spatial; s += kTile) {
-          Turn(n, b, rows, s, std::min(kTile, spatial - s), spatial, tile.data());
-        }
-      }
+    if (CountOf(x_.shape) == 0) return;
+    if (x_.layout == y_.layout) return Convert();
+    ForEachTile([&](const Tile& tile, void* memory) {
+      if (x_.plain()) return FromPlain(tile, memory);
+      if (y_.plain()) return ToPlain(tile, memory);
+      BetweenPacked(tile, memory);
     });
   }
 
  private:
+  /// Pieces become pieces.
   void Convert() const {
-    for (size_t n = 0; n < x_.images; ++n) {
-      const char* x = x_.as<const char>() + n * x_.stride * SizeOf(x_.type);
-      char* y = y_.as<char>() + n * y_.stride * SizeOf(y_.type);
-      kernels::ParallelFor(x_.image, 1 << 14, [&](size_t begin, size_t end) {
-        ConvertRun(end - begin, x_, x + begin * SizeOf(x_.type), y_, y + begin * SizeOf(y_.type));
-      });
+    const auto convert = [&](size_t n, size_t begin, size_t end) {
+      ConvertRun(end - begin, x_, x_.as<const char>() + (n * x_.stride + begin) * SizeOf(x_.type),
+                 y_, y_.as<char>() + (n * y_.stride + begin) * SizeOf(y_.type));
+    };
+    if (x_.dense() && y_.dense()) {
+      kernels::ParallelFor(x_.elements(), kGrain,
+                           [&](size_t begin, size_t end) { convert(0, begin, end); });
+    } else {
+      ForEachPart(convert);
     }
+    // What stands for 0 may differ from the padding's bytes.
+    if (y_.plain() || AreAlike(x_, y_) || (x_.zero_point == 0 && y_.zero_point == 0)) return;
+    ForEachTile([&](const Tile& tile, void*) { Pad(tile); });
   }
 
-  /// Positions [s, s + columns) of `rows` channels of block b of image n, by way of `tile`.
-  void Turn(size_t n, size_t b, size_t rows, size_t s, size_t columns, size_t spatial,
-            void* tile) const {
-    const Operand& blocked = x_.blocked() ? x_ : y_;
-    const Operand& plain = x_.blocked() ? y_ : x_;
-    const size_t block = blocked.block;
-    char* turned = blocked.as<char>() +
-                   (n * blocked.stride + (b * spatial + s) * block) * SizeOf(blocked.type);
-    char* rowwise =
-        plain.as<char>() + (n * plain.stride + b * block * spatial + s) * SizeOf(plain.type);
-    x_.blocked() ? FromBlocks(rows, columns, turned, rowwise, spatial, tile)
-                 : ToBlocks(rows, columns, rowwise, spatial, turned, tile);
+  /// Calls f(piece, begin, end) for parts of all pieces.
+  template <typename Function>
+  void ForEachPart(Function&& f) const {
+    kernels::ParallelFor(x_.images * x_.image, kGrain, [&](size_t begin, size_t end) {
+      while (begin < end) {
+        const size_t piece = begin / x_.image, first = begin % x_.image;
+        const size_t some = std::min(end - begin, x_.image - first);
+        f(piece, first, first + some);
+        begin += some;
+      }
+    });
+  }
+
+  /// Calls f(tile, memory for its elements) for all of them. A plain value with channels last has
+  /// tiles of many channels: whole cache lines on both sides.
+  template <typename Function>
+  void ForEachTile(Function&& f) const {
+    const Operand& packed = x_.plain() ? y_ : x_;
+    const size_t channels = x_.shape[1], block = packed.block;
+    const size_t padded = kernels::RoundUp(channels, block);
+    const bool wide = packed.channels_last() && (x_.plain() || y_.plain());
+    const size_t width = wide ? std::min(padded, kMaxWidth / block * block) : block;
+    const size_t groups = kernels::CeilDiv(padded, width);
+    const size_t spatial = Places(x_).row();
+    const size_t columns = std::min(spatial, kTileElements / width);
+    const size_t parts = kernels::CeilDiv(spatial, columns);
+    const size_t tiles = x_.shape[0] * parts * groups;
+    const size_t grain = std::max<size_t>(1, kGrain / (columns * width));
+    kernels::ParallelFor(tiles, grain, [&](size_t begin, size_t end) {
+      std::vector<uint32_t> memory(columns * width);
+      for (size_t i = begin; i < end; ++i) {
+        // The channels of the same positions after each other; blocks in the order of memory.
+        const size_t n = i / (parts * groups), rest = i % (parts * groups);
+        const size_t part = wide ? rest / groups : rest % parts;
+        const size_t group = wide ? rest % groups : rest / parts;
+        Tile tile;
+        tile.n = n;
+        tile.c = group * width;
+        tile.width = std::min(width, padded - tile.c);
+        tile.rows = std::min(tile.width, channels - tile.c);
+        tile.position = part * columns;
+        tile.columns = std::min(columns, spatial - tile.position);
+        f(tile, memory.data());
+      }
+    });
   }
 
   // The narrower type is transposed: bytes take a fraction of the time of floats.
 
-  void FromBlocks(size_t rows, size_t columns, const char* x, char* y, size_t y_row,
-                  void* tile) const {
+  void ToPlain(const Tile& tile, void* memory) const {
+    const Places from(x_), to(y_);
     const size_t x_size = SizeOf(x_.type), y_size = SizeOf(y_.type);
+    const char* x = from.At(tile.n, tile.c, tile.position);
+    char* y = to.At(tile.n, tile.c, tile.position);
+    if (to.row() == 1) return ConvertRun(tile.rows, x_, x, y_, y);
     if (AreAlike(x_, y_)) {
-      Transpose(x_size, columns, rows, x, x_.block, y, y_row);
+      Transpose(x_size, tile.columns, tile.rows, x, from.step(), y, to.row());
     } else if (x_size < y_size) {
-      Transpose(x_size, columns, rows, x, x_.block, tile, columns);
-      for (size_t r = 0; r < rows; ++r) {
-        ConvertRun(columns, x_, static_cast<char*>(tile) + r * columns * x_size, y_,
-                   y + r * y_row * y_size);
+      Transpose(x_size, tile.columns, tile.rows, x, from.step(), memory, tile.columns);
+      for (size_t r = 0; r < tile.rows; ++r) {
+        ConvertRun(tile.columns, x_, static_cast<char*>(memory) + r * tile.columns * x_size, y_,
+                   y + r * to.row() * y_size);
       }
     } else {
-      ConvertRun(columns * x_.block, x_, x, y_, tile);
-      Transpose(y_size, columns, rows, tile, x_.block, y, y_row);
+      ConvertPositions(tile, x, from.step(), static_cast<char*>(memory), tile.width);
+      Transpose(y_size, tile.columns, tile.rows, memory, tile.width, y, to.row());
     }
   }
 
-  void ToBlocks(size_t rows, size_t columns, const char* x, size_t x_row, char* y,
-                void* tile) const {
-    const size_t x_size = SizeOf(x_.type), y_size = SizeOf(y_.type), block = y_.block;
-    if (x_size > y_size) {
-      for (size_t r = 0; r < rows; ++r) {
-        ConvertRun(columns, x_, x + r * x_row * x_size, y_,
-                   static_cast<char*>(tile) + r * columns * y_size);
+  void FromPlain(const Tile& tile, void* memory) const {
+    const Places from(x_), to(y_);
+    const size_t x_size = SizeOf(x_.type), y_size = SizeOf(y_.type);
+    const char* x = from.At(tile.n, tile.c, tile.position);
+    char* y = to.At(tile.n, tile.c, tile.position);
+    if (from.row() == 1) {
+      ConvertRun(tile.rows, x_, x, y_, y);
+    } else if (AreAlike(x_, y_)) {
+      Transpose(x_size, tile.rows, tile.columns, x, from.row(), y, to.step());
+    } else if (x_size > y_size) {
+      for (size_t r = 0; r < tile.rows; ++r) {
+        ConvertRun(tile.columns, x_, x + r * from.row() * x_size, y_,
+                   static_cast<char*>(memory) + r * tile.columns * y_size);
       }
-      if (rows < block) std::memset(y, FillByte(), columns * block * y_size);
-      Transpose(y_size, rows, columns, tile, columns, y, block);
-      return;
+      Transpose(y_size, tile.rows, tile.columns, memory, tile.columns, y, to.step());
+    } else {
+      if (tile.rows < tile.width) std::memset(memory, 0, tile.columns * tile.width * x_size);
+      Transpose(x_size, tile.rows, tile.columns, x, from.row(), memory, tile.width);
+      ConvertPositions(tile, static_cast<const char*>(memory), tile.width, y, to.step());
     }
-    const bool alike = AreAlike(x_, y_);
-    void* turned = alike ? y : tile;
-    if (rows < block) std::memset(turned, 0, columns * block * x_size);
-    Transpose(x_size, rows, columns, x, x_row, turned, block);
-    if (!alike) ConvertRun(columns * block, x_, tile, y_, y);
+    Pad(tile);
   }
 
-  /// Padding of the last block: 0 in y's type.
-  int FillByte() const { return IsInteger(y_.type) ? y_.zero_point : 0; }
+  /// Blocks of channels from or to channels last: runs are copied.
+  void BetweenPacked(const Tile& tile, void* memory) const {
+    const Places from(x_), to(y_);
+    const size_t x_size = SizeOf(x_.type), y_size = SizeOf(y_.type);
+    const char* x = from.At(tile.n, tile.c, tile.position);
+    char* y = to.At(tile.n, tile.c, tile.position);
+    const auto copy = [&](size_t size, const void* source, size_t step, void* target,
+                          size_t target_step) {
+      CopyRuns(tile.width * size, tile.columns, static_cast<const char*>(source), step * size,
+               static_cast<char*>(target), target_step * size);
+    };
+    if (AreAlike(x_, y_)) {
+      copy(x_size, x, from.step(), y, to.step());
+    } else if (from.step() == tile.width) {
+      ConvertRun(tile.columns * tile.width, x_, x, y_, memory);
+      copy(y_size, memory, tile.width, y, to.step());
+    } else {
+      copy(x_size, x, from.step(), memory, tile.width);
+      ConvertPositions(tile, static_cast<const char*>(memory), tile.width, y, to.step());
+    }
+    Pad(tile);
+  }
+
+  /// The channels of a tile's positions, with so many elements between positions.
+  void ConvertPositions(const Tile& tile, const char* x, size_t x_step, char* y,
+                        size_t y_step) const {
+    if (x_step == tile.width && y_step == tile.width) {
+      return ConvertRun(tile.columns * tile.width, x_, x, y_, y);
+    }
+    for (size_t i = 0; i < tile.columns; ++i) {
+      ConvertRun(tile.width, x_, x + i * x_step * SizeOf(x_.type), y_,
+                 y + i * y_step * SizeOf(y_.type));
+    }
+  }
+
+  /// Clears the padding of y's last block.
+  void Pad(const Tile& tile) const {
+    if (tile.rows == tile.width) return;
+    const Places to(y_);
+    const size_t size = SizeOf(y_.type);
+    char* y = to.At(tile.n, tile.c, tile.position) + tile.rows * size;
+    for (size_t i = 0; i < tile.columns; ++i) {
+      std::memset(y + i * to.step() * size, 0, (tile.width - tile.rows) * size);
+    }
+  }
 
   Operand x_, y_;
 };

@@ -132,7 +132,10 @@ class Gpu : public Target {
   }
   const Implementation& reorder() const override { return Reorder(); }
   const Implementation& any_layer() const override { return AnyLayer(); }
-  Layout::Kind layout() const override { return kLast; }
+  const std::vector<Layout::Kind>& layouts() const override {
+    static const std::vector<Layout::Kind> all = {kLast};
+    return all;
+  }
   int block(ElementType type) const override { return ChannelMultiple(type); }
   size_t alignment() const override { return caffe::cuda::kOperandAlignment; }
   bool takes_unsigned() const override { return false; }  // no tensor core does

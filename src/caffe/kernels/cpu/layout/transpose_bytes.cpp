@@ -93,12 +93,57 @@ void TransposeTile(size_t rows, size_t columns, const uint8_t* x, size_t x_row, 
   for (size_t c = 0; c < columns; ++c) StoreFirst(rows, turned[c], y + c * y_row);
 }
 
+/// As many rows as columns, each a vector.
+template <typename Bits>
+constexpr size_t kSquare = sizeof(__m128i) / sizeof(Bits);
+
+template <typename Bits>
+__attribute__((always_inline)) inline void TransposeWholeSquare(const Bits* x, size_t x_row,
+                                                                Bits* y, size_t y_row) {
+  constexpr size_t kSide = kSquare<Bits>;
+  constexpr bool kHalves = sizeof(Bits) == 2;
+  const auto interleaved = [](__m128i a, __m128i b, bool high) {
+    if (high) return kHalves ? _mm_unpackhi_epi16(a, b) : _mm_unpackhi_epi32(a, b);
+    return kHalves ? _mm_unpacklo_epi16(a, b) : _mm_unpacklo_epi32(a, b);
+  };
+  __m128i rows[kSide];
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kSide; ++r) {
+    rows[r] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x + r * x_row));
+  }
+#pragma GCC unroll 3
+  for (size_t bit = 1; bit < kSide; bit *= 2) {
+    __m128i out[kSide];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < kSide / 2; ++r) {
+      out[2 * r] = interleaved(rows[r], rows[r + kSide / 2], false);
+      out[2 * r + 1] = interleaved(rows[r], rows[r + kSide / 2], true);
+    }
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kSide; ++r) rows[r] = out[r];
+  }
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kSide; ++r) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + r * y_row), rows[r]);
+  }
+}
+
 #else
 
 void TransposeTile(size_t rows, size_t columns, const uint8_t* x, size_t x_row, uint8_t* y,
                    size_t y_row) {
   for (size_t c = 0; c < columns; ++c) {
     for (size_t r = 0; r < rows; ++r) y[c * y_row + r] = x[r * x_row + c];
+  }
+}
+
+template <typename Bits>
+constexpr size_t kSquare = 16 / sizeof(Bits);
+
+template <typename Bits>
+void TransposeWholeSquare(const Bits* x, size_t x_row, Bits* y, size_t y_row) {
+  for (size_t c = 0; c < kSquare<Bits>; ++c) {
+    for (size_t r = 0; r < kSquare<Bits>; ++r) y[c * y_row + r] = x[r * x_row + c];
   }
 }
 
@@ -115,19 +160,56 @@ void ForEachPart(size_t n, size_t size, Function&& f) {
   for (size_t i = 0; i < n; i += size) f(std::min(i, n - size), size);
 }
 
+/// Calls f(first column, columns) for panels of all columns.
+template <typename Function>
+void ForEachPanel(size_t columns, size_t panel, size_t tile, Function&& f) {
+  for (size_t first = 0, width; first < columns; first += width) {
+    width = columns - first < panel + tile ? columns - first : panel;
+    f(first, width);
+  }
+}
+
+template <typename Bits>
+void TransposeSquares(size_t rows, size_t columns, const Bits* x, size_t x_row, Bits* y,
+                      size_t y_row) {
+  constexpr size_t kSide = kSquare<Bits>;
+  ForEachPanel(columns, kPanel / sizeof(Bits), kSide, [&](size_t panel, size_t width) {
+    ForEachPart(rows, kSide, [&](size_t row, size_t height) {
+      ForEachPart(width, kSide, [&](size_t column, size_t some) {
+        const size_t at = panel + column;
+        const Bits* from = x + row * x_row + at;
+        Bits* to = y + at * y_row + row;
+        if (height == kSide && some == kSide) return TransposeWholeSquare(from, x_row, to, y_row);
+        for (size_t c = 0; c < some; ++c) {
+          for (size_t r = 0; r < height; ++r) to[c * y_row + r] = from[r * x_row + c];
+        }
+      });
+    });
+  });
+}
+
 }  // namespace
 
 void TransposeBytes(size_t rows, size_t columns, const uint8_t* x, size_t x_row, uint8_t* y,
                     size_t y_row) {
-  for (size_t panel = 0, width; panel < columns; panel += width) {
-    width = columns - panel < kPanel + kColumns ? columns - panel : kPanel;
+  ForEachPanel(columns, kPanel, kColumns, [&](size_t panel, size_t width) {
     ForEachPart(rows, kRows, [&](size_t row, size_t height) {
       ForEachPart(width, kColumns, [&](size_t column, size_t some) {
         const size_t at = panel + column;
         TransposeTile(height, some, x + row * x_row + at, x_row, y + at * y_row + row, y_row);
       });
     });
-  }
+  });
+}
+
+void TransposeHalves(size_t rows, size_t columns, const uint16_t* x, size_t x_row, uint16_t* y,
+                     size_t y_row) {
+  TransposeSquares(rows, columns, x, x_row, y, y_row);
+}
+
+void TransposeWords(size_t rows, size_t columns, const uint32_t* x, size_t x_row, uint32_t* y,
+                    size_t y_row) {
+  TransposeSquares(rows, columns, x, x_row, y, y_row);
 }
 
 }  // namespace caffe::kernels
