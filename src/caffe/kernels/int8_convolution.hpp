@@ -8,6 +8,7 @@
 #include "caffe/kernels/byte_sum.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/post_ops.hpp"
+#include "caffe/kernels/tile_shape.hpp"
 
 namespace caffe::kernels {
 
@@ -29,6 +30,12 @@ class Int8Convolution {
   /// is for a single group.
   static std::shared_ptr<const Int8Convolution> Make(const ConvolutionShape& shape,
                                                      bool plain_input);
+  /// The same results with channels last: of the output, and of the input if it is not plain. Null
+  /// also where the processor has no tiles, unless each group is one channel; such a convolution is
+  /// the same as above, and packs its weights alike.
+  static std::shared_ptr<const Int8Convolution> MakeChannelsLast(const ConvolutionShape& shape,
+                                                                 bool plain_input,
+                                                                 TileShape tile_shape);
   /// The same results by Winograd's algorithm (Lavin and Gray, 2015) in 16-bit integers, which is
   /// exact, for tiles of 2 x 2 or 4 x 4 outputs (`side` 2 or 4): for 3x3 and 5x5 kernels, stride
   /// and dilation 1, pad less than the kernel, one group or groups of whole blocks of 16, and at

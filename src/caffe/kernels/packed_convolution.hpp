@@ -8,6 +8,7 @@
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/post_ops.hpp"
+#include "caffe/kernels/tile_shape.hpp"
 
 namespace caffe::kernels {
 
@@ -39,6 +40,13 @@ class PackedConvolution {
   static std::shared_ptr<const PackedConvolution> Make(const ConvolutionShape& shape,
                                                        bool plain_input,
                                                        ElementType math = ElementType::FLOAT);
+  /// The same with channels last: of the output, and of the input if it is not plain. Where `math`
+  /// is BFLOAT16, x is rounded to it. Null also where the processor has no tiles, unless each group
+  /// is one channel; such a convolution is the same as above, and packs its weights alike.
+  static std::shared_ptr<const PackedConvolution> MakeChannelsLast(const ConvolutionShape& shape,
+                                                                   bool plain_input,
+                                                                   ElementType math,
+                                                                   TileShape tile_shape);
   virtual ~PackedConvolution() = default;
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16

@@ -8,6 +8,7 @@
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
 #include "caffe/kernels/cpu/resize/image_sizes.hpp"
 #include "caffe/kernels/cpu/simd/amx_layout.hpp"
+#include "caffe/kernels/cpu/simd/pixel_windows.hpp"
 #include "caffe/kernels/cpu/simd/tile_pairs.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "convolution_bands.hpp"
@@ -578,6 +579,7 @@ void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f
 }
 
 #include "amx_packed_convolution.inc"
+#include "channels_last_packed_convolution.inc"
 
 }  // namespace
 
@@ -600,6 +602,16 @@ std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const Convoluti
     return std::make_shared<AmxPacked>(shape, plain_input, math, *amx);
   }
   return std::make_shared<DensePacked>(shape, plain_input);
+}
+
+std::shared_ptr<const PackedConvolution> PackedConvolution::MakeChannelsLast(
+    const ConvolutionShape& shape, bool plain_input, ElementType math, TileShape tile_shape) {
+  if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
+    return Make(shape, plain_input, math);
+  }
+  const AmxTiles* amx = ChosenAmxTiles();
+  if (!amx || !PixelWindows::Takes(shape, plain_input, ChosenPackedTiles().block)) return nullptr;
+  return std::make_shared<ChannelsLastPacked>(shape, plain_input, math, tile_shape, *amx);
 }
 
 template <typename V, typename W>

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include "caffe/kernels/cpu/simd/pixel_tiles.hpp"
+#include "caffe/kernels/cpu/simd/pixel_windows.hpp"
 #include "int8_packed.hpp"
 
 namespace caffe::kernels {
@@ -11,24 +11,24 @@ namespace {
 
 class ChannelsLastInt8 : public PackedInt8 {
  public:
-  ChannelsLastInt8(const ConvolutionShape& shape, bool plain_input, const SumShape& sum_shape,
+  ChannelsLastInt8(const ConvolutionShape& shape, bool plain_input, TileShape tile_shape,
                    const AmxTiles& amx)
       : PackedInt8(shape, plain_input),
         amx_(amx),
-        sum_shape_(sum_shape),
-        pixels_(shape, plain_input, tiles_.block, sizeof(int8_t)) {}
+        sum_shape_(tile_shape),
+        windows_(shape, plain_input, tiles_.block, sizeof(int8_t)) {}
 
-  size_t packed_size() const override { return shape_.group * pixels_.packed_group(); }
+  size_t packed_size() const override { return shape_.group * windows_.packed_group(); }
 
   void PackWeights(const int8_t* weights, int8_t* packed) const override {
     std::fill_n(packed, packed_size(), int8_t(0));
     for (int o = 0; o < shape_.outputs; ++o) {
-      const size_t outputs = pixels_.group_outputs();
-      int8_t* const group = packed + o / outputs * pixels_.packed_group();
-      for (size_t c = 0; c < pixels_.group_channels(); ++c) {
-        for (int row = 0; row < pixels_.rows().kernel; ++row) {
-          for (int column = 0; column < pixels_.columns().kernel; ++column) {
-            group[pixels_.WeightAt(o % outputs, c, row, column)] = *weights++;
+      const size_t outputs = windows_.group_outputs();
+      int8_t* const group = packed + o / outputs * windows_.packed_group();
+      for (size_t c = 0; c < windows_.group_channels(); ++c) {
+        for (int row = 0; row < windows_.rows().kernel; ++row) {
+          for (int column = 0; column < windows_.columns().kernel; ++column) {
+            group[windows_.WeightAt(o % outputs, c, row, column)] = *weights++;
           }
         }
       }
@@ -49,49 +49,48 @@ class ChannelsLastInt8 : public PackedInt8 {
 
  private:
   struct Planned {
-    PixelTiles::Plan plan;
+    PixelWindows::Plan plan;
     std::vector<AmxTiles::PixelStep> steps;
   };
   const Planned& PlannedFor(int num) const {
     return plans_.For(num, [this](int images) {
       Planned planned;
-      planned.plan = pixels_.PlanFor(images, shape_.group, pixels_.is_pointwise() ? 0 : 1);
+      planned.plan = windows_.PlanFor(images, shape_.group, windows_.is_pointwise() ? 0 : 1);
       TilePairs only;
       only.Add({0, 0});
-      planned.steps = pixels_.Steps(planned.plan, only);
+      planned.steps = windows_.Steps(planned.plan, only);
       return planned;
     });
   }
-  size_t BytesOf(const PixelTiles::Plan& plan) const {
+  size_t BytesOf(const PixelWindows::Plan& plan) const {
     Pieces pieces;
-    PixelItem(pixels_, plan, &pieces);
+    PixelItem(windows_, plan, &pieces);
     return pieces.bytes() + kBetweenThreads;
   }
 
   void RunItem(const Call& call, const Planned& planned, size_t index, void* scratch) const;
-  void FillBuffer(const Call& call, const PixelTiles::Plan& plan, const PixelTiles::Cut& cut,
+  void FillBuffer(const Call& call, const PixelWindows::Plan& plan, const PixelWindows::Cut& cut,
                   size_t group, char* buffer) const;
-  void FillImage(const Call& call, const PixelTiles::Cut& cut, int buffer_rows, size_t group,
+  void FillImage(const Call& call, const PixelWindows::Cut& cut, int buffer_rows, size_t group,
                  const uint8_t* image, uint8_t* to) const;
 
   const AmxTiles& amx_;
   const SumShape sum_shape_;
-  const PixelTiles pixels_;
+  const PixelWindows windows_;
   Plans<Planned> plans_;
 };
 
 /// The cut's input of one image.
-void ChannelsLastInt8::FillImage(const Call& call, const PixelTiles::Cut& cut, int buffer_rows,
+void ChannelsLastInt8::FillImage(const Call& call, const PixelWindows::Cut& cut, int buffer_rows,
                                  size_t group, const uint8_t* image, uint8_t* to) const {
-  const size_t pixel = pixels_.pixel(), from_pixel = plain_ ? 1 : call.strides.x_pixel;
+  const size_t pixel = windows_.pixel(), from_pixel = plain_ ? 1 : call.strides.x_pixel;
   const size_t channels = plain_ ? shape_.channels : std::min(pixel, from_pixel);
-  const uint8_t* const first = image + (plain_ ? 0 : group * pixels_.group_channels());
+  const uint8_t* const first = image + (plain_ ? 0 : group * windows_.group_channels());
   const size_t plane = bands_.input_plane();
-  pixels_.ForEachRun(
+  windows_.ForEachRun(
       cut, buffer_rows,
       [&](int row, int column, size_t count, int step, size_t at) {
-        const uint8_t* x =
-            first + (size_t(row) * pixels_.columns().input + column) * from_pixel;
+        const uint8_t* x = first + (size_t(row) * windows_.columns().input + column) * from_pixel;
         uint8_t* y = to + at * pixel;
         if (plain_ && step == 1 && pixel == 4) {
           const uint8_t* planes[4] = {};
@@ -117,8 +116,8 @@ void ChannelsLastInt8::FillImage(const Call& call, const PixelTiles::Cut& cut, i
       });
 }
 
-void ChannelsLastInt8::FillBuffer(const Call& call, const PixelTiles::Plan& plan,
-                                  const PixelTiles::Cut& cut, size_t group, char* buffer) const {
+void ChannelsLastInt8::FillBuffer(const Call& call, const PixelWindows::Plan& plan,
+                                  const PixelWindows::Cut& cut, size_t group, char* buffer) const {
   for (int i = 0; i < cut.images; ++i) {
     const size_t image = cut.image + i;
     FillImage(call, cut, plan.rows, group,
@@ -129,55 +128,56 @@ void ChannelsLastInt8::FillBuffer(const Call& call, const PixelTiles::Plan& plan
 
 void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t index,
                                void* scratch) const {
-  const PixelTiles::Plan& plan = planned.plan;
+  const PixelWindows::Plan& plan = planned.plan;
   const WorkItems::Item item = plan.items.At(index);
-  const PixelTiles::Cut cut = pixels_.CutAt(call.num, plan, item.cut);
+  const PixelWindows::Cut cut = windows_.CutAt(call.num, plan, item.cut);
   Pieces pieces(scratch);
-  const PixelItem own(pixels_, plan, &pieces);
-  FindPixels(pixels_, cut, own.pixels);
+  const PixelItem own(windows_, plan, &pieces);
+  FindPixels(windows_, cut, own.pixels);
 
   const bool in_place = plan.image_bytes == 0;
-  const char* x = static_cast<const char*>(call.x.data) + item.group * pixels_.group_channels();
+  const char* x = static_cast<const char*>(call.x.data) + item.group * windows_.group_channels();
   if (!in_place) FillBuffer(call, plan, cut, item.group, own.buffer);
-  const int8_t* const weights = call.packed + item.group * pixels_.packed_group();
+  const int8_t* const weights = call.packed + item.group * windows_.packed_group();
   const CutSums sums = {amx_,
                         call.x.is_signed ? amx_.sum_signed : amx_.sum_unsigned,
-                        pixels_,
+                        windows_,
                         cut,
-                        plan.items.Begin(item.slice, pixels_.panels()),
-                        plan.items.Begin(item.slice + 1, pixels_.panels()),
+                        plan.items.Begin(item.slice, windows_.panels()),
+                        plan.items.Begin(item.slice + 1, windows_.panels()),
                         sum_shape_,
                         planned.steps,
                         in_place ? x + cut.row * call.strides.x_pixel : own.buffer,
-                        in_place ? call.strides.x_pixel : pixels_.position_bytes(),
+                        in_place ? call.strides.x_pixel : windows_.position_bytes(),
                         plan.image_bytes,
-                        pixels_.packed_panel(),
+                        windows_.packed_panel(),
                         nullptr,
                         own.pixels,
                         own.sums};
-  const size_t group_blocks = CeilDiv(pixels_.group_outputs(), tiles_.block);
+  const size_t group_blocks = CeilDiv(windows_.group_outputs(), tiles_.block);
   const size_t panel_blocks = kTileOutputs / tiles_.block;
-  const auto weights_of = [&](size_t panel, int) { return weights + panel * pixels_.packed_panel(); };
+  const auto weights_of = [&](size_t panel, int) {
+    return weights + panel * windows_.packed_panel();
+  };
   sums.ForEachBlock(weights_of, [&](size_t panel, int panels, int image, const int32_t* pixels,
                                     int rows, int32_t* block_sums, size_t pitch) {
     const size_t block = panel * panel_blocks;
-    const int vectors =
-        static_cast<int>(std::min(panels * panel_blocks, group_blocks - block));
+    const int vectors = static_cast<int>(std::min(panels * panel_blocks, group_blocks - block));
     Band of_image;
     of_image.image = image;
     tiles_.finish_pixels(From(call, item.group * group_blocks + block, of_image),
-                {block_sums, pitch, rows, vectors, pixels, call.strides.y_pixel,
-                 call.strides.residual_pixel});
+                         {block_sums, pitch, rows, vectors, pixels, call.strides.y_pixel,
+                          call.strides.residual_pixel});
   });
 }
 
 }  // namespace
 
 std::shared_ptr<const Int8Convolution> MakeChannelsLastInt8(const ConvolutionShape& shape,
-                                                            bool plain_input,
-                                                            const SumShape& sum_shape,
+                                                            bool plain_input, TileShape tile_shape,
                                                             const AmxTiles& amx) {
-  return std::make_shared<ChannelsLastInt8>(shape, plain_input, sum_shape, amx);
+  if (!PixelWindows::Takes(shape, plain_input, ChosenInt8Tiles().block)) return nullptr;
+  return std::make_shared<ChannelsLastInt8>(shape, plain_input, tile_shape, amx);
 }
 
 }  // namespace caffe::kernels

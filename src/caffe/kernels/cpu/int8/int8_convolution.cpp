@@ -367,14 +367,19 @@ void DepthwiseInt8::RunItem(const Call& call, size_t index, void* scratch) const
 
 }  // namespace
 
+/// True for shapes that have 32-bit sums.
+static bool Int8SumsFit(const ConvolutionShape& shape) {
+  return shape.axes() >= 1 && shape.axes() <= 2 && shape.weight_count() > 0 &&
+         shape.output_spatial() > 0 && shape.column_rows() <= kMaxTerms;
+}
+static bool IsDepthwise(const ConvolutionShape& shape) {
+  return shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs;
+}
+
 std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionShape& shape,
                                                              bool plain_input) {
-  if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
-      shape.output_spatial() == 0 || shape.column_rows() > kMaxTerms) {
-    return nullptr;
-  }
-  if (shape.group > 1 && plain_input) return nullptr;
-  if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
+  if (!Int8SumsFit(shape) || (shape.group > 1 && plain_input)) return nullptr;
+  if (IsDepthwise(shape)) {
     if (shape.column_rows() > kMaxFloatTerms) return nullptr;
     return std::make_shared<DepthwiseInt8>(shape);
   }
@@ -387,6 +392,14 @@ std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionSh
   }
   if (ChosenInt8Tiles().has_bytes()) return MakeVnniInt8(shape, plain_input);
   return std::make_shared<DenseInt8>(shape, plain_input);
+}
+
+std::shared_ptr<const Int8Convolution> Int8Convolution::MakeChannelsLast(
+    const ConvolutionShape& shape, bool plain_input, TileShape tile_shape) {
+  if (!Int8SumsFit(shape)) return nullptr;
+  if (IsDepthwise(shape)) return Make(shape, plain_input);
+  const AmxTiles* amx = ChosenAmxTiles();
+  return amx ? MakeChannelsLastInt8(shape, plain_input, tile_shape, *amx) : nullptr;
 }
 
 }  // namespace caffe::kernels

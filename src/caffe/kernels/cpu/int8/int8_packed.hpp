@@ -222,6 +222,11 @@ struct AmxTiles;
 std::shared_ptr<const Int8Convolution> MakeAmxInt8(const ConvolutionShape& shape, bool plain_input,
                                                    const AmxTiles& amx);
 
+/// With channels last in AMX's tiles; null where they cannot compute it.
+std::shared_ptr<const Int8Convolution> MakeChannelsLastInt8(const ConvolutionShape& shape,
+                                                            bool plain_input, TileShape tile_shape,
+                                                            const AmxTiles& amx);
+
 }  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_CPU_INT8_PACKED_HPP_

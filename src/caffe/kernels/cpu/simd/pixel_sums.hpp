@@ -6,13 +6,13 @@
 
 namespace caffe::kernels {
 
-/// Sums of pixels in memory, 4 bytes each, to be written with channels last: for each row that has a
-/// pixel some vectors of outputs. They may be changed.
+/// Sums of pixels in memory, 4 bytes each, to be written with channels last: for each row that has
+/// a pixel some vectors of outputs. They may be changed.
 struct PixelSums {
   void* sums;
-  size_t pitch;           ///< sums from row to row: a multiple of a vector
-  int rows, vectors;      ///< vectors of a row to be written
-  const int32_t* pixels;  ///< of each row; negative: none
+  size_t pitch;                    ///< sums from row to row: a multiple of a vector
+  int rows, vectors;               ///< vectors of a row to be written
+  const int32_t* pixels;           ///< of each row; negative: none
   size_t y_pixel, residual_pixel;  ///< elements from pixel to pixel
 };
 

@@ -8,12 +8,12 @@ namespace caffe::kernels {
 namespace {
 
 /// A tile instruction names its registers in its text: constants of the template.
-#define CAFFE_DOT(name, instruction)                                                    \
-  template <int sum, int x, int weights>                                                \
-  static void name() {                                                                  \
-    __asm__ volatile(instruction " %%tmm%c[w], %%tmm%c[x], %%tmm%c[sum]"                \
-                     :                                                                  \
-                     : [w] "i"(weights), [x] "i"(x), [sum] "i"(sum));                   \
+#define CAFFE_DOT(name, instruction)                                     \
+  template <int sum, int x, int weights>                                 \
+  static void name() {                                                   \
+    __asm__ volatile(instruction " %%tmm%c[w], %%tmm%c[x], %%tmm%c[sum]" \
+                     :                                                   \
+                     : [w] "i"(weights), [x] "i"(x), [sum] "i"(sum));    \
   }
 
 struct Tiles {

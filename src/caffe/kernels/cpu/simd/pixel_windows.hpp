@@ -1,5 +1,5 @@
-#ifndef CAFFE_KERNELS_CPU_PIXEL_TILES_HPP_
-#define CAFFE_KERNELS_CPU_PIXEL_TILES_HPP_
+#ifndef CAFFE_KERNELS_CPU_PIXEL_WINDOWS_HPP_
+#define CAFFE_KERNELS_CPU_PIXEL_WINDOWS_HPP_
 
 #include <algorithm>
 #include <cstddef>
@@ -9,11 +9,12 @@
 #include "amx_tiles.hpp"
 #include "caffe/kernels/cpu/convolution/convolution_bands.hpp"
 #include "caffe/kernels/cpu/convolution/work_items.hpp"
+#include "caffe/kernels/tile_shape.hpp"
 #include "tile_pairs.hpp"
 
-// How a convolution of images with channels last becomes products of matrices for AMX's tiles: a row
-// for each pixel of the output, which is read where its window lies in memory; a column for each
-// output.
+// How a convolution of images with channels last becomes products of matrices for AMX's tiles: a
+// row for each pixel of the output, which is read where its window lies in memory; a column for
+// each output.
 namespace caffe::kernels {
 
 /// The order of a convolution's numbers.
@@ -27,11 +28,14 @@ namespace caffe::kernels {
 /// images, into a buffer with its padding: rows that neighbouring outputs have below each other, so
 /// that a tile's rows run on from one row of outputs to the next. Between them are positions that
 /// belong to no output; they are computed and not written. Neighbouring rows share their padding.
-class PixelTiles {
+class PixelWindows {
  public:
   /// `element`: bytes of a number, 1 or 2. A plain image has few channels, each in an array of its
   /// own.
-  PixelTiles(const ConvolutionShape& shape, bool plain, int block, size_t element);
+  PixelWindows(const ConvolutionShape& shape, bool plain, int block, size_t element);
+  /// False where tiles cannot compute it: groups are of whole panels, and a plain image, in one
+  /// group, has a window.
+  static bool Takes(const ConvolutionShape& shape, bool plain, int block);
 
   size_t group_channels() const { return channels_; }
   size_t group_outputs() const { return outputs_; }
@@ -42,8 +46,8 @@ class PixelTiles {
   /// Bytes of a step in a row.
   int step_bytes() const { return static_cast<int>(step_bytes_); }
 
-  /// Numbers of a group's packed weights: (panel, step, number / n, 16 outputs, n), n being 4 bytes'
-  /// worth.
+  /// Numbers of a group's packed weights: (panel, step, number / n, 16 outputs, n), n being 4
+  /// bytes' worth.
   size_t packed_group() const { return panels() * packed_panel(); }
   size_t packed_panel() const { return steps() * step_weights(); }
   /// Where the weight of an output, channel and position of the kernel lies in a group.
@@ -81,8 +85,8 @@ class PixelTiles {
   /// Pixels of one part of a buffered image.
   size_t part_pixels(int rows) const { return rows_.pace() * phase_pixels(rows); }
 
-  /// Calls copy(input row, first input column, count, step, where in the part in pixels) for runs of
-  /// input pixels of a cut, and clear(where, count) for its padding.
+  /// Calls copy(input row, first input column, count, step, where in the part in pixels) for runs
+  /// of input pixels of a cut, and clear(where, count) for its padding.
   template <typename Copy, typename Clear>
   void ForEachRun(const Cut& cut, int buffer_rows, Copy&& copy, Clear&& clear) const;
 
@@ -105,12 +109,12 @@ class PixelTiles {
   BandAxis rows_, columns_;
   bool joins_;
   size_t pixel_, segment_bytes_, segment_steps_, step_bytes_;
-  size_t row_pixels_, row_rest_;  // of a buffered row; and of the last one's padding behind it
+  size_t row_pixels_, row_rest_;       // of a buffered row; and of the last one's padding behind it
   size_t first_column_, last_column_;  // of a buffered row, in the image
 };
 
 template <typename Copy, typename Clear>
-void PixelTiles::ForEachRun(const Cut& cut, int buffer_rows, Copy&& copy, Clear&& clear) const {
+void PixelWindows::ForEachRun(const Cut& cut, int buffer_rows, Copy&& copy, Clear&& clear) const {
   const int pace = rows_.pace(), extent = rows_.extent(cut.rows);
   for (int phase = 0; phase < pace; ++phase) {
     size_t at = phase * phase_pixels(buffer_rows);
@@ -136,30 +140,31 @@ struct TileRows {
   size_t starts[4];
 };
 
-/// How many tiles of rows and of weights are summed at a time: 4 x 1 reads fewer weights, 2 x 2
-/// fewer rows.
+/// A TileShape in numbers.
 struct SumShape {
-  int tiles = 4, panels = 1;
+  explicit SumShape(TileShape shape)
+      : tiles(shape == TileShape::FOUR_BY_ONE ? 4 : 2), panels(4 / tiles) {}
   int rows() const { return tiles * kTileRows; }
+  int tiles, panels;
 };
 
 /// What an item needs in addition to its plan.
 struct PixelItem {
-  PixelItem(const PixelTiles& tiles, const PixelTiles::Plan& plan, Pieces* pieces);
+  PixelItem(const PixelWindows& windows, const PixelWindows::Plan& plan, Pieces* pieces);
   char* buffer;     ///< of the cut's images
   int32_t* pixels;  ///< of each position of a cut of an image: its pixel, or -1
   int32_t* sums;    ///< of 4 bytes
 };
 
 /// The pixel of each position of a cut, counted from that of its first one: -1 between rows.
-void FindPixels(const PixelTiles& tiles, const PixelTiles::Cut& cut, int32_t* pixels);
+void FindPixels(const PixelWindows& windows, const PixelWindows::Cut& cut, int32_t* pixels);
 
 /// Sums of a cut for the panels [first_panel, last_panel) of a group.
 struct CutSums {
   const AmxTiles& amx;
   void (*sum)(const AmxTiles::PixelWork&, int tiles, int panels);
-  const PixelTiles& tiles;
-  PixelTiles::Cut cut;
+  const PixelWindows& windows;
+  PixelWindows::Cut cut;
   size_t first_panel, last_panel;
   SumShape shape;
   const std::vector<AmxTiles::PixelStep>& steps;
@@ -175,7 +180,7 @@ struct CutSums {
   /// rows, sums, sums from row to row). Row i is that of pixels[i], if that is not negative.
   template <typename Weights, typename Finish>
   void ForEachBlock(Weights&& weights, Finish&& finish) const {
-    const int positions = static_cast<int>(tiles.positions(cut));
+    const int positions = static_cast<int>(windows.positions(cut));
     const int blocks = static_cast<int>(CeilDiv(positions, shape.rows()));
     AmxTiles::PixelWork work = {};
     work.x_pitch = x_pitch;
@@ -194,7 +199,8 @@ struct CutSums {
           const int begin = static_cast<int>(int64_t(positions) * block / blocks);
           const int rows = static_cast<int>(int64_t(positions) * (block + 1) / blocks) - begin;
           const TileRows tile_rows(rows, shape.tiles);
-          if (tile_rows.rows != configured) amx.configure_pixels(tile_rows.rows, tiles.step_bytes());
+          if (tile_rows.rows != configured)
+            amx.configure_pixels(tile_rows.rows, windows.step_bytes());
           configured = tile_rows.rows;
           std::copy_n(tile_rows.starts, 4, work.starts);
           work.x = x + image * x_image + begin * x_pitch;
@@ -209,4 +215,4 @@ struct CutSums {
 
 }  // namespace caffe::kernels
 
-#endif  // CAFFE_KERNELS_CPU_PIXEL_TILES_HPP_
+#endif  // CAFFE_KERNELS_CPU_PIXEL_WINDOWS_HPP_

@@ -1,4 +1,4 @@
-#include "pixel_tiles.hpp"
+#include "pixel_windows.hpp"
 
 #include "caffe/kernels/ceil_div.hpp"
 
@@ -18,7 +18,17 @@ TileRows::TileRows(int all, int most_tiles)
   for (int i = 0; i < 4; ++i) starts[i] = std::min<size_t>(size_t(i) * rows, all - rows);
 }
 
-PixelTiles::PixelTiles(const ConvolutionShape& shape, bool plain, int block, size_t element)
+bool PixelWindows::Takes(const ConvolutionShape& shape, bool plain, int block) {
+  if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
+      shape.output_spatial() == 0) {
+    return false;
+  }
+  if (plain) return shape.group == 1 && !shape.is_pointwise();
+  return shape.group == 1 || (shape.channels / shape.group % block == 0 &&
+                              shape.outputs / shape.group % kTileOutputs == 0);
+}
+
+PixelWindows::PixelWindows(const ConvolutionShape& shape, bool plain, int block, size_t element)
     : channels_(shape.channels / shape.group),
       outputs_(shape.outputs / shape.group),
       element_(element),
@@ -47,7 +57,7 @@ PixelTiles::PixelTiles(const ConvolutionShape& shape, bool plain, int block, siz
   row_rest_ = wanted > static_cast<int>(row_pixels_) ? wanted - row_pixels_ : 0;
 }
 
-size_t PixelTiles::WeightAt(size_t output, size_t channel, int row, int column) const {
+size_t PixelWindows::WeightAt(size_t output, size_t channel, int row, int column) const {
   const size_t four_bytes = 4 / element_;
   size_t segment = row, at = channel;
   if (joins_) {
@@ -63,7 +73,7 @@ size_t PixelTiles::WeightAt(size_t output, size_t channel, int row, int column) 
          number % four_bytes;
 }
 
-PixelTiles::Plan PixelTiles::PlanFor(int num, int groups, int parts) const {
+PixelWindows::Plan PixelWindows::PlanFor(int num, int groups, int parts) const {
   Plan plan;
   const size_t threads = Threads();
   const size_t all_rows = pointwise_ ? size_t(num) * rows_.output : rows_.output;
@@ -72,7 +82,8 @@ PixelTiles::Plan PixelTiles::PlanFor(int num, int groups, int parts) const {
   const auto bytes = [&](size_t r) { return part_pixels(static_cast<int>(r)) * pixel_bytes; };
   if (bytes(rows) > kCutBytes) {
     // The buffer grows by as much with each row.
-    const size_t of_row = std::max<size_t>(1, bytes(2) - bytes(1)), rest = bytes(1) - std::min(bytes(1), of_row);
+    const size_t of_row = std::max<size_t>(1, bytes(2) - bytes(1)),
+                 rest = bytes(1) - std::min(bytes(1), of_row);
     rows = kCutBytes > rest ? std::max<size_t>(1, (kCutBytes - rest) / of_row) : 1;
   }
   size_t images = 1, image_cuts = pointwise_ ? 1 : num;
@@ -108,7 +119,7 @@ PixelTiles::Plan PixelTiles::PlanFor(int num, int groups, int parts) const {
   return plan;
 }
 
-PixelTiles::Cut PixelTiles::CutAt(int num, const Plan& plan, size_t index) const {
+PixelWindows::Cut PixelWindows::CutAt(int num, const Plan& plan, size_t index) const {
   const int all_rows = pointwise_ ? num * rows_.output : rows_.output;
   const size_t row_cuts = CeilDiv(all_rows, plan.rows);
   Cut cut;
@@ -119,8 +130,8 @@ PixelTiles::Cut PixelTiles::CutAt(int num, const Plan& plan, size_t index) const
   return cut;
 }
 
-std::vector<AmxTiles::PixelStep> PixelTiles::Steps(const Plan& plan,
-                                                   const TilePairs& pairs) const {
+std::vector<AmxTiles::PixelStep> PixelWindows::Steps(const Plan& plan,
+                                                     const TilePairs& pairs) const {
   std::vector<AmxTiles::PixelStep> result;
   const size_t pixel_bytes = pixel_ * element_;
   const int taps = joins_ ? 1 : columns_.kernel;
@@ -129,8 +140,8 @@ std::vector<AmxTiles::PixelStep> PixelTiles::Steps(const Plan& plan,
     size_t weights = pair.weights * packed_panel() * element_;
     for (int row = 0; row < rows_.kernel; ++row) {
       const int below = row * rows_.dilation;
-      const size_t first = below % rows_.pace() * phase_pixels(plan.rows) +
-                           below / rows_.pace() * row_pixels_;
+      const size_t first =
+          below % rows_.pace() * phase_pixels(plan.rows) + below / rows_.pace() * row_pixels_;
       for (int column = 0; column < taps; ++column) {
         const size_t window = (first + column * columns_.dilation) * pixel_bytes;
         for (size_t step = 0; step < segment_steps_; ++step) {
@@ -144,14 +155,14 @@ std::vector<AmxTiles::PixelStep> PixelTiles::Steps(const Plan& plan,
   return result;
 }
 
-PixelItem::PixelItem(const PixelTiles& tiles, const PixelTiles::Plan& plan, Pieces* pieces)
+PixelItem::PixelItem(const PixelWindows& windows, const PixelWindows::Plan& plan, Pieces* pieces)
     : buffer(pieces->Take<char>(plan.images * plan.image_bytes)),
-      pixels(pieces->Take<int32_t>(tiles.positions({0, 1, 0, plan.rows}))),
+      pixels(pieces->Take<int32_t>(windows.positions({0, 1, 0, plan.rows}))),
       sums(pieces->Take<int32_t>(4 * kTileRows * kTileOutputs)) {}
 
-void FindPixels(const PixelTiles& tiles, const PixelTiles::Cut& cut, int32_t* pixels) {
-  const size_t pitch = tiles.row_positions();
-  const int columns = tiles.columns().output;
+void FindPixels(const PixelWindows& windows, const PixelWindows::Cut& cut, int32_t* pixels) {
+  const size_t pitch = windows.row_positions();
+  const int columns = windows.columns().output;
   for (int row = 0; row < cut.rows; ++row) {
     const size_t end = row + 1 < cut.rows ? pitch : columns;
     for (size_t column = 0; column < end; ++column) {
