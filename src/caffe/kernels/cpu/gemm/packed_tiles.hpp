@@ -69,10 +69,8 @@ struct PackedTiles {
   void (*widen[STORAGES])(size_t n, size_t step, const void* x, float* y);
   /// y = the maximum of each window, ignoring NaNs.
   void (*max_windows[STORAGES])(const WindowRow& windows, const void* x, void* y);
-  /// y = the sum of `count` rows of a window divided by `size`: (columns, lanes) numbers each,
-  /// `pitch` elements apart; `lanes` a multiple of 8.
-  void (*average_window[STORAGES])(int count, int columns, size_t pitch, int lanes, float size,
-                                   const void* x, void* y);
+  /// y = the sum of a window divided by `size`.
+  void (*average_window[STORAGES])(const PoolingWindow& window, float size, const void* x, void* y);
   /// Writes sums with the residual and the activation of a Work: y and the residual are those of
   /// pixel 0 and the first vector.
   void (*finish_pixels)(const Work&, const PixelSums& sums);

@@ -189,10 +189,9 @@ struct Int8Tiles {
   int byte_depthwise_rows;
   /// y = the maximum of each window.
   void (*max_windows[2])(const WindowRow& windows, const void* x, void* y);
-  /// y = the sum of `count` rows of a window divided by `size`, times `factor`: (columns, lanes)
-  /// bytes each, `pitch` elements apart; `lanes` a multiple of 8.
-  void (*average_window[2])(int count, int columns, size_t pitch, int lanes, float size,
-                            float factor, const void* x, void* y);
+  /// y = the sum of a window divided by `size`, times `factor`.
+  void (*average_window[2])(const PoolingWindow& window, float size, float factor, const void* x,
+                            void* y);
 
   /// Division of q, bytes minus their zero points, by functions of sums of q^2, and the rescaling
   /// of the quotients (integer_normalization.hpp). Pixels of x and y are `block` consecutive bytes.
