@@ -2,17 +2,18 @@
 #define CAFFE_INFERENCE_BACKENDS_POOLING_NODE_HPP_
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "implementation.hpp"
 
 namespace caffe::inference {
 
-/// Maxima and means over windows, with channels in a target's own layout, in every type that it
+/// Maxima and means over windows, with channels in a target's own layouts, in every type that it
 /// stores.
 class PoolingImplBase : public Implementation {
  public:
-  explicit PoolingImplBase(Layout::Kind layout) : layout_(layout) {}
+  explicit PoolingImplBase(std::vector<Layout::Kind> layouts) : layouts_(std::move(layouts)) {}
   const char* name() const override { return "pooling"; }
   bool Takes(const Node& node) const override { return !node.integers || IsMax(node); }
   bool TakesZeroPoints(const Node& node) const override { return IsMax(node); }
@@ -28,7 +29,7 @@ class PoolingImplBase : public Implementation {
   /// Of a Pooling with one bottom and one top.
   virtual std::unique_ptr<Step> MakeStep(const Node& node) const = 0;
 
-  const Layout::Kind layout_;
+  const std::vector<Layout::Kind> layouts_;
 };
 
 }  // namespace caffe::inference

@@ -3,6 +3,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/lrn.hpp"
+#include "channels_last.hpp"
 #include "cpu_target.hpp"
 
 namespace caffe::inference::cpu {
@@ -15,11 +16,18 @@ class LrnStep : public ByteStep {
   void Bind(const Binding& binding) override {
     ByteStep::Bind(binding);
     const Shape& shape = y_.shape;
-    Require(y_.blocked() && shape.size() == 4 && x_[0].shape == shape,
+    Require(!y_.plain() && shape.size() == 4 && x_[0].shape == shape,
             "its blobs are in a layout that the kernel does not take");
-    shape_ = {
-        shape[0], shape[1],       shape[2],      shape[3],  static_cast<int>(param_.local_size()),
-        false,    param_.alpha(), param_.beta(), param_.k()};
+    const Shape extents = ShapeByPosition(y_);
+    shape_ = {extents[0],
+              extents[1],
+              extents[2],
+              extents[3],
+              static_cast<int>(param_.local_size()),
+              false,
+              param_.alpha(),
+              param_.beta(),
+              param_.k()};
   }
 
  private:
@@ -57,7 +65,7 @@ class Int8LrnImpl : public Implementation {
                                     const Node& node) const override {
     if (!IsAcrossChannels(context.graph, node)) return context.None("is for LRN across channels");
     if (!HaveRanges(context, node)) return {};
-    return InBytes(*this, node, {kBlocked});
+    return InBytes(*this, node, {kBlocked, kChannelsLast});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(IsAcrossChannels(graph, node), "layer '", node.name(), "' (", node.type(),

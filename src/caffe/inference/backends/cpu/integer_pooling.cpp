@@ -3,7 +3,6 @@
 
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
-#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 #include "integer_steps.hpp"
 
@@ -21,7 +20,9 @@ class IntegerPoolingStep : public Step {
                 x_.zero_point == y_.zero_point && x_.shape.size() == 4,
             "its blobs are in a layout that the kernel does not take");
     shape_ = PooledShape(param_, x_.shape);
-    shape_.planes = x_.shape[0] * kernels::CeilDiv(x_.shape[1], x_.block);
+    const Lanes lanes = LanesOf(x_);
+    shape_.planes = static_cast<int>(lanes.planes);
+    lanes_ = lanes.lanes;
     const kernels::IntegerResult result = ResultOf(node_, y_);
     range_ = {result.least, result.most};
   }
@@ -30,10 +31,10 @@ class IntegerPoolingStep : public Step {
     DispatchInteger(x_.type, [&](auto tag) {
       using T = decltype(tag);
       if (param_.pool() == PoolingParameter_PoolMethod_AVE) {
-        kernels::AveragePoolIntegers(shape_, x_.block, x_.zero_point, range_, x_.as<const T>(),
+        kernels::AveragePoolIntegers(shape_, lanes_, x_.zero_point, range_, x_.as<const T>(),
                                      y_.as<T>());
       } else {
-        kernels::MaxPoolIntegers(shape_, x_.block, range_, x_.as<const T>(), y_.as<T>());
+        kernels::MaxPoolIntegers(shape_, lanes_, range_, x_.as<const T>(), y_.as<T>());
       }
     });
   }
@@ -42,6 +43,7 @@ class IntegerPoolingStep : public Step {
   const Node& node_;
   const PoolingParameter& param_;
   kernels::PoolingShape shape_;
+  int lanes_ = 1;
   kernels::ByteRange range_;
   Operand x_, y_;
 };

@@ -62,7 +62,7 @@ class PoolingStep : public Step {
 
 class PoolingImpl : public PoolingImplBase {
  public:
-  PoolingImpl() : PoolingImplBase(kBlocked) {}
+  PoolingImpl() : PoolingImplBase({kBlocked}) {}
 
  private:
   std::unique_ptr<Step> MakeStep(const Node& node) const override {

@@ -38,7 +38,7 @@ class PoolingStep : public Step {
 
 class PoolingImpl : public PoolingImplBase {
  public:
-  PoolingImpl() : PoolingImplBase(kLast) {}
+  PoolingImpl() : PoolingImplBase({kLast}) {}
 
  private:
   std::unique_ptr<Step> MakeStep(const Node& node) const override {
