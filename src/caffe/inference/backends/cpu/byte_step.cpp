@@ -1,22 +1,13 @@
 #include "byte_step.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "copy_rows.hpp"
 
 namespace caffe::inference::cpu {
-namespace {
-
-void CopyPixels(size_t pixels, size_t bytes, const char* x, size_t x_stride, char* y,
-                size_t y_stride) {
-  for (size_t i = 0; i < pixels; ++i) std::memcpy(y + i * y_stride, x + i * x_stride, bytes);
-}
-
-}  // namespace
-
 void ByteStep::Bind(const Binding& binding) {
   x_ = binding.inputs;
   y_ = binding.outputs[0];
@@ -52,12 +43,12 @@ void ByteStep::RunPixels() {
         x[i] = from;
         if (x_[i].dense()) continue;
         copies[i].resize(many * x_[i].image);
-        CopyPixels(some, x_[i].image, from, x_[i].stride, copies[i].data(), x_[i].image);
+        CopyRows(some, x_[i].image, from, x_[i].stride, copies[i].data(), x_[i].image);
         x[i] = copies[i].data();
       }
       char* const to = y_.as<char>() + first * y_.stride;
       Compute(x, y_.dense() ? to : made.data(), some);
-      if (!y_.dense()) CopyPixels(some, y_.image, made.data(), y_.image, to, y_.stride);
+      if (!y_.dense()) CopyRows(some, y_.image, made.data(), y_.image, to, y_.stride);
     }
   });
 }

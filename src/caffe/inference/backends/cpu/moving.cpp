@@ -1,24 +1,15 @@
 // Layers that only move elements, of any type: Concat and Slice along the channels, Flatten and
 // Reshape. Views make most of them no-ops.
-#include <algorithm>
-#include <cstring>
+#include <vector>
 
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
-#include "caffe/kernels/parallel.hpp"
 #include "channels_last.hpp"
+#include "copy_rows.hpp"
 #include "cpu_target.hpp"
 
 namespace caffe::inference::cpu {
 namespace {
-
-constexpr size_t kLongPiece = 1 << 16;  // bytes for a thread
-
-void CopyBytes(const char* from, char* to, size_t bytes) {
-  kernels::ParallelFor(bytes, kLongPiece, [&](size_t begin, size_t end) {
-    std::memcpy(to + begin, from + begin, end - begin);
-  });
-}
 
 /// Images, or pixels, become parts of larger ones or the other way round.
 class PiecewiseStep : public MovingStep {
@@ -43,22 +34,10 @@ class PiecewiseStep : public MovingStep {
     const size_t size = SizeOf(part.type), length = LengthOf(part) * size;
     char* one = part.as<char>();
     char* place = whole.as<char>() + offset * size;
-    if (one == place || length == 0) return;
+    if (one == place) return;
     const size_t one_step = part.stride * size, place_step = whole.stride * size;
-    if (length >= kLongPiece) {
-      for (size_t n = 0; n < whole.images; ++n) {
-        gathers() ? CopyBytes(one + n * one_step, place + n * place_step, length)
-                  : CopyBytes(place + n * place_step, one + n * one_step, length);
-      }
-      return;
-    }
-    const size_t grain = std::max<size_t>(1, kLongPiece / length);
-    kernels::ParallelFor(whole.images, grain, [&](size_t begin, size_t end) {
-      for (size_t n = begin; n < end; ++n) {
-        gathers() ? std::memcpy(place + n * place_step, one + n * one_step, length)
-                  : std::memcpy(one + n * one_step, place + n * place_step, length);
-      }
-    });
+    gathers() ? CopyRows(whole.images, length, one, one_step, place, place_step)
+              : CopyRows(whole.images, length, place, place_step, one, one_step);
   }
 
   std::vector<Operand> padded_;  // outputs
@@ -75,7 +54,7 @@ class ReshapingStep : public Step {
   }
   void Run(void*) override {
     const Operand &x = binding_.inputs[0], &y = binding_.outputs[0];
-    if (x.data != y.data) CopyBytes(x.as<char>(), y.as<char>(), x.bytes());
+    if (x.data != y.data) CopyRows(1, x.bytes(), x.data, x.bytes(), y.data, x.bytes());
   }
 
  private:
