@@ -6,6 +6,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/backends/integer_node.hpp"
 #include "caffe/inference/graph/node_chain.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/pointwise.hpp"
@@ -46,6 +47,7 @@ bool ComputesByPosition(const Graph& graph, const Node& node) {
   if (type == "Scale") return by_channel && layer.scale_param().axis() == 1;
   if (type == "Bias") return by_channel && layer.bias_param().axis() == 1;
   if (type == "Softmax") return layer.softmax_param().axis() == 1;
+  if (type == "Normalize") return !NormExtentsOf(node, shape).across_spatial;
   return type == "LRN" &&
          layer.lrn_param().norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS;
 }

@@ -139,11 +139,9 @@ bool NormalizesBlocks(const Node& node, const Shape& shape, Layout::Kind layout)
     return shape.size() == 4 && param.norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS &&
            param.local_size() <= kernels::kMaxWindowInBlocks;
   }
-  const bool across_spatial =
-      !node.layer.has_normalize_param() && node.layer.norm_param().across_spatial();
-  if (layout == kChannelsLast && across_spatial) return false;
-  return node.type() == "Normalize" && shape.size() >= 2 &&
-         static_cast<size_t>(shape[1]) <= kernels::kMaxChannelsInBlocks;
+  if (node.type() != "Normalize" || shape.size() < 2) return false;
+  if (layout == kChannelsLast && NormExtentsOf(node, shape).across_spatial) return false;
+  return static_cast<size_t>(shape[1]) <= kernels::kMaxChannelsInBlocks;
 }
 
 std::unique_ptr<Step> MakeIntegerNormalization(const Node& node) {
