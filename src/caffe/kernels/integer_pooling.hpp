@@ -36,6 +36,16 @@ template <typename T>
 void AveragePoolIntegers(const PoolingShape& shape, int block, int32_t zero_point, ByteRange range,
                          const T* x, T* y);
 
+// The same with channels last; a plane is an image. What fills up the last block is pooled, too:
+// the mean of zeros is clamped, and neither is it zero where padding counts. Throws Error where the
+// channels do not Check.
+template <typename T>
+void MaxPoolIntegers(const PoolingShape& shape, const ChannelsLast& channels, ByteRange range,
+                     const T* x, T* y);
+template <typename T>
+void AveragePoolIntegers(const PoolingShape& shape, const ChannelsLast& channels,
+                         int32_t zero_point, ByteRange range, const T* x, T* y);
+
 }  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_INTEGER_POOLING_HPP_

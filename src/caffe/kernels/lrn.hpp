@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "caffe/element_type.hpp"
+#include "caffe/kernels/channels_last.hpp"
 
 namespace caffe::kernels {
 
@@ -30,6 +31,15 @@ void BlockedLrnForward(const LrnShape& shape, int block, const T* x, T* y);
 template <typename X, typename Y>
 void BlockedLrnForward(const LrnShape& shape, int block, float x_scale, const X* x, float y_factor,
                        Y* y);
+
+/// The same two with channels last, with zeros in the padding; y may be x if their pixels are as
+/// far apart. T: float, float16 or bfloat16. Throws Error for windows within a channel, and where
+/// the channels do not Check.
+template <typename T>
+void ChannelsLastLrnForward(const LrnShape& shape, const ChannelsLast& channels, const T* x, T* y);
+template <typename X, typename Y>
+void ChannelsLastLrnForward(const LrnShape& shape, const ChannelsLast& channels, float x_scale,
+                            const X* x, float y_factor, Y* y);
 
 /// dx = dy / s^beta - 2 alpha beta / n * x * the sum over windows of dy x / s^(beta + 1). s is
 /// recomputed.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "caffe/element_type.hpp"
+#include "caffe/kernels/channels_last.hpp"
 
 namespace caffe::kernels {
 
@@ -83,6 +84,19 @@ void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float fa
                                   const int8_t* x, int8_t* y);
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
                                   const uint8_t* x, uint8_t* y);
+
+// The same with channels last, bit for bit; a plane is an image. Padding of zeros stays zeros, but
+// for maxima of windows without numbers. T: float, float16, bfloat16, and for maxima, and means
+// with a factor, int8_t or uint8_t. Throws Error where the channels do not Check.
+template <typename T>
+void ChannelsLastMaxPoolingForward(const PoolingShape& shape, const ChannelsLast& channels,
+                                   const T* x, T* y);
+template <typename T>
+void ChannelsLastAveragePoolingForward(const PoolingShape& shape, const ChannelsLast& channels,
+                                       const T* x, T* y);
+template <typename T>
+void ChannelsLastAveragePoolingForward(const PoolingShape& shape, const ChannelsLast& channels,
+                                       float factor, const T* x, T* y);
 
 /// The inverse of pooling with positions: y = x at the positions h * width + w in `positions` (of
 /// the larger plane), the last of equal ones; else 0. Throws Error for positions outside.

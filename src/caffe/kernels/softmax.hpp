@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "caffe/element_type.hpp"
+#include "caffe/kernels/channels_last.hpp"
 
 namespace caffe::kernels {
 
@@ -13,6 +14,13 @@ namespace caffe::kernels {
 /// y[c] = exp(x[c]) / sum over k of exp(x[k]).
 template <typename X, typename Y>
 void Softmax(size_t outer, size_t channels, size_t inner, const X* x, Y* y);
+
+/// The same with channels last, the padding of y being zeros; where there is none, it is the one
+/// above with an inner of 1. X and Y: float, float16 or bfloat16 both. Throws Error where
+/// the channels do not Check, or are fewer.
+template <typename X, typename Y>
+void ChannelsLastSoftmax(size_t pixels, size_t channels, const ChannelsLast& layout, const X* x,
+                         Y* y);
 
 /// dx[c] = y[c] (dy[c] - sum over k of dy[k] y[k]).
 template <typename T, typename D>

@@ -4,6 +4,7 @@
 
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
+#include "caffe/kernels/cpu/simd/tile_runs.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -142,6 +143,17 @@ int Bands::FindRowGroups(const Band& band, RowGroup* groups) const {
     }
   }
   return count;
+}
+
+void Bands::ClearLastLanes(int num, size_t block, size_t lanes, size_t used, size_t size,
+                           const ImageStrides& strides, void* y) const {
+  const size_t pixel = strides.y_pixel ? strides.y_pixel : lanes;
+  for (int n = 0; n < num; ++n) {
+    Band band;
+    band.image = n;
+    const size_t first = FirstOfBlock(band, lanes, block, strides.y, strides.y_pixel);
+    ClearLanes(static_cast<char*>(y) + first * size, output_plane(), lanes, used, size, pixel);
+  }
 }
 
 void Bands::Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,

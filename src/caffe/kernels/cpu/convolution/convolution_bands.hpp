@@ -7,6 +7,7 @@
 
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/cpu/elementwise/stored.hpp"
+#include "caffe/kernels/image_strides.hpp"
 
 // How a convolution of channels in blocks (or of planes) is cut into bands of outputs whose input
 // fits a core's cache when widened to float.
@@ -79,6 +80,18 @@ class Bands {
     return band.image * image_size +
            (size_t(band.row) * columns_.output + band.column) * output_lanes;
   }
+  /// Where in the output the band's first pixel of a block of outputs of `lanes` lanes lies;
+  /// `pixel`: elements from one pixel to the next with channels last, else 0.
+  size_t FirstOfBlock(const Band& band, size_t lanes, size_t block, size_t image_size,
+                      size_t pixel) const {
+    return pixel ? block * lanes + FirstTarget(band, static_cast<int>(pixel), image_size)
+                 : block * output_plane() * lanes +
+                       FirstTarget(band, static_cast<int>(lanes), image_size);
+  }
+  /// Zeros the lanes from `used` on of y's block `block`, the last one, whose elements have `size`
+  /// bytes.
+  void ClearLastLanes(int num, size_t block, size_t lanes, size_t used, size_t size,
+                      const ImageStrides& strides, void* y) const;
   /// Elements of the buffer from one row of windows to the next.
   int WindowPitch(const Band& largest, int lanes) const {
     return rows_.pace() * columns_.extent(largest.columns) * lanes;
@@ -93,6 +106,18 @@ class Bands {
   template <typename T, typename Copy>
   void Fill(const Band& band, const Band& largest, int lanes, size_t plane, size_t image_size,
             T* buffer, Copy&& copy, T zero = T(0)) const;
+  /// The same of a block of channels that are last: copy's first argument counts pixels of all
+  /// images.
+  template <typename T, typename Copy>
+  void FillFromPixels(const Band& band, const Band& largest, int lanes, T* buffer, Copy&& copy,
+                      T zero = T(0)) const {
+    Fill(
+        band, largest, lanes, 0, input_plane() * lanes, buffer,
+        [&](size_t offset, size_t count, int step, T* to) {
+          copy(offset / lanes, count, step, to);
+        },
+        zero);
+  }
 
  private:
   BandAxis rows_, columns_;

@@ -5,12 +5,17 @@
 #include <iterator>
 
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "caffe/kernels/image_strides.hpp"
 #include "convolution_bands.hpp"
 #include "depthwise_row.hpp"
 
 namespace caffe::kernels {
 
 constexpr size_t kMinPlane = 2048;  // values of a block in a core's part of the rows
+constexpr size_t kMaxDepthwiseKernel = kMaxDepthwiseRows * 5 * 16;  // weights of a block
+/// Blocks of channels that are computed together at most.
+constexpr size_t MaxDepthwiseBlocks(bool is_last) { return is_last ? 8 : 1; }
+constexpr size_t kDepthwisePixelBytes = 128;  // of a pixel with channels last: two cache lines
 
 /// True for depthwise convolutions that are computed directly from the input.
 inline bool IsDirectDepthwise(const Bands& bands) {
@@ -25,54 +30,86 @@ Function* DirectDepthwise(Function* const (&table)[2][2], const Bands& bands) {
   return table[bands.columns().kernel == 5][bands.columns().stride - 1];
 }
 
-/// Calls run(image, block, first row, end row) for parts of the outputs, on all cores unless there
-/// are too few products. A core takes neighbouring images, or rows of all channels, as in other
-/// layers, whose results are then in its own cache. Small planes are not cut: their parts would
-/// share cache lines.
-template <typename Function>
-void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t least_products,
-                       Function&& run) {
+/// Blocks of channels [block, block + blocks) and rows of outputs [begin, end) of an image.
+struct DepthwisePart {
+  size_t image, block, blocks;
+  int begin, end;
+};
+
+/// Calls run(part) for parts of the outputs, on all cores unless there are too few products. A core
+/// takes neighbouring images, or rows of all channels, as in other layers, whose results are then
+/// in its own cache. In blocks a part has one block of channels, and small planes are not cut:
+/// their parts would share cache lines. With channels last, a part has those of whole cache lines
+/// (an element of x has `size` bytes).
+template <bool kIsLast, typename Function>
+void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t block, size_t size,
+                       size_t least_products, Function&& run) {
   const size_t rows = bands.rows().output, threads = Threads();
   const size_t plane = bands.output_plane() * 8, wide = kMinPlane * threads;
-  const size_t wanted = num % threads == 0 || (plane < wide && blocks >= 4 * threads) ? 1
-                        : rows % threads == 0                                         ? threads
-                                                                                      : 4 * threads;
+  const bool stays_whole = !kIsLast && plane < wide && blocks >= 4 * threads;
+  const size_t wanted = num % threads == 0 || stays_whole ? 1
+                        : rows % threads == 0             ? threads
+                                                          : 4 * threads;
   const size_t parts = std::min(wanted, rows);
-  const size_t products = bands.output_plane() * bands.taps() * 8 / parts;
+  const size_t together =
+      std::clamp<size_t>(kDepthwisePixelBytes / (block * size), 1, MaxDepthwiseBlocks(kIsLast));
+  const size_t groups = CeilDiv(blocks, together);
+  const size_t products = bands.output_plane() * bands.taps() * 8 * together / parts;
   const size_t grain = std::max<size_t>(1, least_products / std::max<size_t>(1, products));
-  ParallelFor(num * parts * blocks, grain, [&](size_t begin, size_t end) {
+  ParallelFor(num * parts * groups, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      const size_t image = i / blocks / parts, part = i / blocks % parts;
-      run(image, i % blocks, static_cast<int>(rows * part / parts),
-          static_cast<int>(rows * (part + 1) / parts));
+      const size_t part = i / groups % parts, first = i % groups * together;
+      run(DepthwisePart{i / groups / parts, first, std::min(together, blocks - first),
+                        static_cast<int>(rows * part / parts),
+                        static_cast<int>(rows * (part + 1) / parts)});
     }
   });
 }
 
-/// Calls f(row, its offset among the outputs of the plane) for rows of one block of channels,
-/// `together` of them at once (1; or 2 with stride 1) as long as there are that many. The input
-/// plane begins at `plane`, with `size` bytes per position; the padding has the value `outside`.
+/// What all rows have in common: where pixels lie, in blocks of `block` channels or with channels
+/// last, and the value of the padding.
+inline DepthwiseRow CommonRow(const ImageStrides& strides, size_t block, int outside) {
+  const auto pitch = [block](size_t pixel) { return pixel ? pixel : block; };
+  DepthwiseRow row = {};
+  row.x_pixel = pitch(strides.x_pixel);
+  row.y_pixel = pitch(strides.y_pixel);
+  row.residual_pixel = pitch(strides.residual_pixel);
+  row.outside = outside;
+  return row;
+}
+
+/// What a part reads.
+struct DepthwiseOperands {
+  const void* x;        ///< the image's first pixel of the part's first block
+  size_t size;          ///< bytes of an element
+  size_t block;         ///< elements of x from one block of channels to the next
+  const void* weights;  ///< of the part's first block, as in DepthwiseRow
+  size_t kernel;        ///< bytes of the weights of a block
+};
+
+/// Calls f(row, which of the part's blocks, the row's first pixel in the plane) for rows of
+/// outputs, `together` of them at once (1; or 2 with stride 1) as long as there are that many.
 template <typename Function>
-void ForDepthwiseRows(const Bands& bands, const void* plane, size_t size, const void* weights,
-                      int block, int begin, int end, int together, Function&& f, int outside = 0) {
+void ForDepthwiseRows(const Bands& bands, const DepthwisePart& part, const DepthwiseOperands& from,
+                      int together, DepthwiseRow row, Function&& f) {
   const BandAxis &rows = bands.rows(), &columns = bands.columns();
-  DepthwiseRow row;
   row.kernel_rows = rows.kernel;
   row.width = columns.input;
   row.pad = columns.pad;
   row.pixels = columns.output;
-  row.outside = outside;
-  row.weights = weights;
-  for (int r = begin; r < end; r += row.output_rows) {
-    row.output_rows = std::min(together, end - r);
-    std::fill(std::begin(row.rows), std::end(row.rows), nullptr);
-    for (int k = 0; k < rows.kernel + row.output_rows - 1; ++k) {
-      const int y = rows.first(r) + k;
-      const bool inside = y >= 0 && y < rows.input;
-      row.rows[k] =
-          inside ? static_cast<const char*>(plane) + size_t(y) * columns.input * size : nullptr;
+  const size_t pitch = columns.input * row.x_pixel * from.size;
+  for (int r = part.begin; r < part.end; r += row.output_rows) {
+    row.output_rows = std::min(together, part.end - r);
+    for (size_t b = 0; b < part.blocks; ++b) {
+      const char* x = static_cast<const char*>(from.x) + b * from.block * from.size;
+      std::fill(std::begin(row.rows), std::end(row.rows), nullptr);
+      for (int k = 0; k < rows.kernel + row.output_rows - 1; ++k) {
+        const int y = rows.first(r) + k;
+        row.rows[k] = y >= 0 && y < rows.input ? x + y * pitch : nullptr;
+      }
+      row.weights = static_cast<const char*>(from.weights) + b * from.kernel;
+      f(row, b, size_t(r) * columns.output);
     }
-    f(row, size_t(r) * columns.output * block);
   }
 }
 

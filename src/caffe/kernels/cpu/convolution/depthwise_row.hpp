@@ -18,6 +18,8 @@ struct DepthwiseRow {
   int pixels;           ///< outputs of the row
   int outside;          ///< value of the padding; 0 unless the input is bytes
   const void* weights;  ///< (kernel rows, kernel columns, block): floats, or bytes where it says so
+  /// Elements from one pixel to the next: the block, unless channels are last.
+  size_t x_pixel, y_pixel, residual_pixel;
 };
 
 }  // namespace caffe::kernels

@@ -1,6 +1,7 @@
 #include "caffe/kernels/packed_convolution.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "caffe/kernels/convert.hpp"
@@ -77,11 +78,15 @@ class Packed : public PackedConvolution {
                Destination y) const final {
     if (num == 0) return;
     const float* bias = Padded(post.bias, shape_.outputs, padded_outputs(), scratch);
-    const Call call = {
-        num, {x.data, StorageOf(x.type)}, {weights.data, StorageOf(weights.type)}, bias, post,
-        y,   Strides(y.strides)};
+    const Call call = {num,
+                       {x.data, StorageOf(x.type)},
+                       {weights.data, StorageOf(weights.type)},
+                       bias,
+                       post,
+                       y,
+                       Strides(y.strides, post.residual.data != nullptr)};
     Run(call, scratch + Aligned(padded_outputs()));
-    ClearPadding(num, y, call.strides.y);
+    ClearPadding(num, y, call.strides);
   }
 
  protected:
@@ -92,7 +97,7 @@ class Packed : public PackedConvolution {
     const float* bias;  // padded
     const PostOps& post;
     const Destination& y;
-    ImageStrides strides;  // of y, none of them 0
+    ImageStrides strides;  // of y, none of the images' 0
   };
 
   /// Outputs including the padding of blocks.
@@ -112,45 +117,40 @@ class Packed : public PackedConvolution {
 
   size_t weights_of_an_output() const override { return shape_.column_rows(); }
   size_t Blocks(int channels) const { return CeilDiv(channels, tiles_.block); }
-  /// `strides` of a call with no stride 0.
-  ImageStrides Strides(const ImageStrides& strides) const {
+  /// `strides` of a call with no image stride 0.
+  ImageStrides Strides(const ImageStrides& strides, bool has_residual) const {
     const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
-    return WithoutZeros(strides, channels * bands_.input_plane(),
-                        Blocks(shape_.outputs) * tiles_.block * bands_.output_plane());
+    return WithoutZeros(strides, {channels, bands_.input_plane(), plain_},
+                        {Blocks(shape_.outputs) * tiles_.block, bands_.output_plane()},
+                        tiles_.block, has_residual);
   }
 
   /// Makes `work` write the outputs from `block` on for the pixels of a band.
   void SetTarget(const PostOps& post, const Destination& y, const ImageStrides& strides,
                  size_t block, const Band& band, PackedTiles::Work* work) const {
-    const size_t start = block * bands_.output_plane() * tiles_.block;
     const size_t size = SizeOf(y.type);
-    const auto bytes = [&](size_t image) {
-      return (start + bands_.FirstTarget(band, tiles_.block, image)) * size;
+    const auto bytes = [&](size_t image, size_t pixel) {
+      return bands_.FirstOfBlock(band, tiles_.block, block, image, pixel) * size;
     };
     work->activation = &post.activation;
     const float* slopes = post.activation.slopes;
     work->slopes = slopes ? slopes + block * tiles_.block : nullptr;
-    work->y = static_cast<char*>(y.y) + bytes(strides.y);
+    work->y = static_cast<char*>(y.y) + bytes(strides.y, strides.y_pixel);
     work->residual = post.residual.data;
     if (post.residual.data) {
-      work->residual = static_cast<const char*>(post.residual.data) + bytes(strides.residual);
+      work->residual = static_cast<const char*>(post.residual.data) +
+                       bytes(strides.residual, strides.residual_pixel);
     }
     work->storage = StorageOf(y.type);
   }
 
   /// Zeros the padding of each image's last block: NaNs of the input spread there too, and
   /// activation and residual may have made it nonzero.
-  void ClearPadding(int num, const Destination& y, size_t image) const {
+  void ClearPadding(int num, const Destination& y, const ImageStrides& strides) const {
     const size_t used = shape_.outputs % tiles_.block;
     if (used == 0) return;
-    const size_t size = SizeOf(y.type);
-    const size_t plane = bands_.output_plane();
-    const size_t blocks = Blocks(shape_.outputs);
-    for (int n = 0; n < num; ++n) {
-      char* last =
-          static_cast<char*>(y.y) + (n * image + (blocks - 1) * plane * tiles_.block) * size;
-      ClearLanes(last, plane, tiles_.block, used, size);
-    }
+    bands_.ClearLastLanes(num, Blocks(shape_.outputs) - 1, tiles_.block, used, SizeOf(y.type),
+                          strides, y.y);
   }
 
   const PackedTiles& tiles_;
@@ -469,34 +469,52 @@ class DepthwisePacked : public Packed {
   WorkItems items(int num) const { return {bands_.Count(num, largest_), blocks_, 1}; }
   size_t buffer() const { return Aligned(bands_.BufferSize(largest_) * tiles_.block); }
   size_t scratch() const {
-    return buffer() + Aligned(bands_.taps() * tiles_.block) + Aligned(bands_.taps());
+    return buffer() + Aligned(bands_.taps() * tiles_.block) + Aligned(bands_.taps()) +
+           2 * Aligned(largest_.pixels() * sizeof(size_t) / sizeof(float));
   }
 
+  /// Without widening x first.
+  template <bool kIsLast>
   void RunDirect(const Call& call) const;
   void RunItem(const Call& call, size_t index, float* scratch) const;
+  void WidenLast(const Band& band, const Call& call, size_t b, float* buffer) const;
 
   const size_t blocks_;
   const Band largest_;
   const bool direct_;
 };
 
-/// Without widening x first.
+template <bool kIsLast>
 void DepthwisePacked::RunDirect(const Call& call) const {
-  const size_t block = tiles_.block, taps = bands_.taps();
-  const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.storage], bands_);
-  ForDepthwiseParts(bands_, call.num, blocks_, kGrain, [&](size_t n, size_t b, int begin, int end) {
-    float wide[kMaxDepthwiseRows * 5 * 16];
-    PackedTiles::Work work = {};
-    work.bias = call.bias + b * block;
-    Band band;
-    band.image = static_cast<int>(n);
-    SetTarget(call.post, call.y, call.strides, b, band, &work);
-    const float* weights =
-        Widened(call.weights.storage, taps * block, call.weights.at(b * taps * block), wide);
-    ForDepthwiseRows(bands_, call.x.at(n * call.strides.x + b * bands_.input_plane() * block),
-                     block * SizeOf(call.x.storage), weights, block, begin, end, 1,
-                     [&](const DepthwiseRow& row, size_t at) { run_row(work, row, at); });
-  });
+  constexpr size_t kMost = MaxDepthwiseBlocks(kIsLast);
+  using Wide = std::array<float, kMost * kMaxDepthwiseKernel>;
+  using Works = std::array<PackedTiles::Work, kMost>;
+  const size_t block = tiles_.block, kernel = bands_.taps() * block;
+  const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.storage][kIsLast], bands_);
+  const DepthwiseRow common = CommonRow(call.strides, block, 0);
+  const size_t x_size = SizeOf(call.x.storage);
+  const size_t x_block = kIsLast ? block : bands_.input_plane() * block;
+  ForDepthwiseParts<kIsLast>(
+      bands_, call.num, blocks_, block, x_size, kGrain, [&](const DepthwisePart& part) {
+        Wide wide;
+        Works works;
+        Band band;
+        band.image = static_cast<int>(part.image);
+        for (size_t i = 0; i < part.blocks; ++i) {
+          works[i] = {};
+          works[i].bias = call.bias + (part.block + i) * block;
+          SetTarget(call.post, call.y, call.strides, part.block + i, band, &works[i]);
+        }
+        const float* weights = Widened(call.weights.storage, part.blocks * kernel,
+                                       call.weights.at(part.block * kernel), wide.data());
+        const DepthwiseOperands from = {
+            call.x.at(part.image * call.strides.x + part.block * x_block), x_size, x_block, weights,
+            kernel * sizeof(float)};
+        ForDepthwiseRows(bands_, part, from, 1, common,
+                         [&](const DepthwiseRow& row, size_t i, size_t first) {
+                           run_row(works[i], row, first);
+                         });
+      });
 }
 
 void DepthwisePacked::RunItem(const Call& call, size_t index, float* scratch) const {
@@ -507,8 +525,18 @@ void DepthwisePacked::RunItem(const Call& call, size_t index, float* scratch) co
   float* wide_x = Take<float>(&scratch, buffer());
   float* wide = Take<float>(&scratch, taps * block);
   int32_t* steps = Take<int32_t>(&scratch, taps);
+  size_t* targets = Take<size_t>(&scratch, largest_.pixels());
+  size_t* residual_targets = Take<size_t>(&scratch, largest_.pixels());
   bands_.FindTaps(largest_, block, steps);
-  bands_.Widen(band, largest_, block, call.x, b, call.strides.x, wide_x);
+  const ImageStrides& strides = call.strides;
+  bands_.FindTargets(band, strides.y_pixel ? strides.y_pixel : block, strides.y, targets);
+  bands_.FindTargets(band, strides.residual_pixel ? strides.residual_pixel : block,
+                     strides.residual, residual_targets);
+  if (strides.x_pixel) {
+    WidenLast(band, call, b, wide_x);
+  } else {
+    bands_.Widen(band, largest_, block, call.x, b, strides.x, wide_x);
+  }
   PackedTiles::Work work = {};
   work.x = wide_x;
   work.steps = steps;
@@ -517,16 +545,28 @@ void DepthwisePacked::RunItem(const Call& call, size_t index, float* scratch) co
       Widened(call.weights.storage, taps * block, call.weights.at(b * taps * block), wide);
   work.bias = call.bias + b * block;
   work.first = work.last = true;
-  SetTarget(call.post, call.y, call.strides, b, band, &work);
+  work.targets = targets;
+  work.residual_targets = residual_targets;
+  SetTarget(call.post, call.y, strides, b, band, &work);
   const int pace = bands_.columns().pace();
   for (int r = 0; r < band.rows; ++r) {
-    tiles_.depthwise_row(work, r * bands_.WindowPitch(largest_, block),
-                         size_t(r) * bands_.columns().output * block, band.columns, pace);
+    tiles_.depthwise_row(work, r * bands_.WindowPitch(largest_, block), r * band.columns,
+                         band.columns, pace);
   }
 }
 
+/// Widens the band's input of block b, with channels last.
+void DepthwisePacked::WidenLast(const Band& band, const Call& call, size_t b, float* buffer) const {
+  const size_t pixel = call.strides.x_pixel, block = tiles_.block;
+  const auto widen = tiles_.widen_blocks[call.x.storage];
+  bands_.FillFromPixels(
+      band, largest_, tiles_.block, buffer, [&](size_t first, size_t count, int step, float* to) {
+        widen(count, step * (pixel / block), call.x.at(first * pixel + b * block), to);
+      });
+}
+
 void DepthwisePacked::Run(const Call& call, float* scratch) const {
-  if (direct_) return RunDirect(call);
+  if (direct_) return call.strides.y_pixel ? RunDirect<true>(call) : RunDirect<false>(call);
   Spread(call.num, items(call.num), scratch, this->scratch(),
          [&](size_t begin, size_t end, float* own) {
            for (size_t item = begin; item < end; ++item) RunItem(call, item, own);

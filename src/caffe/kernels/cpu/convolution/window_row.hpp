@@ -5,13 +5,19 @@
 
 namespace caffe::kernels {
 
-/// Windows of pooling side by side, all within the image: each has `rows` rows `pitch` elements
-/// apart, of `columns` positions with `lanes` numbers (a multiple of 8), and begins `step` elements
-/// after the previous one.
-struct WindowRow {
-  int outputs, rows, columns;
-  size_t pitch, step;
+/// A window of pooling within the image: rows `pitch` elements apart, of positions `pixel` elements
+/// apart, with `lanes` numbers each (a multiple of 8).
+struct PoolingWindow {
+  int rows, columns;
+  size_t pitch, pixel;
   int lanes;
+};
+
+/// Such windows side by side: each begins `step` elements after the previous one, its result
+/// `y_pixel` elements after.
+struct WindowRow : PoolingWindow {
+  int outputs;
+  size_t step, y_pixel;
 };
 
 }  // namespace caffe::kernels

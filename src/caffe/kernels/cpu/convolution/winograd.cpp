@@ -32,7 +32,8 @@ size_t Taps(const WinogradShape& s) { return size_t(s.kernel) * s.kernel; }
 
 /// What depends on the shape only.
 struct WinogradPlan {
-  WinogradPlan(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {})
+  WinogradPlan(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {},
+               bool has_residual = false)
       : kernels(ChosenWinograd(s.block)), loops(LoopsFor(kernels, s)) {
     Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
     Require(s.kernel == 3 || s.kernel == 5, "Winograd: kernels of ", s.kernel, "; 3 or 5");
@@ -70,9 +71,12 @@ struct WinogradPlan {
     g.slice = RoundUp(CeilDiv(g.depth, slices), kernels.lanes);
     tiles = s.num * g.tiles_y * g.tiles_x;
     padded_outputs = RoundUp(g.outputs, s.block);
+    Require(given.x_pixel == 0 && given.y_pixel == 0 && given.residual_pixel == 0,
+            "Winograd: channels last; only channels in blocks");
     const ImageStrides strides =
-        WithoutZeros(given, RoundUp(s.channels, s.block) * g.height * g.width,
-                     RoundUp(s.outputs, s.block) * g.output_height * g.output_width);
+        WithoutZeros(given, {RoundUp(s.channels, s.block), size_t(g.height) * g.width},
+                     {RoundUp(s.outputs, s.block), size_t(g.output_height) * g.output_width},
+                     s.block, has_residual);
     g.x_image = strides.x;
     g.y_image = strides.y;
     g.residual_image = strides.residual;
@@ -364,7 +368,7 @@ size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
 
 bool WinogradForward(const WinogradShape& shape, Numbers x, Numbers packed, const PostOps& post,
                      Destination y, void* scratch, size_t max_scratch) {
-  const WinogradPlan s(shape, max_scratch, y.strides);
+  const WinogradPlan s(shape, max_scratch, y.strides, post.residual.data != nullptr);
   if (s.tiles == 0) return true;
   const Plan plan = MakePlan(s, max_scratch);
   const size_t group_x = s.g.channels * s.g.height * s.g.width;

@@ -49,13 +49,14 @@ struct PackedTiles {
   Function* blocked[kMaxVectors][kMaxPixels];  ///< steps of `block` channels
   Function* plain[kMaxVectors][kMaxPixels];    ///< steps of one channel
   /// A row of pixels of one vector, in which each lane has its own input: windows in x are `pace`
-  /// blocks apart, from `window` on, and weights are (steps, block). The first pixel lies at
-  /// `target` in y and in the residual.
-  void (*depthwise_row)(const Work&, int window, size_t target, int pixels, int pace);
+  /// blocks apart, from `window` on, and weights are (steps, block). The first pixel is that of
+  /// targets[first].
+  void (*depthwise_row)(const Work&, int window, int first, int pixels, int pace);
   // From here on, one function per Storage.
-  /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
-  /// columns, strides 1 and 2. Weights come from the row.
-  void (*depthwise_direct[STORAGES][2][2])(const Work&, const DepthwiseRow& row, size_t target);
+  /// A row of outputs, the first of which is pixel `first` of y and of the residual: for channels
+  /// in blocks and channels last, kernels of 3 and 5 columns, strides 1 and 2. Weights come from
+  /// the row.
+  void (*depthwise_direct[STORAGES][2][2][2])(const Work&, const DepthwiseRow& row, size_t first);
   /// As `blocked`, with weights that each tile widens while it reads them; null for floats.
   Function* stored_blocked[STORAGES][kMaxVectors][kMaxPixels];
   /// As `blocked`, for contiguous windows (steps are not read) and all channels at a time, with
@@ -67,10 +68,8 @@ struct PackedTiles {
   void (*widen[STORAGES])(size_t n, size_t step, const void* x, float* y);
   /// y = the maximum of each window, ignoring NaNs.
   void (*max_windows[STORAGES])(const WindowRow& windows, const void* x, void* y);
-  /// y = the sum of `count` rows of a window divided by `size`: (columns, lanes) numbers each,
-  /// `pitch` elements apart; `lanes` a multiple of 8.
-  void (*average_window[STORAGES])(int count, int columns, size_t pitch, int lanes, float size,
-                                   const void* x, void* y);
+  /// y = the sum of a window divided by `size`.
+  void (*average_window[STORAGES])(const PoolingWindow& window, float size, const void* x, void* y);
 };
 
 /// The kernels of the instruction set in use.

@@ -1,6 +1,7 @@
 #include "caffe/kernels/int8_convolution.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "caffe/kernels/cpu/convolution/convolution_bands.hpp"
@@ -248,7 +249,7 @@ class DepthwiseInt8 : public PackedInt8 {
   }
   size_t padded_outputs() const override { return blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
-    if (direct_) return RunDirect(call);
+    if (direct_) return call.strides.y_pixel ? RunDirect<true>(call) : RunDirect<false>(call);
     Spread(call.num, items(call.num), bytes(), scratch,
            [&](size_t item, void* own) { RunItem(call, item, own); });
   }
@@ -261,7 +262,18 @@ class DepthwiseInt8 : public PackedInt8 {
     return pieces.bytes() + kBetweenThreads;
   }
   void RunItem(const Call& call, size_t index, void* scratch) const;
+  /// Without widening x first.
+  template <bool kIsLast>
   void RunDirect(const Call& call) const;
+  /// Widens every step-th pixel's bytes of block b, with channels last.
+  auto PixelWidener(const Input& x, size_t b, size_t pixel) const {
+    return [this, x, b, pixel](size_t first, size_t count, int step, float* to) {
+      const int8_t* from = static_cast<const int8_t*>(x.data) + first * pixel + b * tiles_.block;
+      for (size_t i = 0; i < count; ++i, from += step * pixel, to += tiles_.block) {
+        WidenRun(tiles_.block, from, x.is_signed, to);
+      }
+    };
+  }
 
   struct Buffers {
     Buffers(const DepthwiseInt8& self, Pieces* pieces)
@@ -281,31 +293,40 @@ class DepthwiseInt8 : public PackedInt8 {
   const bool direct_;
 };
 
-/// Without widening x first.
+template <bool kIsLast>
 void DepthwiseInt8::RunDirect(const Call& call) const {
-  const size_t block = tiles_.block, taps = bands_.taps();
+  constexpr size_t kMost = MaxDepthwiseBlocks(kIsLast);
+  using Floats = std::array<float, kMost * kMaxDepthwiseKernel>;
+  using Targets = std::array<Int8Tiles::TilePostOps, kMost>;
+  const size_t block = tiles_.block, kernel = bands_.taps() * block;
   const int sign = call.x.is_signed ? 0 : 1;
   const int stride = bands_.columns().stride;
   const bool in_bytes =
       tiles_.has_bytes() && bands_.rows().kernel == 3 && bands_.columns().kernel == 3;
   const int together =
       in_bytes && stride == 1 && bands_.rows().stride == 1 ? tiles_.byte_depthwise_rows : 1;
-  const auto run_row = in_bytes ? tiles_.byte_depthwise[sign][stride - 1]
-                                : DirectDepthwise(tiles_.depthwise_direct[sign], bands_);
-  ForDepthwiseParts(
-      bands_, call.num, blocks_, kDepthwiseGrain, [&](size_t n, size_t b, int begin, int end) {
-        const int8_t* bytes = call.packed + b * taps * block;
-        float floats[kMaxDepthwiseRows * 5 * 16];
-        if (!in_bytes) tiles_.float_signed(taps * block, bytes, floats);
+  const auto run_row = in_bytes ? tiles_.byte_depthwise[sign][kIsLast][stride - 1]
+                                : DirectDepthwise(tiles_.depthwise_direct[sign][kIsLast], bands_);
+  const DepthwiseRow common = CommonRow(call.strides, block, call.x.zero_point);
+  const size_t x_block = kIsLast ? block : bands_.input_plane() * block;
+  ForDepthwiseParts<kIsLast>(
+      bands_, call.num, blocks_, block, 1, kDepthwiseGrain, [&](const DepthwisePart& part) {
+        const int8_t* bytes = call.packed + part.block * kernel;
+        Floats floats;
+        if (!in_bytes) tiles_.float_signed(part.blocks * kernel, bytes, floats.data());
+        Targets targets;
         Band band;
-        band.image = static_cast<int>(n);
-        const Int8Tiles::TilePostOps target = From(call, b, band);
-        const size_t plane = n * call.strides.x + b * bands_.input_plane() * block;
-        ForDepthwiseRows(
-            bands_, static_cast<const char*>(call.x.data) + plane, block,
-            in_bytes ? static_cast<const void*>(bytes) : floats, block, begin, end, together,
-            [&](const DepthwiseRow& row, size_t at) { run_row(target, row, at); },
-            call.x.zero_point);
+        band.image = static_cast<int>(part.image);
+        for (size_t i = 0; i < part.blocks; ++i) targets[i] = From(call, part.block + i, band);
+        const char* x = static_cast<const char*>(call.x.data) + part.image * call.strides.x +
+                        part.block * x_block;
+        const DepthwiseOperands from = {x, 1, x_block,
+                                        in_bytes ? static_cast<const void*>(bytes) : floats.data(),
+                                        kernel * (in_bytes ? 1 : sizeof(float))};
+        ForDepthwiseRows(bands_, part, from, together, common,
+                         [&](const DepthwiseRow& row, size_t i, size_t first) {
+                           run_row(targets[i], row, first);
+                         });
       });
 }
 
@@ -318,10 +339,18 @@ void DepthwiseInt8::RunItem(const Call& call, size_t index, void* scratch) const
   const Buffers own(*this, &pieces);
   bands_.FindTaps(largest_, block, own.steps);
   bands_.FindPixels(band, largest_, block, own.windows);
-  bands_.FindTargets(band, block, call.strides.y, own.targets);
-  bands_.FindTargets(band, block, call.strides.residual, own.residual_targets);
-  bands_.Fill(band, largest_, block, b, call.strides.x, own.input, Widener<float>(call.x, block),
-              static_cast<float>(call.x.zero_point));
+  const ImageStrides& strides = call.strides;
+  bands_.FindTargets(band, strides.y_pixel ? strides.y_pixel : block, strides.y, own.targets);
+  bands_.FindTargets(band, strides.residual_pixel ? strides.residual_pixel : block,
+                     strides.residual, own.residual_targets);
+  if (strides.x_pixel) {
+    bands_.FillFromPixels(band, largest_, block, own.input,
+                          PixelWidener(call.x, b, strides.x_pixel),
+                          static_cast<float>(call.x.zero_point));
+  } else {
+    bands_.Fill(band, largest_, block, b, strides.x, own.input, Widener<float>(call.x, block),
+                static_cast<float>(call.x.zero_point));
+  }
   tiles_.float_signed(taps * block, call.packed + b * taps * block, own.weights);
   const Int8Tiles::TilePostOps target = From(call, b, band);
   Int8Tiles::DepthwiseWork work;

@@ -85,7 +85,7 @@ class PackedInt8 : public Int8Convolution {
 
   size_t Blocks(int channels) const { return CeilDiv(channels, tiles_.block); }
 
-  /// Shared by all items of a call; bias and scale are padded, no stride is 0.
+  /// Shared by all items of a call; bias and scale are padded, no image stride is 0.
   struct Call {
     int num;
     Input x;
@@ -96,11 +96,12 @@ class PackedInt8 : public Int8Convolution {
 
   /// Outputs including the padding of blocks.
   virtual size_t padded_outputs() const = 0;
-  /// Elements of an image.
-  size_t input_image() const {
-    const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
-    return channels * bands_.input_plane();
+  /// Including the padding of the last block.
+  size_t input_channels() const {
+    return plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
   }
+  /// Elements of an image.
+  size_t input_image() const { return input_channels() * bands_.input_plane(); }
   /// Bytes of scratch that RunItems needs.
   virtual size_t ItemsBytes(int num) const = 0;
   /// Does the work.
@@ -124,9 +125,8 @@ class PackedInt8 : public Int8Convolution {
   /// The call's `writing`, moved to the outputs from `block` on and the pixels of a band.
   Int8Tiles::TilePostOps From(const Call& call, size_t block, const Band& band) const {
     Int8Tiles::TilePostOps writing = call.writing;
-    const size_t start = block * bands_.output_plane() * tiles_.block;
-    const auto elements = [&](size_t stride) {
-      return start + bands_.FirstTarget(band, tiles_.block, stride);
+    const auto elements = [&](size_t image, size_t pixel) {
+      return bands_.FirstOfBlock(band, tiles_.block, block, image, pixel);
     };
     if (writing.rescaled.rows) {
       writing.rescaled.rows += block * tiles_.block * Int8Tiles::RESCALING_ROWS;
@@ -135,24 +135,32 @@ class PackedInt8 : public Int8Convolution {
       writing.bias += block * tiles_.block;
     }
     if (writing.activation.slopes) writing.activation.slopes += block * tiles_.block;
-    writing.y = static_cast<char*>(writing.y) + elements(call.strides.y) * SizeOf(writing.type);
+    writing.y = static_cast<char*>(writing.y) +
+                elements(call.strides.y, call.strides.y_pixel) * SizeOf(writing.type);
     if (writing.residual.data) {
-      writing.residual.data = writing.residual.at(elements(call.strides.residual));
+      writing.residual.data =
+          writing.residual.at(elements(call.strides.residual, call.strides.residual_pixel));
     }
     return writing;
   }
 
   /// Zeros the padding of each image's last block: activation and residual may have made it
   /// nonzero.
-  void ClearPadding(int num, const Int8Tiles::TilePostOps& writing, size_t image) const {
-    const size_t used = shape_.outputs % tiles_.block, size = SizeOf(writing.type);
+  void ClearPadding(int num, const Int8Tiles::TilePostOps& writing,
+                    const ImageStrides& strides) const {
+    const size_t used = shape_.outputs % tiles_.block;
     if (used == 0) return;
-    const size_t plane = bands_.output_plane(), block = tiles_.block;
-    for (int n = 0; n < num; ++n) {
-      char* last = static_cast<char*>(writing.y) +
-                   (n * image + (Blocks(shape_.outputs) - 1) * plane * block) * size;
-      ClearLanes(last, plane, block, used, size);
-    }
+    bands_.ClearLastLanes(num, Blocks(shape_.outputs) - 1, tiles_.block, used, SizeOf(writing.type),
+                          strides, writing.y);
+  }
+
+  void WidenRun(size_t n, const int8_t* x, bool is_signed, int16_t* y) const {
+    is_signed ? tiles_.widen_signed(n, x, y)
+              : tiles_.widen_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
+  }
+  void WidenRun(size_t n, const int8_t* x, bool is_signed, float* y) const {
+    is_signed ? tiles_.float_signed(n, x, y)
+              : tiles_.float_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
   }
 
   /// Copies every step-th position of `lanes` bytes and widens them.
@@ -187,10 +195,11 @@ class PackedInt8 : public Int8Convolution {
 
   void Run(int num, const Input& x, const int8_t* packed, const Int8Tiles::TilePostOps& writing,
            const Destination& y, bool leaves_zeros, void* scratch) const {
-    const ImageStrides strides =
-        WithoutZeros(y.strides, input_image(), padded_outputs() * bands_.output_plane());
+    const ImageStrides strides = WithoutZeros(
+        y.strides, {input_channels(), bands_.input_plane(), plain_},
+        {padded_outputs(), bands_.output_plane()}, tiles_.block, writing.residual.data != nullptr);
     RunItems({num, x, packed, writing, strides}, static_cast<char*>(scratch) + FactorsBytes());
-    if (!leaves_zeros) ClearPadding(num, writing, strides.y);
+    if (!leaves_zeros) ClearPadding(num, writing, strides);
   }
 
   /// True if a sum of zero without bias is written as zero, as in the padding of the last block.
@@ -200,15 +209,6 @@ class PackedInt8 : public Int8Convolution {
                             (f.kind == Activation::CLIP && f.a <= 0 && f.b >= 0);
     return keeps_zero && !post.residual.data &&
            (post.zero_point == 0 || type == ElementType::FLOAT);
-  }
-
-  void WidenRun(size_t n, const int8_t* x, bool is_signed, int16_t* y) const {
-    is_signed ? tiles_.widen_signed(n, x, y)
-              : tiles_.widen_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
-  }
-  void WidenRun(size_t n, const int8_t* x, bool is_signed, float* y) const {
-    is_signed ? tiles_.float_signed(n, x, y)
-              : tiles_.float_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
   }
 };
 

@@ -179,19 +179,18 @@ struct Int8Tiles {
   void (*float_signed)(size_t n, const int8_t* x, float* y);
   void (*float_unsigned)(size_t n, const uint8_t* x, float* y);
   // For signed bytes at [0], for unsigned ones at [1].
-  /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
-  /// columns, strides 1 and 2.
-  void (*depthwise_direct[2][2][2])(const TilePostOps&, const DepthwiseRow& row, size_t target);
+  /// A row of outputs, the first of which is pixel `first` of y and of the residual: for channels
+  /// in blocks and channels last, kernels of 3 and 5 columns, strides 1 and 2.
+  void (*depthwise_direct[2][2][2][2])(const TilePostOps&, const DepthwiseRow& row, size_t first);
   /// The same by sums of byte products, for 3 x 3 kernels whose weights are bytes; two rows at a
   /// time with stride 1 where `byte_depthwise_rows` is 2. Null where has_bytes() is false.
-  void (*byte_depthwise[2][2])(const TilePostOps&, const DepthwiseRow& row, size_t target);
+  void (*byte_depthwise[2][2][2])(const TilePostOps&, const DepthwiseRow& row, size_t first);
   int byte_depthwise_rows;
   /// y = the maximum of each window.
   void (*max_windows[2])(const WindowRow& windows, const void* x, void* y);
-  /// y = the sum of `count` rows of a window divided by `size`, times `factor`: (columns, lanes)
-  /// bytes each, `pitch` elements apart; `lanes` a multiple of 8.
-  void (*average_window[2])(int count, int columns, size_t pitch, int lanes, float size,
-                            float factor, const void* x, void* y);
+  /// y = the sum of a window divided by `size`, times `factor`.
+  void (*average_window[2])(const PoolingWindow& window, float size, float factor, const void* x,
+                            void* y);
 
   /// Division of q, bytes minus their zero points, by functions of sums of q^2, and the rescaling
   /// of the quotients (integer_normalization.hpp). Pixels of x and y are `block` consecutive bytes.

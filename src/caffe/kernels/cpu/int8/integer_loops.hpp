@@ -32,10 +32,10 @@ struct WholeDivisor {
   int32_t shift, size;
 };
 
-/// Means of windows: (columns, lanes) bytes a row, rows `pitch` apart, of 8 lanes or 16.
+/// Means of windows: rows `pitch` bytes apart, positions `pixel` bytes, of 8 lanes or 16.
 struct MeanWindow {
   int rows, columns;
-  size_t pitch;
+  size_t pitch, pixel;
   int32_t start;   ///< start value of sums
   int32_t middle;  ///< added to a mean
   int32_t least, most;

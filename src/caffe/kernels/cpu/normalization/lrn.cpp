@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "caffe/error.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
@@ -225,27 +226,37 @@ struct Stored {
   }
 };
 
-/// Some positions of all channels of an image, in blocks: the channels of a position are gathered
-/// into a row with zeros on both sides, so that windows are sums of neighbours.
+/// Where channels lie: `blocks` runs of `lanes` neighbours; elements from one pixel to the next,
+/// and from one block to the next.
+struct ChannelRuns {
+  size_t lanes, blocks;
+  size_t x_pixel, y_pixel, step;
+
+  size_t channels() const { return lanes * blocks; }
+};
+
+/// Some positions of all channels of an image: the channels of a position are gathered into a row
+/// with zeros on both sides, so that windows are sums of neighbours. kBlock: lanes of a run, or 0
+/// if that is not known in advance.
 template <typename X, typename Y, int kBlock>
 class BlockedTile {
  public:
-  BlockedTile(const LrnShape& s, size_t most, const Stored& stored)
+  BlockedTile(const LrnShape& s, const ChannelRuns& runs, size_t most, const Stored& stored)
       : s_(s),
+        runs_(runs),
         stored_(stored),
-        blocks_(CeilDiv(s.channels, kBlock)),
-        pitch_(size_t(blocks_) * kBlock + s.size - 1),
-        x_(most * blocks_ * kBlock),
+        pitch_(runs.channels() + s.size - 1),
+        x_(most * runs.channels()),
         squares_(most * pitch_ + s.size - 1),
         powers_(most * pitch_) {}
 
   /// Handles `length` positions, the first of which lies at `x` and at `y`.
   void Forward(size_t length, const X* x, Y* y) {
-    const size_t plane = Plane(s_) * kBlock, run = length * kBlock, half = s_.size / 2;
-    for (int b = 0; b < blocks_; ++b) {
+    const size_t run = length * lanes(), half = s_.size / 2;
+    for (size_t b = 0; b < runs_.blocks; ++b) {
       float* from = x_.data() + b * run;
-      stored_.Load(run, x + b * plane, from);
-      Spread(length, from, squares_.data() + half + b * kBlock);
+      Load(length, x + b * runs_.step, from);
+      Spread(length, from, squares_.data() + half + b * lanes());
     }
     const size_t n = length * pitch_;
     std::copy_n(squares_.data(), n, powers_.data());
@@ -254,29 +265,42 @@ class BlockedTile {
     }
     Power(n);
     ClearPadding(length);
-    for (int b = 0; b < blocks_; ++b) {
+    for (size_t b = 0; b < runs_.blocks; ++b) {
       float* values = x_.data() + b * run;
-      Scale(length, powers_.data() + b * kBlock, values);
-      stored_.Store(run, values, y + b * plane);
+      Scale(length, powers_.data() + b * lanes(), values);
+      Store(length, values, y + b * runs_.step);
     }
   }
 
  private:
+  size_t lanes() const { return kBlock ? kBlock : runs_.lanes; }
+  void Load(size_t length, const X* x, float* to) const {
+    if (runs_.x_pixel == lanes()) return stored_.Load(length * lanes(), x, to);
+    for (size_t i = 0; i < length; ++i) {
+      stored_.Load(lanes(), x + i * runs_.x_pixel, to + i * lanes());
+    }
+  }
+  void Store(size_t length, const float* from, Y* y) const {
+    if (runs_.y_pixel == lanes()) return stored_.Store(length * lanes(), from, y);
+    for (size_t i = 0; i < length; ++i) {
+      stored_.Store(lanes(), from + i * lanes(), y + i * runs_.y_pixel);
+    }
+  }
   void Spread(size_t length, const float* from, float* to) const {
-    for (size_t i = 0; i < length; ++i, from += kBlock, to += pitch_) {
-      for (int k = 0; k < kBlock; ++k) to[k] = from[k] * from[k];
+    for (size_t i = 0; i < length; ++i, from += lanes(), to += pitch_) {
+      for (size_t k = 0; k < lanes(); ++k) to[k] = from[k] * from[k];
     }
   }
   void Scale(size_t length, const float* powers, float* values) const {
-    for (size_t i = 0; i < length; ++i, values += kBlock, powers += pitch_) {
-      for (int k = 0; k < kBlock; ++k) values[k] *= powers[k];
+    for (size_t i = 0; i < length; ++i, values += lanes(), powers += pitch_) {
+      for (size_t k = 0; k < lanes(); ++k) values[k] *= powers[k];
     }
   }
   // Padding of the last block: 0^-beta is infinite.
   void ClearPadding(size_t length) {
     for (size_t i = 0; i < length; ++i) {
       std::fill(powers_.begin() + i * pitch_ + s_.channels,
-                powers_.begin() + i * pitch_ + size_t(blocks_) * kBlock, 0.f);
+                powers_.begin() + i * pitch_ + runs_.channels(), 0.f);
     }
   }
   void Power(size_t n) {
@@ -289,27 +313,46 @@ class BlockedTile {
   }
 
   const LrnShape& s_;
+  const ChannelRuns runs_;
   const Stored stored_;
-  const int blocks_;
   const size_t pitch_;
   std::vector<float> x_, squares_, powers_;
 };
 
+/// In runs of kBlock lanes, with images of so many elements.
 template <int kBlock, typename X, typename Y>
-void ForwardInBlocks(const LrnShape& s, const Stored& stored, const X* x, Y* y) {
+void ForwardInRuns(const LrnShape& s, const ChannelRuns& runs, size_t x_image, size_t y_image,
+                   const Stored& stored, const X* x, Y* y) {
   const size_t plane = Plane(s),
                most = std::max<size_t>(8, kBlockedTileElements / std::max(1, s.channels));
   const size_t length = std::min(plane, most);
   if (plane == 0 || s.channels == 0) return;
   const size_t tiles = CeilDiv(plane, length);
-  const size_t image = RoundUp(s.channels, kBlock) * plane;
   ParallelFor(s.num * tiles, 1, [&](size_t begin, size_t end) {
-    BlockedTile<X, Y, kBlock> tile(s, length, stored);
+    BlockedTile<X, Y, kBlock> tile(s, runs, length, stored);
     for (size_t i = begin; i < end; ++i) {
-      const size_t start = i % tiles * length, offset = i / tiles * image + start * kBlock;
-      tile.Forward(std::min(length, plane - start), x + offset, y + offset);
+      const size_t start = i % tiles * length, image = i / tiles;
+      tile.Forward(std::min(length, plane - start), x + image * x_image + start * runs.x_pixel,
+                   y + image * y_image + start * runs.y_pixel);
     }
   });
+}
+
+template <int kBlock, typename X, typename Y>
+void ForwardInBlocks(const LrnShape& s, const Stored& stored, const X* x, Y* y) {
+  const size_t plane = Plane(s), image = RoundUp(s.channels, kBlock) * plane;
+  const ChannelRuns runs = {kBlock, CeilDiv(s.channels, kBlock), kBlock, kBlock, plane * kBlock};
+  ForwardInRuns<kBlock>(s, runs, image, image, stored, x, y);
+}
+
+template <typename X, typename Y>
+void ForwardChannelsLast(const LrnShape& s, const ChannelsLast& channels, const Stored& stored,
+                         const X* x, Y* y) {
+  channels.Check();
+  Require(!s.within_channel && channels.channels >= size_t(s.channels), "LRN of ", s.channels,
+          " channels in pixels of ", channels.channels, "; across channels");
+  const ChannelRuns runs = {channels.channels, 1, channels.x_pixel, channels.y_pixel, 0};
+  ForwardInRuns<0>(s, runs, Plane(s) * channels.x_pixel, Plane(s) * channels.y_pixel, stored, x, y);
 }
 
 }  // namespace
@@ -324,6 +367,17 @@ void BlockedLrnForward(const LrnShape& s, int block, float x_scale, const X* x, 
                        Y* y) {
   const Stored stored = {x_scale, y_factor};
   block == 8 ? ForwardInBlocks<8>(s, stored, x, y) : ForwardInBlocks<16>(s, stored, x, y);
+}
+
+template <typename T>
+void ChannelsLastLrnForward(const LrnShape& s, const ChannelsLast& channels, const T* x, T* y) {
+  ForwardChannelsLast(s, channels, {}, x, y);
+}
+
+template <typename X, typename Y>
+void ChannelsLastLrnForward(const LrnShape& s, const ChannelsLast& channels, float x_scale,
+                            const X* x, float y_factor, Y* y) {
+  ForwardChannelsLast(s, channels, {x_scale, y_factor}, x, y);
 }
 
 template <typename T, typename D>
@@ -354,8 +408,10 @@ CAFFE_LRN(float, float16);
 CAFFE_LRN(float16, float);
 CAFFE_LRN(float16, float16);
 #undef CAFFE_LRN
-#define CAFFE_LRN(X, Y) \
-  template void BlockedLrnForward(const LrnShape&, int, float, const X*, float, Y*)
+#define CAFFE_LRN(X, Y)                                                                       \
+  template void BlockedLrnForward(const LrnShape&, int, float, const X*, float, Y*);          \
+  template void ChannelsLastLrnForward(const LrnShape&, const ChannelsLast&, float, const X*, \
+                                       float, Y*)
 CAFFE_LRN(int8_t, int8_t);
 CAFFE_LRN(int8_t, uint8_t);
 CAFFE_LRN(uint8_t, int8_t);
@@ -363,6 +419,11 @@ CAFFE_LRN(uint8_t, uint8_t);
 #undef CAFFE_LRN
 template void BlockedLrnForward(const LrnShape&, int, const float*, float*);
 template void BlockedLrnForward(const LrnShape&, int, const float16*, float16*);
+template void ChannelsLastLrnForward(const LrnShape&, const ChannelsLast&, const float*, float*);
+template void ChannelsLastLrnForward(const LrnShape&, const ChannelsLast&, const float16*,
+                                     float16*);
+template void ChannelsLastLrnForward(const LrnShape&, const ChannelsLast&, const bfloat16*,
+                                     bfloat16*);
 template void LrnForward(const LrnShape&, const float*, float*);
 template void LrnForward(const LrnShape&, const double*, double*);
 template void LrnForward(const LrnShape&, const float16*, float16*);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "caffe/error.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 
@@ -12,7 +13,14 @@ namespace {
 
 /// The columns of an array of shape (outer, channels, inner), each the channels of one softmax.
 struct Columns {
+  Columns(size_t outer, size_t channels, size_t inner)
+      : outer(outer), channels(channels), inner(inner), x_row(channels), y_row(channels) {}
+  /// Rows of larger pixels.
+  Columns(size_t rows, size_t channels, const ChannelsLast& pixels)
+      : outer(rows), channels(channels), inner(1), x_row(pixels.x_pixel), y_row(pixels.y_pixel) {}
+
   size_t outer, channels, inner;
+  size_t x_row, y_row;  ///< elements from one column to the next, where inner is 1
   size_t size() const { return outer * inner; }
   /// Index of the first channel's element; the others follow `inner` apart.
   size_t first(size_t column) const { return column / inner * channels * inner + column % inner; }
@@ -49,6 +57,13 @@ void ToRows(size_t channels, size_t width, const F* tile, F* rows) {
   }
 }
 
+/// Converts rows of `channels` elements that begin x_row and y_row elements apart.
+template <typename X, typename Y>
+void ConvertRows(size_t rows, size_t channels, size_t x_row, const X* x, size_t y_row, Y* y) {
+  if (x_row == channels && y_row == channels) return Convert(rows * channels, x, y);
+  for (size_t i = 0; i < rows; ++i) Convert(channels, x + i * x_row, y + i * y_row);
+}
+
 /// Some columns side by side, channel after channel, so that loops go along the columns.
 template <typename F>
 class ColumnTile {
@@ -67,7 +82,8 @@ class ColumnTile {
     width_ = std::min(most_, end - column);
     const size_t channels = columns_.channels, inner = columns_.inner;
     if (inner == 1) {
-      Convert(channels * width_, x + column * channels, rows_.data());
+      ConvertRows(width_, channels, columns_.x_row, x + column * columns_.x_row, channels,
+                  rows_.data());
       Transpose(rows_.data(), values_.data(), ToChannels<2, F>, ToChannels<0, F>);
       return width_;
     }
@@ -82,7 +98,8 @@ class ColumnTile {
     const size_t channels = columns_.channels, inner = columns_.inner;
     if (inner == 1) {
       Transpose(values_.data(), rows_.data(), ToRows<2, F>, ToRows<0, F>);
-      return Convert(channels * width_, rows_.data(), y + column * channels);
+      return ConvertRows(width_, channels, channels, rows_.data(), columns_.y_row,
+                         y + column * columns_.y_row);
     }
     T* to = y + columns_.first(column);
     for (size_t c = 0; c < channels; ++c) Convert(width_, channel(c), to + c * inner);
@@ -129,7 +146,7 @@ class ColumnTile {
   std::vector<F> values_, rows_, largest_, sums_;
 };
 
-/// Softmax of contiguous rows, along each of them.
+/// Softmax of rows, along each of them.
 template <typename X, typename Y>
 void SoftmaxOfRows(const Columns& rows, const X* x, Y* y) {
   using F = LoopType<X, Y>;
@@ -137,14 +154,14 @@ void SoftmaxOfRows(const Columns& rows, const X* x, Y* y) {
   const size_t channels = rows.channels;
   ForSomeColumns(rows, [&](size_t begin, size_t end) {
     std::vector<F> row(channels);
-    for (size_t first = begin * channels; first < end * channels; first += channels) {
-      Convert(channels, x + first, row.data());
+    for (size_t i = begin; i < end; ++i) {
+      Convert(channels, x + i * rows.x_row, row.data());
       const F largest = *std::max_element(row.begin(), row.end());
       loops.affine(channels, F(1), -largest, row.data(), row.data());
       loops.exponential(channels, F(1), F(1), row.data(), row.data());
       const F sum = static_cast<F>(loops.sum(channels, row.data()));
       for (F& value : row) value /= sum;
-      Convert(channels, row.data(), y + first);
+      Convert(channels, row.data(), y + i * rows.y_row);
     }
   });
 }
@@ -152,13 +169,10 @@ void SoftmaxOfRows(const Columns& rows, const X* x, Y* y) {
 // Longer rows get a loop each.
 constexpr size_t kShortRow = 128;
 
-}  // namespace
-
 template <typename X, typename Y>
-void Softmax(size_t outer, size_t channels, size_t inner, const X* x, Y* y) {
-  const Columns columns = {outer, channels, inner};
-  if (columns.size() == 0 || channels == 0) return;
-  if (inner == 1 && channels > kShortRow) return SoftmaxOfRows(columns, x, y);
+void SoftmaxOfColumns(const Columns& columns, const X* x, Y* y) {
+  if (columns.size() == 0 || columns.channels == 0) return;
+  if (columns.inner == 1 && columns.channels > kShortRow) return SoftmaxOfRows(columns, x, y);
   ForSomeColumns(columns, [&](size_t begin, size_t end) {
     ColumnTile<LoopType<X, Y>> tile(columns);
     for (size_t column = begin, width = 0; column < end; column += width) {
@@ -170,10 +184,30 @@ void Softmax(size_t outer, size_t channels, size_t inner, const X* x, Y* y) {
   });
 }
 
+}  // namespace
+
+template <typename X, typename Y>
+void Softmax(size_t outer, size_t channels, size_t inner, const X* x, Y* y) {
+  SoftmaxOfColumns({outer, channels, inner}, x, y);
+}
+
+template <typename X, typename Y>
+void ChannelsLastSoftmax(size_t pixels, size_t channels, const ChannelsLast& layout, const X* x,
+                         Y* y) {
+  layout.Check();
+  Require(channels <= layout.channels, "softmax of ", channels, " channels in pixels of ",
+          layout.channels);
+  SoftmaxOfColumns({pixels, channels, layout}, x, y);
+  const size_t padding = layout.channels - channels;
+  for (size_t i = 0; padding > 0 && i < pixels; ++i) {
+    std::fill_n(y + i * layout.y_pixel + channels, padding, Y(0.f));
+  }
+}
+
 template <typename T, typename D>
 void SoftmaxGradient(size_t outer, size_t channels, size_t inner, const T* y, const D* dy, D* dx) {
   using F = LoopType<T, D>;
-  ForEachColumn({outer, channels, inner}, [&](size_t first, size_t) {
+  ForEachColumn(Columns(outer, channels, inner), [&](size_t first, size_t) {
     F dot = 0;
     for (size_t c = 0; c < channels; ++c) {
       dot += static_cast<F>(y[first + c * inner]) * static_cast<F>(dy[first + c * inner]);
@@ -189,7 +223,7 @@ template <typename T>
 void LogSumExp(size_t outer, size_t channels, size_t inner, const T* x,
                AccumulatorType<T>* log_sum) {
   using F = AccumulatorType<T>;
-  const Columns columns = {outer, channels, inner};
+  const Columns columns(outer, channels, inner);
   if (columns.size() == 0 || channels == 0) return;
   ForSomeColumns(columns, [&](size_t begin, size_t end) {
     ColumnTile<F> tile(columns);
@@ -212,6 +246,10 @@ CAFFE_SOFTMAX(float, float16);
 CAFFE_SOFTMAX(float16, float);
 CAFFE_SOFTMAX(float16, float16);
 #undef CAFFE_SOFTMAX
+
+template void ChannelsLastSoftmax(size_t, size_t, const ChannelsLast&, const float*, float*);
+template void ChannelsLastSoftmax(size_t, size_t, const ChannelsLast&, const float16*, float16*);
+template void ChannelsLastSoftmax(size_t, size_t, const ChannelsLast&, const bfloat16*, bfloat16*);
 
 template void LogSumExp(size_t, size_t, size_t, const float*, float*);
 template void LogSumExp(size_t, size_t, size_t, const double*, double*);

@@ -1,11 +1,14 @@
-// Pooling with channels in blocks: each loop over a window works on a whole block.
+// Pooling with channels in blocks or channels last: each loop over a window works on all channels
+// that lie side by side.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
 #include "caffe/kernels/cpu/int8/int8_tiles.hpp"
+#include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/pooling.hpp"
 
@@ -34,17 +37,31 @@ BlockedWindow BlockedWindowAt(const PoolingShape& s, int row, int column) {
   return w;
 }
 
-/// Calls f(row, input offset of its plane, offset of its first output) for every row of outputs,
-/// spread over threads.
+/// Where the numbers of a plane lie: `lanes` of a pixel, and elements from one pixel to the next.
+struct PlanePixels {
+  size_t lanes, x_pixel, y_pixel;
+};
+
+/// Calls f(row, lanes, input offset of its plane, offset of its first output) for every row of
+/// outputs, spread over threads: if there are few, each for some of the lanes.
 template <typename Function>
-void ForEachRow(const PoolingShape& s, size_t block, Function&& f) {
-  const size_t work = size_t(s.pooled_width) * s.kernel_h * s.kernel_w * block;
-  ParallelFor(s.planes * s.pooled_height,
-              std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, work)),
+void ForEachRow(const PoolingShape& s, const PlanePixels& pixels, Function&& f) {
+  constexpr size_t kLeastLanes = 64;
+  const size_t rows = s.planes * s.pooled_height;
+  if (rows == 0 || pixels.lanes == 0) return;
+  const size_t groups = std::min(CeilDiv(pixels.lanes, kLeastLanes), CeilDiv(4 * Threads(), rows));
+  const size_t together =
+      groups == 1 ? pixels.lanes : RoundUp(CeilDiv(pixels.lanes, groups), kLeastLanes);
+  const size_t work = size_t(s.pooled_width) * s.kernel_h * s.kernel_w * together;
+  ParallelFor(rows * groups, std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, work)),
               [&](size_t begin, size_t end) {
                 for (size_t i = begin; i < end; ++i) {
-                  f(static_cast<int>(i % s.pooled_height),
-                    i / s.pooled_height * s.input_plane() * block, i * s.pooled_width * block);
+                  const size_t row = i / groups, lane = i % groups * together;
+                  if (lane >= pixels.lanes) continue;
+                  f(static_cast<int>(row % s.pooled_height),
+                    std::min(together, pixels.lanes - lane),
+                    row / s.pooled_height * s.input_plane() * pixels.x_pixel + lane,
+                    row * s.pooled_width * pixels.y_pixel + lane);
                 }
               });
 }
@@ -52,7 +69,7 @@ void ForEachRow(const PoolingShape& s, size_t block, Function&& f) {
 /// Calls f(window, input offset of the plane, output offset) for every output.
 template <int block, typename Function>
 void ForEachOutputRow(const PoolingShape& s, Function&& f) {
-  ForEachRow(s, block, [&](int row, size_t input, size_t output) {
+  ForEachRow(s, {block, block, block}, [&](int row, size_t, size_t input, size_t output) {
     for (int column = 0; column < s.pooled_width; ++column) {
       f(BlockedWindowAt(s, row, column), input, output + column * block);
     }
@@ -124,67 +141,83 @@ void AverageBackward(const PoolingShape& s, const float* dy, float* dx) {
   });
 }
 
-/// Calls pool(rows, columns, elements between rows, window size, x, y) for each window.
+/// The part of a window that lies in the image, for `lanes` numbers of each pixel, and where it
+/// begins in a plane.
+PoolingWindow PartOf(const PoolingShape& s, const BlockedWindow& w, size_t pixel, size_t lanes,
+                     size_t* first) {
+  *first = (size_t(w.top) * s.width + w.left) * pixel;
+  return {std::max(0, w.bottom - w.top), std::max(0, w.right - w.left), s.width * pixel, pixel,
+          static_cast<int>(lanes)};
+}
+
+/// Calls pool(window, its size, x, y) for each window.
 template <typename T, typename Function>
-void PoolWindows(const PoolingShape& s, int block, const T* x, T* y, Function&& pool) {
-  const auto pool_all = [&](auto lanes) {
-    constexpr int kLanes = decltype(lanes)::value;
-    ForEachOutputRow<kLanes>(s, [&](const BlockedWindow& w, size_t input, size_t output) {
-      const size_t first = input + (size_t(w.top) * s.width + w.left) * kLanes;
-      pool(std::max(0, w.bottom - w.top), std::max(0, w.right - w.left), size_t(s.width) * kLanes,
-           static_cast<float>(w.size), x + first, y + output);
-    });
-  };
-  block == 8 ? pool_all(std::integral_constant<int, 8>())
-             : pool_all(std::integral_constant<int, 16>());
+void PoolWindows(const PoolingShape& s, const PlanePixels& pixels, const T* x, T* y,
+                 Function&& pool) {
+  ForEachRow(s, pixels, [&](int row, size_t lanes, size_t input, size_t output) {
+    for (int column = 0; column < s.pooled_width; ++column, output += pixels.y_pixel) {
+      const BlockedWindow w = BlockedWindowAt(s, row, column);
+      size_t first;
+      const PoolingWindow window = PartOf(s, w, pixels.x_pixel, lanes, &first);
+      pool(window, static_cast<float>(w.size), x + input + first, y + output);
+    }
+  });
 }
 
 /// With a function of PackedTiles or Int8Tiles. Windows within the image's width are computed
 /// together.
 template <typename T, typename Function>
-void MaxByRows(const PoolingShape& s, size_t block, Function* pool, const T* x, T* y) {
+void MaxByRows(const PoolingShape& s, const PlanePixels& pixels, Function* pool, const T* x, T* y) {
   const int width = s.width - s.kernel_w + s.pad_w;  // of the begins of windows without padding
   const int begin = std::min(s.pooled_width, (s.pad_w + s.stride_w - 1) / s.stride_w);
   const int end = width < 0 ? begin : std::clamp(width / s.stride_w + 1, begin, s.pooled_width);
-  ForEachRow(s, block, [&](int row, size_t input, size_t output) {
+  ForEachRow(s, pixels, [&](int row, size_t lanes, size_t input, size_t output) {
     const auto compute = [&](int column, int outputs) {
-      const BlockedWindow w = BlockedWindowAt(s, row, column);
-      const WindowRow windows = {outputs,
-                                 std::max(0, w.bottom - w.top),
-                                 std::max(0, w.right - w.left),
-                                 s.width * block,
-                                 s.stride_w * block,
-                                 static_cast<int>(block)};
-      pool(windows, x + input + (size_t(w.top) * s.width + w.left) * block,
-           y + output + column * block);
+      size_t first;
+      WindowRow windows;
+      static_cast<PoolingWindow&>(windows) =
+          PartOf(s, BlockedWindowAt(s, row, column), pixels.x_pixel, lanes, &first);
+      windows.outputs = outputs;
+      windows.step = s.stride_w * pixels.x_pixel;
+      windows.y_pixel = pixels.y_pixel;
+      pool(windows, x + input + first, y + output + column * pixels.y_pixel);
     };
     for (int column = 0; column < begin; ++column) compute(column, 1);
     if (begin < end) compute(begin, end - begin);
     for (int column = end; column < s.pooled_width; ++column) compute(column, 1);
   });
 }
+
+PlanePixels InBlocks(int block) {
+  const size_t lanes = block;
+  return {lanes, lanes, lanes};
+}
+PlanePixels PixelsOf(const ChannelsLast& channels) {
+  channels.Check();
+  return {channels.channels, channels.x_pixel, channels.y_pixel};
+}
+
 template <typename T>
-void MaxOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
-  MaxByRows(shape, block, ChosenPackedTiles().max_windows[StorageOf<T>()], x, y);
+void MaxOf(const PoolingShape& shape, const PlanePixels& pixels, const T* x, T* y) {
+  if constexpr (sizeof(T) == 1) {
+    const auto pool = ChosenInt8Tiles().max_windows[std::is_unsigned<T>::value];
+    MaxByRows(shape, pixels, pool, x, y);
+  } else {
+    MaxByRows(shape, pixels, ChosenPackedTiles().max_windows[StorageOf<T>()], x, y);
+  }
 }
 template <typename T>
-void MaxOfBytes(const PoolingShape& shape, int block, const T* x, T* y) {
-  MaxByRows(shape, block, ChosenInt8Tiles().max_windows[std::is_unsigned<T>::value], x, y);
-}
-template <typename T>
-void AverageOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
+void AverageOfStored(const PoolingShape& shape, const PlanePixels& pixels, const T* x, T* y) {
   const auto pool = ChosenPackedTiles().average_window[StorageOf<T>()];
-  PoolWindows(shape, block, x, y,
-              [=](int rows, int columns, size_t pitch, float size, const T* from, T* to) {
-                pool(rows, columns, pitch, block, size, from, to);
-              });
+  PoolWindows(shape, pixels, x, y, pool);
 }
 template <typename T>
-void AverageOfBytes(const PoolingShape& shape, int block, float factor, const T* x, T* y) {
+void AverageOfBytes(const PoolingShape& shape, const PlanePixels& pixels, float factor, const T* x,
+                    T* y) {
   const auto pool = ChosenInt8Tiles().average_window[std::is_unsigned<T>::value];
-  PoolWindows(shape, block, x, y,
-              [=](int rows, int columns, size_t pitch, float size, const T* from, T* to) {
-                pool(rows, columns, pitch, block, size, factor, from, to);
+  PoolWindows(shape, pixels, x, y,
+              [=](const PoolingWindow& window, float size, const T* from, T* to) {
+                pool(window, size, factor, from, to);
               });
 }
 
@@ -193,7 +226,7 @@ void AverageOfBytes(const PoolingShape& shape, int block, float factor, const T*
 template <typename I>
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float* x, float* y,
                               I* mask) {
-  if (!mask) return MaxOfStored(shape, block, x, y);
+  if (!mask) return MaxOf(shape, InBlocks(block), x, y);
   block == 8 ? MaxForward<8>(shape, x, y, mask) : MaxForward<16>(shape, x, y, mask);
 }
 template <typename I>
@@ -206,38 +239,72 @@ void BlockedAveragePoolingBackward(const PoolingShape& shape, int block, const f
   block == 8 ? AverageBackward<8>(shape, dy, dx) : AverageBackward<16>(shape, dy, dx);
 }
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float16* x, float16* y) {
-  MaxOfStored(shape, block, x, y);
+  MaxOf(shape, InBlocks(block), x, y);
 }
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
                               bfloat16* y) {
-  MaxOfStored(shape, block, x, y);
+  MaxOf(shape, InBlocks(block), x, y);
 }
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float* x, float* y) {
-  AverageOfStored(shape, block, x, y);
+  AverageOfStored(shape, InBlocks(block), x, y);
 }
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float16* x,
                                   float16* y) {
-  AverageOfStored(shape, block, x, y);
+  AverageOfStored(shape, InBlocks(block), x, y);
 }
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
                                   bfloat16* y) {
-  AverageOfStored(shape, block, x, y);
+  AverageOfStored(shape, InBlocks(block), x, y);
 }
 
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const int8_t* x, int8_t* y) {
-  MaxOfBytes(shape, block, x, y);
+  MaxOf(shape, InBlocks(block), x, y);
 }
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const uint8_t* x, uint8_t* y) {
-  MaxOfBytes(shape, block, x, y);
+  MaxOf(shape, InBlocks(block), x, y);
 }
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
                                   const int8_t* x, int8_t* y) {
-  AverageOfBytes(shape, block, factor, x, y);
+  AverageOfBytes(shape, InBlocks(block), factor, x, y);
 }
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
                                   const uint8_t* x, uint8_t* y) {
-  AverageOfBytes(shape, block, factor, x, y);
+  AverageOfBytes(shape, InBlocks(block), factor, x, y);
 }
+
+template <typename T>
+void ChannelsLastMaxPoolingForward(const PoolingShape& shape, const ChannelsLast& channels,
+                                   const T* x, T* y) {
+  MaxOf(shape, PixelsOf(channels), x, y);
+}
+template <typename T>
+void ChannelsLastAveragePoolingForward(const PoolingShape& shape, const ChannelsLast& channels,
+                                       const T* x, T* y) {
+  AverageOfStored(shape, PixelsOf(channels), x, y);
+}
+template <typename T>
+void ChannelsLastAveragePoolingForward(const PoolingShape& shape, const ChannelsLast& channels,
+                                       float factor, const T* x, T* y) {
+  AverageOfBytes(shape, PixelsOf(channels), factor, x, y);
+}
+
+#define CAFFE_LAST(T)                                                                             \
+  template void ChannelsLastMaxPoolingForward(const PoolingShape&, const ChannelsLast&, const T*, \
+                                              T*);                                                \
+  template void ChannelsLastAveragePoolingForward(const PoolingShape&, const ChannelsLast&,       \
+                                                  const T*, T*)
+CAFFE_LAST(float);
+CAFFE_LAST(float16);
+CAFFE_LAST(bfloat16);
+#undef CAFFE_LAST
+#define CAFFE_LAST(T)                                                                              \
+  template void ChannelsLastMaxPoolingForward(const PoolingShape&, const ChannelsLast&, const T*,  \
+                                              T*);                                                 \
+  template void ChannelsLastAveragePoolingForward(const PoolingShape&, const ChannelsLast&, float, \
+                                                  const T*, T*)
+CAFFE_LAST(int8_t);
+CAFFE_LAST(uint8_t);
+#undef CAFFE_LAST
 
 #define CAFFE_BLOCKED_POOLING(I)                                                              \
   template void BlockedMaxPoolingForward(const PoolingShape&, int, const float*, float*, I*); \

@@ -43,12 +43,18 @@ inline const float* Padded(const float* values, size_t count, size_t padded, flo
   return memory;
 }
 
-/// Zeros the padding of `pixels` consecutive blocks: the lanes from `used` on, of `size` bytes
-/// each.
-inline void ClearLanes(void* blocks, size_t pixels, size_t block, size_t used, size_t size) {
+/// Zeros the padding of the blocks of `pixels` pixels, which begin `pitch` elements of `size` bytes
+/// apart: the lanes from `used` on.
+inline void ClearLanes(void* blocks, size_t pixels, size_t block, size_t used, size_t size,
+                       size_t pitch) {
   char* first = static_cast<char*>(blocks) + used * size;
-  for (size_t i = 0; i < pixels; ++i)
-    std::memset(first + i * block * size, 0, (block - used) * size);
+  for (size_t i = 0; i < pixels; ++i) {
+    std::memset(first + i * pitch * size, 0, (block - used) * size);
+  }
+}
+/// Of consecutive blocks.
+inline void ClearLanes(void* blocks, size_t pixels, size_t block, size_t used, size_t size) {
+  ClearLanes(blocks, pixels, block, used, size, block);
 }
 
 /// Calls f(to, from) for each weight of a kernel of `taps` positions per channel: from (channel,
