@@ -115,7 +115,7 @@ std::unique_ptr<Step> IntegerOperationImplBase::Make(const Graph& graph, const N
     case IntegerKind::BROADCAST:
       return steps_.broadcast(node);
     case IntegerKind::POOLING:
-      return steps_.pooling(node);
+      return steps_.pooling(graph, node);
     case IntegerKind::DIVISION:
       return steps_.division(node);
     case IntegerKind::RESIZING:

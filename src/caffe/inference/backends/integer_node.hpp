@@ -50,7 +50,7 @@ struct IntegerSteps {
   std::unique_ptr<Step> (*table)(const Node& node);
   std::unique_ptr<Step> (*eltwise)(const Node& node);
   std::unique_ptr<Step> (*broadcast)(const Node& node);
-  std::unique_ptr<Step> (*pooling)(const Node& node);
+  std::unique_ptr<Step> (*pooling)(const Graph& graph, const Node& node);
   std::unique_ptr<Step> (*division)(const Node& node);
   std::unique_ptr<Step> (*resizing)(const Node& node);
   std::unique_ptr<Step> (*moving)(const Graph& graph, const Node& node);

@@ -31,10 +31,10 @@ std::vector<Candidate> PoolingImplBase::Candidates(const LoweringContext& contex
   return candidates;
 }
 
-std::unique_ptr<Step> PoolingImplBase::Make(const Graph&, const Node& node) const {
+std::unique_ptr<Step> PoolingImplBase::Make(const Graph& graph, const Node& node) const {
   Require(node.type() == "Pooling" && node.inputs.size() == 1 && node.outputs.size() == 1,
           "layer '", node.name(), "' (", node.type(), ") is not a pooling with one top");
-  return MakeStep(node);
+  return MakeStep(node, graph.values[node.outputs[0]].layout);
 }
 
 }  // namespace caffe::inference

@@ -30,6 +30,10 @@ const char kLayers[] = R"(
   layer { name: 'slice' type: 'Slice' bottom: 'max' top: 'a' top: 'b' slice_param { slice_point: 8 } }
   layer { name: 'relu' type: 'ReLU' bottom: 'b' top: 'relu' relu_param { negative_slope: 0.1 } }
   layer { name: 'join' type: 'Concat' bottom: 'relu' bottom: 'a' bottom: 'prelu' top: 'join' }
+  layer { name: 'pool' type: 'Pooling' bottom: 'join' top: 'pool'
+    pooling_param { kernel_size: 3 stride: 2 pad: 1 } }
+  layer { name: 'mean' type: 'Pooling' bottom: 'pool' top: 'mean'
+    pooling_param { pool: AVE global_pooling: true } }
   layer { name: 'crop' type: 'Crop' bottom: 'join' bottom: 'small' top: 'crop'
     crop_param { offset: 2 offset: 1 } }
   layer { name: 'norm' type: 'LRN' bottom: 'crop' top: 'norm'

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "caffe/error.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
 
@@ -17,6 +18,12 @@ Lanes LanesOf(const Operand& operand) {
 Shape ShapeByPosition(const Operand& operand) {
   if (!operand.channels_last()) return operand.shape;
   return {static_cast<int>(operand.images), operand.shape[1], 1, 1};
+}
+
+kernels::ChannelsLast PixelsOf(const Operand& x, const Operand& y) {
+  Require(x.channels_last() && y.channels_last() && x.image == y.image,
+          "its blobs are in a layout that the kernel does not take");
+  return {x.image, x.stride, y.stride};
 }
 
 void ClearPadding(const Operand& operand) {

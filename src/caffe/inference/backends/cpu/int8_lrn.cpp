@@ -36,9 +36,15 @@ class LrnStep : public ByteStep {
     shape.num = static_cast<int>(images);
     DispatchInteger(x_[0].type, [&](auto from) {
       DispatchInteger(y_.type, [&](auto to) {
-        kernels::BlockedLrnForward(shape, y_.block, x_[0].scale,
-                                   static_cast<const decltype(from)*>(x[0]), 1 / y_.scale,
-                                   static_cast<decltype(to)*>(y));
+        const auto* bottom = static_cast<const decltype(from)*>(x[0]);
+        auto* top = static_cast<decltype(to)*>(y);
+        const float scale = x_[0].scale, factor = 1 / y_.scale;
+        if (y_.channels_last()) {
+          kernels::ChannelsLastLrnForward(shape, {y_.image, y_.image, y_.image}, scale, bottom,
+                                          factor, top);
+        } else {
+          kernels::BlockedLrnForward(shape, y_.block, scale, bottom, factor, top);
+        }
       });
     });
   }

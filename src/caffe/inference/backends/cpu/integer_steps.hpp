@@ -19,7 +19,7 @@ std::unique_ptr<Step> MakeTableStep(const Node& node);
 std::unique_ptr<Step> MakeIntegerEltwise(const Node& node);
 /// Axpy, Scale with two bottoms.
 std::unique_ptr<Step> MakeIntegerBroadcast(const Node& node);
-std::unique_ptr<Step> MakeIntegerPooling(const Node& node);
+std::unique_ptr<Step> MakeIntegerPooling(const Graph& graph, const Node& node);
 /// Softmax, LRN, Normalize, MVN; null for others.
 std::unique_ptr<Step> MakeIntegerNormalization(const Node& node);
 /// True if that takes a bottom of this shape in this layout, with channels in blocks or last.

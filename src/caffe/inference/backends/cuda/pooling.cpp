@@ -41,7 +41,7 @@ class PoolingImpl : public PoolingImplBase {
   PoolingImpl() : PoolingImplBase({kLast}) {}
 
  private:
-  std::unique_ptr<Step> MakeStep(const Node& node) const override {
+  std::unique_ptr<Step> MakeStep(const Node& node, Layout::Kind) const override {
     return std::make_unique<PoolingStep>(node);
   }
 };

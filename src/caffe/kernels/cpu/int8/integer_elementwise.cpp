@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
-#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "integer_results.hpp"
 
