@@ -164,6 +164,7 @@ TEST_P(DamagedPlans, OtherNodesAreErrorsOrEngines) {
                                           "pooling",
                                           "move",
                                           "reorder",
+                                          "across channels",
                                           "layer",
                                           "nothing"};
   const std::vector<std::string> types = {"ReLU",    "Convolution", "Pooling", "InnerProduct",

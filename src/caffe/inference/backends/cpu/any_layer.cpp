@@ -46,10 +46,7 @@ bool ComputesByPosition(const Graph& graph, const Node& node) {
   if (functions.count(type) > 0 || node.operation().activation) return true;
   if (type == "Scale") return by_channel && layer.scale_param().axis() == 1;
   if (type == "Bias") return by_channel && layer.bias_param().axis() == 1;
-  if (type == "Softmax") return layer.softmax_param().axis() == 1;
-  if (type == "Normalize") return !NormExtentsOf(node, shape).across_spatial;
-  return type == "LRN" &&
-         layer.lrn_param().norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS;
+  return type == "Normalize" && !NormExtentsOf(node, shape).across_spatial;
 }
 
 /// Runs a node by its Layer: in FLOAT and Caffe's order with its whole epilogue; or in the layer's
