@@ -29,14 +29,16 @@ bool HasIntegerRanges(const LoweringContext& context, const Node& node) {
 
 /// The candidates, with any type for an input of which only the shape is read.
 std::vector<Candidate> WithShapeInputs(const LoweringContext& context, const Node& node,
-                                       Layout::Kind layout, std::vector<Candidate> candidates) {
+                                       std::vector<Layout::Kind> layouts,
+                                       std::vector<Candidate> candidates) {
+  layouts.push_back(Layout::PLAIN);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!ReadsShapeOnly(node, i) || node.inputs[i] == node.inputs[0]) continue;
     std::vector<Candidate> all;
     for (const Candidate& candidate : candidates) {
       for (const ElementType type : context.storage) {
         if (type == ElementType::INT8 && !context.ranges[node.inputs[i]].known()) continue;
-        for (const Layout::Kind kind : {layout, Layout::PLAIN}) {
+        for (const Layout::Kind kind : layouts) {
           all.push_back(candidate);
           all.back().inputs[i] = {type, kind};
         }
@@ -96,9 +98,12 @@ std::vector<Candidate> IntegerOperationImplBase::Candidates(const LoweringContex
                                                             const Node& node) const {
   if (!ComputesIntegers(node)) return context.None("is for layers without weights, in integers");
   if (!HasIntegerRanges(context, node)) return {};
-  std::vector<Layout::Kind> layouts = {Layout::PLAIN};
-  if (TakesLayout(context.graph, node)) layouts.insert(layouts.begin(), layout_);
-  return WithShapeInputs(context, node, layout_, InBytes(*this, node, layouts));
+  std::vector<Layout::Kind> layouts;
+  for (const Layout::Kind layout : layouts_) {
+    if (TakesLayout(context.graph, node, layout)) layouts.push_back(layout);
+  }
+  layouts.push_back(Layout::PLAIN);
+  return WithShapeInputs(context, node, layouts_, InBytes(*this, node, layouts));
 }
 
 std::unique_ptr<Step> IntegerOperationImplBase::Make(const Graph& graph, const Node& node) const {
@@ -110,7 +115,7 @@ std::unique_ptr<Step> IntegerOperationImplBase::Make(const Graph& graph, const N
     case IntegerKind::BROADCAST:
       return steps_.broadcast(node);
     case IntegerKind::POOLING:
-      return steps_.pooling(node);
+      return steps_.pooling(graph, node);
     case IntegerKind::DIVISION:
       return steps_.division(node);
     case IntegerKind::RESIZING:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "caffe/inference/graph/constants.hpp"
@@ -49,17 +50,17 @@ struct IntegerSteps {
   std::unique_ptr<Step> (*table)(const Node& node);
   std::unique_ptr<Step> (*eltwise)(const Node& node);
   std::unique_ptr<Step> (*broadcast)(const Node& node);
-  std::unique_ptr<Step> (*pooling)(const Node& node);
+  std::unique_ptr<Step> (*pooling)(const Graph& graph, const Node& node);
   std::unique_ptr<Step> (*division)(const Node& node);
   std::unique_ptr<Step> (*resizing)(const Node& node);
   std::unique_ptr<Step> (*moving)(const Graph& graph, const Node& node);
 };
 
-/// All of them, in Caffe's order and in a target's own layout.
+/// All of them, in Caffe's order and in a target's own layouts.
 class IntegerOperationImplBase : public Implementation {
  public:
-  IntegerOperationImplBase(Layout::Kind layout, const IntegerSteps& steps)
-      : layout_(layout), steps_(steps) {}
+  IntegerOperationImplBase(std::vector<Layout::Kind> layouts, const IntegerSteps& steps)
+      : layouts_(std::move(layouts)), steps_(steps) {}
   const char* name() const override { return "integers"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
   bool TakesZeroPoints(const Node&) const override { return true; }
@@ -68,9 +69,9 @@ class IntegerOperationImplBase : public Implementation {
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
  private:
-  virtual bool TakesLayout(const Graph& graph, const Node& node) const = 0;
+  virtual bool TakesLayout(const Graph& graph, const Node& node, Layout::Kind layout) const = 0;
 
-  const Layout::Kind layout_;
+  const std::vector<Layout::Kind> layouts_;
   const IntegerSteps steps_;
 };
 

@@ -51,16 +51,16 @@ void MovingStep::Bind(const Binding& binding) {
     Require(
         part.type == whole().type && part.layout == whole().layout && part.images == whole().images,
         "parts and whole differ in layout");
-    elements += part.image;
+    elements += LengthOf(part);
   }
-  Require(elements == whole().image, "the parts do not add up to the whole");
+  Require(elements == LengthOf(whole()), "the parts do not add up to the whole");
 }
 
 void MovingStep::Run(void*) {
   size_t offset = 0;
   for (const Operand& part : parts()) {
     Copy(part, whole(), offset);
-    offset += part.image;
+    offset += LengthOf(part);
   }
 }
 
@@ -71,6 +71,10 @@ bool HaveWholeChannels(const Graph& graph, const Node& node, int multiple) {
   };
   return std::all_of(node.inputs.begin(), node.inputs.end(), whole) &&
          std::all_of(node.outputs.begin(), node.outputs.end(), whole);
+}
+
+bool HaveSpatialAxes(const Graph& graph, const Node& node) {
+  return HaveWholeChannels(graph, node, 1);
 }
 
 std::vector<Candidate> MovingImplBase::Candidates(const LoweringContext& context,
@@ -85,13 +89,14 @@ std::vector<Candidate> MovingImplBase::Candidates(const LoweringContext& context
       context.Note("needs one range of all blobs to move INT8");
       continue;
     }
-    for (const Layout::Kind layout : {layout_, Layout::PLAIN}) {
-      if (layout == layout_ &&
-          !(joins && HaveWholeChannels(context.graph, node, ChannelMultipleOf(type))))
-        continue;
+    const auto add = [&](Layout::Kind layout) {
       candidates.push_back(
           Formats(*this, node, ElementType::FLOAT, {type, layout}, {type, layout}));
+    };
+    for (const Layout::Kind layout : layouts_) {
+      if (joins && MovesChannels(context.graph, node, type, layout)) add(layout);
     }
+    add(Layout::PLAIN);
   }
   return candidates;
 }

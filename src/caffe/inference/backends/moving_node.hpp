@@ -2,6 +2,7 @@
 #define CAFFE_INFERENCE_BACKENDS_MOVING_NODE_HPP_
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "implementation.hpp"
@@ -16,6 +17,8 @@ bool JoinsChannels(const Graph& graph, const Node& node);
 int ConcatAxis(const Graph& graph, const Node& node);
 /// True if all values have a multiple of so many channels, so that no padding comes in between.
 bool HaveWholeChannels(const Graph& graph, const Node& node, int multiple);
+/// True if all values have channels and axes after them.
+bool HaveSpatialAxes(const Graph& graph, const Node& node);
 /// A Flatten or Reshape of one value.
 bool Reshapes(const Node& node);
 /// True if integers stand for the same numbers in both.
@@ -24,7 +27,7 @@ bool IsSame(const Range& a, const Range& b);
 bool HaveOneRange(const LoweringContext& context, const Node& node);
 
 /// A Concat or Slice along the channels: pieces of parts, from or to their place in those of the
-/// whole.
+/// whole. Padding of pixels (channels last) is not moved.
 class MovingStep : public Step {
  public:
   explicit MovingStep(const Node& node) : gathers_(node.type() != "Slice") {}
@@ -36,6 +39,10 @@ class MovingStep : public Step {
  protected:
   /// True if parts become a whole, false if a whole becomes parts.
   bool gathers() const { return gathers_; }
+  /// Elements of a piece without padding.
+  static size_t LengthOf(const Operand& operand) {
+    return operand.channels_last() ? operand.shape[1] : operand.image;
+  }
 
  private:
   /// Copies a part to or from what begins at element `offset` of each piece of the whole.
@@ -51,10 +58,10 @@ class MovingStep : public Step {
 };
 
 /// Concat, Slice, Flatten and Reshape, in Caffe's order and, along the channels, in a target's own
-/// layout.
+/// layouts.
 class MovingImplBase : public Implementation {
  public:
-  explicit MovingImplBase(Layout::Kind layout) : layout_(layout) {}
+  explicit MovingImplBase(std::vector<Layout::Kind> layouts) : layouts_(std::move(layouts)) {}
   const char* name() const override { return "move"; }
   bool Takes(const Node&) const override { return true; }
   bool TakesZeroPoints(const Node&) const override { return true; }
@@ -63,12 +70,13 @@ class MovingImplBase : public Implementation {
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
  private:
-  /// Channels of a value of this type are padded to a multiple of it.
-  virtual int ChannelMultipleOf(ElementType type) const = 0;
+  /// True if its step can move channels of this type in one of the target's layouts.
+  virtual bool MovesChannels(const Graph& graph, const Node& node, ElementType type,
+                             Layout::Kind layout) const = 0;
   virtual std::unique_ptr<Step> MakeMoving(const Node& node) const = 0;
   virtual std::unique_ptr<Step> MakeReshaping() const = 0;
 
-  const Layout::Kind layout_;
+  const std::vector<Layout::Kind> layouts_;
 };
 
 }  // namespace caffe::inference

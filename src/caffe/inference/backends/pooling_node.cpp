@@ -14,24 +14,27 @@ std::vector<Candidate> PoolingImplBase::Candidates(const LoweringContext& contex
     return context.None("is for maxima and means, with one top");
   }
   std::vector<Candidate> candidates;
+  const auto add = [&](ElementType type) {
+    for (const Layout::Kind layout : layouts_) {
+      candidates.push_back(Formats(*this, node, type, {type, layout}, {type, layout}));
+    }
+  };
   for (const ElementType type : kFloatTypes) {
-    if (!context.Stores(type)) continue;
-    candidates.push_back(Formats(*this, node, type, {type, layout_}, {type, layout_}));
+    if (context.Stores(type)) add(type);
   }
   // The kernel's sign is that of both; maxima have their bottom's scale (value_ranges.hpp).
   const Range &x = context.ranges[node.inputs[0]], &y = context.ranges[node.outputs[0]];
   if (context.Stores(ElementType::INT8) && x.known() && y.known() &&
       x.is_unsigned == y.is_unsigned) {
-    const Format integers = {ElementType::INT8, layout_};
-    candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
+    add(ElementType::INT8);
   }
   return candidates;
 }
 
-std::unique_ptr<Step> PoolingImplBase::Make(const Graph&, const Node& node) const {
+std::unique_ptr<Step> PoolingImplBase::Make(const Graph& graph, const Node& node) const {
   Require(node.type() == "Pooling" && node.inputs.size() == 1 && node.outputs.size() == 1,
           "layer '", node.name(), "' (", node.type(), ") is not a pooling with one top");
-  return MakeStep(node);
+  return MakeStep(node, graph.values[node.outputs[0]].layout);
 }
 
 }  // namespace caffe::inference

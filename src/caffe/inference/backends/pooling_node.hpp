@@ -2,17 +2,18 @@
 #define CAFFE_INFERENCE_BACKENDS_POOLING_NODE_HPP_
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "implementation.hpp"
 
 namespace caffe::inference {
 
-/// Maxima and means over windows, with channels in a target's own layout, in every type that it
+/// Maxima and means over windows, with channels in a target's own layouts, in every type that it
 /// stores.
 class PoolingImplBase : public Implementation {
  public:
-  explicit PoolingImplBase(Layout::Kind layout) : layout_(layout) {}
+  explicit PoolingImplBase(std::vector<Layout::Kind> layouts) : layouts_(std::move(layouts)) {}
   const char* name() const override { return "pooling"; }
   bool Takes(const Node& node) const override { return !node.integers || IsMax(node); }
   bool TakesZeroPoints(const Node& node) const override { return IsMax(node); }
@@ -25,10 +26,10 @@ class PoolingImplBase : public Implementation {
   static bool IsMax(const Node& node) {
     return node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX;
   }
-  /// Of a Pooling with one bottom and one top.
-  virtual std::unique_ptr<Step> MakeStep(const Node& node) const = 0;
+  /// Of a Pooling with one bottom and one top, which has this layout.
+  virtual std::unique_ptr<Step> MakeStep(const Node& node, Layout::Kind layout) const = 0;
 
-  const Layout::Kind layout_;
+  const std::vector<Layout::Kind> layouts_;
 };
 
 }  // namespace caffe::inference

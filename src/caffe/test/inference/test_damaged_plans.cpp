@@ -6,6 +6,7 @@
 #include <random>
 
 #include "caffe/blob.hpp"
+#include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/test/support/damaged_plans.hpp"
 #include "caffe/test/support/inference_test.hpp"
@@ -83,6 +84,11 @@ std::string TryGraph(const Graph& graph) {
   return Try(file);
 }
 
+void SetLayout(Layout::Kind layout, Value* value) {
+  value->layout = layout;
+  value->block = cpu::ChannelBlock();
+}
+
 class DamagedPlans : public ::testing::TestWithParam<Precision> {
  protected:
   const std::shared_ptr<const Engine> engine_ = BuiltIn(NetOfManyLayers(), GetParam());
@@ -118,6 +124,8 @@ TEST_P(DamagedPlans, OtherFormsOfValuesAreErrorsOrEngines) {
       [](Value* v) { v->affine.scale = 0; },
       [](Value* v) { v->layout = Layout::PLAIN; },
       [](Value* v) { v->layout = Layout::CHANNELS_LAST; },
+      [](Value* v) { SetLayout(cpu::kChannelsLast, v); },
+      [](Value* v) { SetLayout(cpu::kBlocked, v); },
       [](Value* v) { v->block = 1; },
       [](Value* v) { v->block = 1 << 30; },
       [](Value* v) { v->view.axis = 1000; },
@@ -156,6 +164,7 @@ TEST_P(DamagedPlans, OtherNodesAreErrorsOrEngines) {
                                           "pooling",
                                           "move",
                                           "reorder",
+                                          "across channels",
                                           "layer",
                                           "nothing"};
   const std::vector<std::string> types = {"ReLU",    "Convolution", "Pooling", "InnerProduct",

@@ -24,6 +24,12 @@ class LoweredNets : public ::testing::TestWithParam<TypesCase> {};
 
 TEST_P(LoweredNets, ComputeTheSame) { ExpectTheSame(cpu::CpuTarget(), GetParam(), 30); }
 
+TEST_P(LoweredNets, ComputeTheSameInEachLayout) {
+  for (const Layout::Kind layout : cpu::CpuTarget().layouts()) {
+    ExpectTheSame(cpu::CpuTarget(), GetParam(), 10, layout);
+  }
+}
+
 TEST_P(LoweredNets, ComputeTheSameInTilesOfAmx) {
   const kernels::InstructionSet before = kernels::CpuInstructionSet();
   kernels::SetCpuInstructionSet(kernels::InstructionSet::Named("emulated_amx"));

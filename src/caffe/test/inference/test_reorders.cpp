@@ -107,7 +107,7 @@ struct Placed {
   std::vector<uint8_t> memory;
 };
 
-void Run(const Operand& x, const Operand& y) {
+void Reordered(const Operand& x, const Operand& y) {
   Graph graph;
   Node node;
   node.layer.set_type(kReorder);
@@ -138,7 +138,7 @@ class Reorders : public ::testing::Test {
     expected.ForEach([&](size_t n, size_t c, size_t p) {
       if (expected.IsPadding(c)) std::fill_n(expected.At(n, c, p), SizeOf(to.type), 0);
     });
-    Run(x.operand, y.operand);
+    Reordered(x.operand, y.operand);
     EXPECT_TRUE(y.memory == expected.memory)
         << "CAFFE_TEST_SEED=" << seed_ << ": " << shape[0] << "x" << shape[1] << " of "
         << shape.size() << " axes, " << Name(from.type) << " layout " << from_layout << " to "

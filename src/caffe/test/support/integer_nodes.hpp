@@ -149,10 +149,11 @@ class IntegerNode {
     bool on_device;
   };
 
-  static int BlockOf(Layout::Kind layout) {
+  static int BlockOf(Layout::Kind layout, bool on_device) {
 #ifndef CPU_ONLY
-    if (layout == Layout::CHANNELS_LAST) return cuda::ChannelMultiple(ElementType::UINT8);
+    if (on_device && layout != Layout::PLAIN) return cuda::ChannelMultiple(ElementType::UINT8);
 #endif
+    static_cast<void>(on_device);
     return layout == Layout::PLAIN ? 1 : cpu::ChannelBlock();
   }
 
@@ -161,7 +162,7 @@ class IntegerNode {
     Graph laid_out = graph;
     for (Value& value : laid_out.values) {
       value.layout = layout;
-      value.block = BlockOf(layout);
+      value.block = BlockOf(layout, on_device);
     }
     Node packed = node;
     if (on_device) packed.parameters = family.Pack(laid_out, node);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <set>
@@ -37,10 +38,27 @@ class RandomTiming : public Timing {
   std::mt19937 random_;
 };
 
-/// Lowers with weights in one of `maths`.
+/// The same, but candidates that read or write another layout than this one take far longer.
+class TimingForLayout : public RandomTiming {
+ public:
+  TimingForLayout(const Target& target, unsigned seed, Layout::Kind layout)
+      : RandomTiming(target, seed), layout_(layout) {}
+  double Of(const LoweringContext& context, const Node& node, const Candidate& candidate) override {
+    const auto has = [&](const Format& format) { return format.layout == layout_; };
+    const bool in_layout = std::all_of(candidate.inputs.begin(), candidate.inputs.end(), has) &&
+                           std::all_of(candidate.outputs.begin(), candidate.outputs.end(), has);
+    return RandomTiming::Of(context, node, candidate) + (in_layout ? 0 : 1e9);
+  }
+
+ private:
+  const Layout::Kind layout_;
+};
+
+/// Lowers with weights in one of `maths`, at random or in one layout wherever a kernel takes it.
 inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementType>& maths,
                      unsigned seed, const CalibrationTable* table = nullptr,
-                     QuantizationScheme scheme = QuantizationScheme::SYMMETRIC) {
+                     QuantizationScheme scheme = QuantizationScheme::SYMMETRIC,
+                     std::optional<Layout::Kind> layout = {}) {
   const auto lower = [&](Graph optimized) {
     if (seed % 2) optimized = SplitEpilogues(std::move(optimized));
     LoweringOptions options;
@@ -58,8 +76,10 @@ inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementTy
         optimized = EqualizeChannels(std::move(optimized), *table, options.ranges);
       }
     }
-    RandomTiming timing(target, seed);
-    return Lower(std::move(optimized), options, &timing);
+    RandomTiming at_random(target, seed);
+    TimingForLayout for_layout(target, seed, layout.value_or(Layout::PLAIN));
+    Timing* const timing = layout ? &for_layout : &at_random;
+    return Lower(std::move(optimized), options, timing);
   };
   return LoweredBy(lower, std::move(graph));
 }
@@ -96,8 +116,9 @@ struct TypesCase {
 
 inline void PrintTo(const TypesCase& c, std::ostream* out) { *out << c.name; }
 
-/// Of random nets, what `target` computes of them in these types.
-inline void ExpectTheSame(const Target& target, const TypesCase& c, int nets) {
+/// Of random nets, what `target` computes of them in these types, in one layout if one is given.
+inline void ExpectTheSame(const Target& target, const TypesCase& c, int nets,
+                          std::optional<Layout::Kind> layout = {}) {
   for (const unsigned seed : Seeds(nets)) {
     RandomNet random(seed);
     SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
@@ -105,7 +126,8 @@ inline void ExpectTheSame(const Target& target, const TypesCase& c, int nets) {
     net->Forward();
     const Graph original = GraphOf(*net);
     const CalibrationTable table = TableOf(*net);
-    const Graph graph = Lowered(target, original, c.maths, seed, &table);
+    const Graph graph =
+        Lowered(target, original, c.maths, seed, &table, QuantizationScheme::SYMMETRIC, layout);
     SCOPED_TRACE(ToText(graph));
     ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), c.bound, c.least);
     if (::testing::Test::HasFailure()) return;

@@ -1,12 +1,16 @@
 // A node by its Layer, in FLOAT or FLOAT16.
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/backends/integer_node.hpp"
 #include "caffe/inference/graph/node_chain.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/pointwise.hpp"
+#include "channels_last.hpp"
 #include "cpu_target.hpp"
 
 namespace caffe::inference::cpu {
@@ -14,19 +18,43 @@ namespace {
 
 NodeLayer::Place PlaceOf(const Operand& operand) {
   Layout layout;
-  if (operand.blocked()) {
-    const size_t channels = operand.shape[1];
-    const size_t spatial = CountOf({operand.shape.begin() + 2, operand.shape.end()});
-    layout = Layout::ChannelsBlocked(operand.block, operand.shape[0], channels, spatial);
+  if (!operand.plain()) {
+    const Shape shape = ShapeByPosition(operand);
+    layout = Layout::ChannelsBlocked(operand.block, shape[0], shape[1],
+                                     CountOf({shape.begin() + 2, shape.end()}));
   }
   return {operand.data, operand.type, layout, false};
+}
+
+/// True if the layer computes the channels of each position by themselves: with channels last it
+/// takes pixels for images, in blocks of channels.
+bool ComputesByPosition(const Graph& graph, const Node& node) {
+  if (node.inputs.empty() || node.outputs.size() != 1) return false;
+  const Shape& shape = graph.values[node.outputs[0]].shape;
+  const auto alike = [&](int value) { return graph.values[value].shape == shape; };
+  if (shape.size() != 4 || !std::all_of(node.inputs.begin(), node.inputs.end(), alike)) {
+    return false;
+  }
+  static const std::set<std::string> functions = {
+      "AbsVal", "BNLL", "BatchNorm", "Dropout", "Eltwise", "Exp", "Log", "Power", "Threshold"};
+  const LayerParameter& layer = node.layer;
+  const std::string& type = node.type();
+  const auto is_of_channels = [&](const Constant& c) { return c.shape == Shape{shape[1]}; };
+  const bool by_channel =
+      node.inputs.size() == 1 &&
+      std::all_of(node.parameters.begin(), node.parameters.end(), is_of_channels);
+  if (functions.count(type) > 0 || node.operation().activation) return true;
+  if (type == "Scale") return by_channel && layer.scale_param().axis() == 1;
+  if (type == "Bias") return by_channel && layer.bias_param().axis() == 1;
+  return type == "Normalize" && !NormExtentsOf(node, shape).across_spatial;
 }
 
 /// Runs a node by its Layer: in FLOAT and Caffe's order with its whole epilogue; or in the layer's
 /// own types and layouts without one (a Deconvolution's activation is applied in place).
 class HostLayerStep : public LayerStep {
  public:
-  explicit HostLayerStep(const Node& node);
+  /// `by_position`: its blobs may have channels last.
+  HostLayerStep(const Node& node, bool by_position);
 
   std::vector<Shape> Reshape(const std::vector<Shape>& inputs) override {
     return chain_.Reshape(inputs);
@@ -47,11 +75,13 @@ class HostLayerStep : public LayerStep {
   std::vector<NodeChain::Operand> operands_;
   std::optional<NodePostOps> finish_;  // applied in place to the layer's result
   Operand made_;
+  const bool by_position_;
   bool plain_ = true;  // FLOAT in Caffe's order everywhere
   bool native_ = true;
 };
 
-HostLayerStep::HostLayerStep(const Node& node) : chain_(node) {
+HostLayerStep::HostLayerStep(const Node& node, bool by_position)
+    : chain_(node), by_position_(by_position) {
   if (node.type() == "Deconvolution" && !node.epilogue.empty() && Activates(node)) {
     finish_ = PostOpsOf(node);
   }
@@ -62,8 +92,15 @@ void HostLayerStep::Bind(const Binding& binding) {
   std::vector<Shape> shapes;
   bottoms_.clear();
   tops_.clear();
+  for (const std::vector<Operand>* all : {&binding.inputs, &binding.outputs}) {
+    for (const Operand& operand : *all) {
+      Require(!operand.channels_last() ||
+                  (by_position_ && binding.inputs[0].layout == binding.outputs[0].layout),
+              "its blobs are in a layout that the layer does not take");
+    }
+  }
   for (const Operand& input : binding.inputs) {
-    shapes.push_back(input.shape);
+    shapes.push_back(ShapeByPosition(input));
     bottoms_.push_back(PlaceOf(input));
   }
   chain_.Reshape(shapes);
@@ -80,7 +117,7 @@ void HostLayerStep::Bind(const Binding& binding) {
   operands_.clear();
   for (const Operand& operand : binding.operands) {
     if (finish_) break;
-    Require(plain_ && operand.type == ElementType::FLOAT && !operand.blocked(),
+    Require(plain_ && operand.type == ElementType::FLOAT && operand.plain(),
             "an epilogue is computed in FLOAT and Caffe's order only");
     operands_.push_back({operand.shape, operand.as<const float>()});
   }
@@ -143,15 +180,23 @@ class AnyLayerImpl : public Implementation {
     }
     // Other kernels also store their results in FLOAT16, where a layer would store floats.
     if (MultipliesWeights(node) && node.type() != "Deconvolution") return candidates;
-    const bool blocks = HaveChannels(context.graph, node);
-    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT, kBlocked}, &candidates);
+    std::vector<Layout::Kind> layouts;
+    if (HaveChannels(context.graph, node)) {
+      layouts.push_back(kBlocked);
+      if (ComputesByPosition(context.graph, node)) layouts.push_back(kChannelsLast);
+    }
+    for (const Layout::Kind layout : layouts) {
+      AddTyped(*operation, node, {ElementType::FLOAT, layout}, &candidates);
+    }
     if (!context.Stores(ElementType::FLOAT16)) return candidates;
-    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT16, kBlocked}, &candidates);
-    AddTyped(*operation, node, {ElementType::FLOAT16, kPlain}, &candidates);
+    layouts.push_back(kPlain);
+    for (const Layout::Kind layout : layouts) {
+      AddTyped(*operation, node, {ElementType::FLOAT16, layout}, &candidates);
+    }
     return candidates;
   }
-  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<HostLayerStep>(node);
+  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
+    return std::make_unique<HostLayerStep>(node, ComputesByPosition(graph, node));
   }
 
  private:

@@ -5,8 +5,8 @@
 
 namespace caffe::inference::cpu {
 
-/// A step that makes one value of 8-bit integers from others, image by image: images may lie
-/// anywhere.
+/// A step that makes one value of 8-bit integers from others, image by image (pixel by pixel with
+/// channels last): images may lie anywhere.
 class ByteStep : public Step {
  public:
   bool takes_strides() const override { return true; }
@@ -15,11 +15,19 @@ class ByteStep : public Step {
   void Run(void* scratch) override;
 
  protected:
-  /// Computes one image at these addresses or, if all are dense, all images.
+  /// Computes so many images, or pixels with channels last, that lie one after another at these
+  /// addresses; called by several threads at a time.
   virtual void Compute(const std::vector<const void*>& x, void* y, size_t images) = 0;
+  /// Positions of an image: with channels last of a pixel, which is one in blocks of channels.
+  size_t positions() const {
+    return y_.channels_last() ? 1 : CountOf({y_.shape.begin() + 2, y_.shape.end()});
+  }
 
   std::vector<Operand> x_;
   Operand y_;
+
+ private:
+  void RunPixels();
 };
 
 }  // namespace caffe::inference::cpu

@@ -4,6 +4,7 @@
 
 #include "caffe/allocator.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "copy_rows.hpp"
 #include "cpu_target.hpp"
 
 namespace caffe::inference::cpu {
@@ -22,10 +23,7 @@ class HostMemory : public TargetMemory {
   }
   void CopyRows(size_t rows, size_t bytes, const void* from, size_t from_stride, void* to,
                 size_t to_stride) override {
-    for (size_t i = 0; i < rows; ++i) {
-      std::memcpy(static_cast<char*>(to) + i * to_stride,
-                  static_cast<const char*>(from) + i * from_stride, bytes);
-    }
+    cpu::CopyRows(rows, bytes, from, from_stride, to, to_stride);
   }
   void Read(const void* from, size_t bytes, void* to) override { std::memcpy(to, from, bytes); }
 };

@@ -70,6 +70,7 @@ class Cpu : public Target {
                                                            &BlasInnerProduct(),
                                                            &OneDnnBFloat16InnerProduct(),
                                                            &Pooling(),
+                                                           &AcrossChannels(),
                                                            &Int8Lrn(),
                                                            &Int8Eltwise(),
                                                            &Int8Activation(),

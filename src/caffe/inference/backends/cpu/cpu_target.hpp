@@ -30,6 +30,7 @@ const Implementation& Int8InnerProduct();
 const Implementation& BlasInnerProduct();
 const Implementation& OneDnnBFloat16InnerProduct();
 const Implementation& Pooling();
+const Implementation& AcrossChannels();
 const Implementation& Int8Lrn();
 const Implementation& Int8Eltwise();
 const Implementation& Int8Activation();

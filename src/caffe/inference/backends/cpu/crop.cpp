@@ -1,4 +1,4 @@
-// A part of a blob whose channels lie in blocks, in every type: its rows are copied.
+// A part of a blob whose channels lie in blocks, or last, in every type: its rows are copied.
 #include "caffe/layers/crop_layer.hpp"
 
 #include <algorithm>
@@ -22,25 +22,39 @@ class CropStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     const std::vector<int> offsets = CropOffsets(param_, x_.shape, binding.inputs[1].shape);
-    Require(x_.blocked() && y_.blocked() && x_.type == y_.type && x_.scale == y_.scale &&
+    Require(!x_.plain() && x_.layout == y_.layout && x_.type == y_.type && x_.scale == y_.scale &&
                 x_.zero_point == y_.zero_point && x_.shape.size() == y_.shape.size() &&
                 x_.shape[0] == y_.shape[0] && x_.shape[1] == y_.shape[1],
             "its blobs are in a layout that the kernel does not take");
-    // Copies the channels of a position as doubles.
-    const int unit = static_cast<int>(x_.block * SizeOf(x_.type) / sizeof(double));
-    const auto blocked = [&](const Operand& operand) {
-      Shape shape = {operand.shape[0],
-                     static_cast<int>(kernels::CeilDiv(operand.shape[1], operand.block))};
-      shape.insert(shape.end(), operand.shape.begin() + 2, operand.shape.end());
-      shape.push_back(unit);
+    Require(x_.blocked() || x_.image == y_.image, "its blobs differ in padding");
+    // Copies the channels of a position as doubles: those of a block, or of a pixel.
+    const auto doubles = [](const Operand& operand, size_t elements) {
+      return static_cast<int>(elements * SizeOf(operand.type) / sizeof(double));
+    };
+    const auto positions = [](const Operand& operand) {
+      Shape shape = operand.shape;
+      shape[1] = operand.channels_last()
+                     ? 1
+                     : static_cast<int>(kernels::CeilDiv(operand.shape[1], operand.block));
+      return shape;
+    };
+    const auto laid_out = [&](const Operand& operand) {
+      Shape shape = positions(operand);
+      shape.push_back(doubles(operand, operand.channels_last() ? operand.image : operand.block));
       return shape;
     };
     const auto strides = [&](const Operand& operand) {
-      kernels::Strides all = kernels::ContiguousStrides(blocked(operand));
-      all[0] = static_cast<ptrdiff_t>(operand.stride * SizeOf(operand.type) / sizeof(double));
+      if (operand.blocked()) {
+        kernels::Strides all = kernels::ContiguousStrides(laid_out(operand));
+        all[0] = doubles(operand, operand.stride);
+        return all;
+      }
+      kernels::Strides all = kernels::ContiguousStrides(positions(operand));
+      for (ptrdiff_t& stride : all) stride *= doubles(operand, operand.stride);
+      all.push_back(1);
       return all;
     };
-    shape_ = blocked(y_);
+    shape_ = laid_out(y_);
     x_strides_ = strides(x_);
     y_strides_ = strides(y_);
     first_ = 0;
@@ -88,10 +102,12 @@ class CropImpl : public Implementation {
       if (type == ElementType::INT8 && !IsSame(x, y)) continue;
       for (const ElementType reference : context.storage) {
         if (reference == ElementType::INT8 && !context.ranges[node.inputs[1]].known()) continue;
-        for (const Layout::Kind layout : {kBlocked, kPlain}) {
-          candidates.push_back(
-              Formats(*this, node, ElementType::FLOAT, {type, kBlocked}, {type, kBlocked}));
-          candidates.back().inputs[1] = {reference, layout};
+        for (const Layout::Kind layout : {kBlocked, kChannelsLast}) {
+          for (const Layout::Kind of_reference : {kBlocked, kChannelsLast, kPlain}) {
+            candidates.push_back(
+                Formats(*this, node, ElementType::FLOAT, {type, layout}, {type, layout}));
+            candidates.back().inputs[1] = {reference, of_reference};
+          }
         }
       }
     }

@@ -29,7 +29,7 @@ class InnerProductStep : public Step {
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
-    Require(!x_.blocked() && !y_.blocked(), "its blobs do not lie in Caffe's order");
+    Require(x_.plain() && y_.plain(), "its blobs do not lie in Caffe's order");
     extents_ = ExtentsOf(node_, x_.shape, y_.shape);
     RequireParameter(node_, 1, node_.integers ? ElementType::INT32 : ElementType::FLOAT,
                      extents_.outputs);

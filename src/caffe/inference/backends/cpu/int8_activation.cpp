@@ -45,8 +45,7 @@ class ActivationStep : public ByteStep {
 
  private:
   void Compute(const std::vector<const void*>& x, void* y, size_t images) override {
-    const size_t spatial = CountOf({y_.shape.begin() + 2, y_.shape.end()});
-    kernels::LookUpBytes(images, y_.shape[1], spatial, y_.block, by_channel_, tables_.data(),
+    kernels::LookUpBytes(images, y_.shape[1], positions(), y_.block, by_channel_, tables_.data(),
                          static_cast<const uint8_t*>(x[0]), static_cast<uint8_t*>(y));
   }
 
@@ -68,7 +67,7 @@ class Int8ActivationImpl : public Implementation {
     if (!FunctionOf(context.graph, node))
       return context.None("is for activations of blobs with channels");
     if (!HaveRanges(context, node)) return {};
-    return InBytes(*this, node, {kBlocked, kPlain});
+    return InBytes(*this, node, {kBlocked, kChannelsLast, kPlain});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     auto function = FunctionOf(graph, node);

@@ -64,7 +64,7 @@ class Int8EltwiseImpl : public Implementation {
     if (!HaveRanges(context, node)) return {};
     if (context.graph.values[node.outputs[0]].shape.size() < 2)
       return InBytes(*this, node, {kPlain});
-    return InBytes(*this, node, {kBlocked, kPlain});
+    return InBytes(*this, node, {kBlocked, kChannelsLast, kPlain});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(IsEltwise(graph, node), "layer '", node.name(), "' (", node.type(), ") is no Eltwise");

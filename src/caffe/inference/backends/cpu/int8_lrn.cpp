@@ -3,6 +3,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/lrn.hpp"
+#include "channels_last.hpp"
 #include "cpu_target.hpp"
 
 namespace caffe::inference::cpu {
@@ -15,11 +16,18 @@ class LrnStep : public ByteStep {
   void Bind(const Binding& binding) override {
     ByteStep::Bind(binding);
     const Shape& shape = y_.shape;
-    Require(y_.blocked() && shape.size() == 4 && x_[0].shape == shape,
+    Require(!y_.plain() && shape.size() == 4 && x_[0].shape == shape,
             "its blobs are in a layout that the kernel does not take");
-    shape_ = {
-        shape[0], shape[1],       shape[2],      shape[3],  static_cast<int>(param_.local_size()),
-        false,    param_.alpha(), param_.beta(), param_.k()};
+    const Shape extents = ShapeByPosition(y_);
+    shape_ = {extents[0],
+              extents[1],
+              extents[2],
+              extents[3],
+              static_cast<int>(param_.local_size()),
+              false,
+              param_.alpha(),
+              param_.beta(),
+              param_.k()};
   }
 
  private:
@@ -28,9 +36,15 @@ class LrnStep : public ByteStep {
     shape.num = static_cast<int>(images);
     DispatchInteger(x_[0].type, [&](auto from) {
       DispatchInteger(y_.type, [&](auto to) {
-        kernels::BlockedLrnForward(shape, y_.block, x_[0].scale,
-                                   static_cast<const decltype(from)*>(x[0]), 1 / y_.scale,
-                                   static_cast<decltype(to)*>(y));
+        const auto* bottom = static_cast<const decltype(from)*>(x[0]);
+        auto* top = static_cast<decltype(to)*>(y);
+        const float scale = x_[0].scale, factor = 1 / y_.scale;
+        if (y_.channels_last()) {
+          kernels::ChannelsLastLrnForward(shape, {y_.image, y_.image, y_.image}, scale, bottom,
+                                          factor, top);
+        } else {
+          kernels::BlockedLrnForward(shape, y_.block, scale, bottom, factor, top);
+        }
       });
     });
   }
@@ -57,7 +71,7 @@ class Int8LrnImpl : public Implementation {
                                     const Node& node) const override {
     if (!IsAcrossChannels(context.graph, node)) return context.None("is for LRN across channels");
     if (!HaveRanges(context, node)) return {};
-    return InBytes(*this, node, {kBlocked});
+    return InBytes(*this, node, {kBlocked, kChannelsLast});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(IsAcrossChannels(graph, node), "layer '", node.name(), "' (", node.type(),

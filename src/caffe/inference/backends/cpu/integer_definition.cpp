@@ -22,7 +22,7 @@ class DefinitionStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     const auto shape = WeightedShapeOf(node_, x_.shape, y_.shape);
-    Require(shape && IsInteger(x_) && IsInteger(y_) && !x_.blocked() && !y_.blocked(),
+    Require(shape && IsInteger(x_) && IsInteger(y_) && x_.plain() && y_.plain(),
             "its blobs are in a layout that the kernel does not take");
     shape_ = *shape;
     ReadParameters(shape_.outputs);

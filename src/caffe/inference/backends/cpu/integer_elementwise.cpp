@@ -26,8 +26,7 @@ class TableStep : public ByteStep {
   void Compute(const std::vector<const void*>& x, void* y, size_t images) override {
     const bool has_channels = y_.shape.size() >= 2;
     const size_t channels = has_channels ? y_.shape[1] : 1;
-    const size_t spatial =
-        has_channels ? CountOf({y_.shape.begin() + 2, y_.shape.end()}) : y_.image;
+    const size_t spatial = has_channels ? positions() : y_.image;
     kernels::LookUpBytes(images, channels, spatial, y_.block, by_channel_, tables_,
                          static_cast<const uint8_t*>(x[0]), static_cast<uint8_t*>(y));
   }
@@ -110,12 +109,14 @@ class BroadcastStep : public Step {
             "its blobs differ in shape");
     by_ = MultipliersOf(node_, 0, adds_ ? 3 : 1);
     result_ = ResultOf(node_, y_, by_.back());
-    // Rows have one number of `a`, a block of channels `block` numbers; both begin at some axis.
+    // Rows have one number of `a`, a block of channels `block` numbers, a pixel all of its
+    // channels; they begin at some axis.
     outer_ = BroadcastOuterOf(node_, x.shape);
-    shape_.width = y_.block;
-    shape_.rows = a.elements() / y_.block;
+    shape_.width = y_.channels_last() ? y_.image : y_.block;
+    Require(shape_.width > 0, "its blobs have no channels");
+    shape_.rows = a.elements() / shape_.width;
     const size_t numbers = outer_ * a.elements();
-    Require(numbers > 0 && y_.elements() % numbers == 0 && (!y_.blocked() || outer_ == 1),
+    Require(numbers > 0 && y_.elements() % numbers == 0 && (y_.plain() || outer_ == 1),
             "its factors do not fit its bottom");
     shape_.run = y_.elements() / numbers;
   }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <type_traits>
+#include <vector>
 
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
@@ -86,7 +88,7 @@ class AnyMovingStep : public MovedBytesStep {
 };
 
 /// Upsample of one bottom: positions move in the same way in every channel, so whole blocks of
-/// channels are copied. Each comes from a position of the bottom.
+/// channels, or pixels, are copied. Each comes from a position of the bottom.
 class MovedPositionsStep : public Step {
  public:
   explicit MovedPositionsStep(const Node& node) : node_(node) {}
@@ -95,8 +97,9 @@ class MovedPositionsStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
-                x_.block == y_.block && (x_.block == 1 || x_.block == 8 || x_.block == 16) &&
-                x_.shape.size() == 4 && y_.shape.size() == 4,
+                x_.layout == y_.layout && x_.block == y_.block &&
+                (x_.block == 1 || x_.block == 8 || x_.block == 16) && x_.shape.size() == 4 &&
+                y_.shape.size() == 4,
             "its blobs are in a layout that the kernel does not take");
     const auto one_channel = [](const Shape& shape) { return Shape{1, 1, shape[2], shape[3]}; };
     const Shape from = one_channel(x_.shape), to = one_channel(y_.shape);
@@ -112,24 +115,32 @@ class MovedPositionsStep : public Step {
   }
 
   void Run(void*) override {
-    x_.block == 16 ? CopyBlocks<16>() : x_.block == 8 ? CopyBlocks<8>() : CopyBlocks<1>();
+    if (x_.channels_last()) return CopyBlocks(x_.image);
+    x_.block == 16  ? CopyBlocks(std::integral_constant<size_t, 16>())
+    : x_.block == 8 ? CopyBlocks(std::integral_constant<size_t, 8>())
+                    : CopyBlocks(std::integral_constant<size_t, 1>());
   }
 
  private:
-  template <size_t kBlock>
-  void CopyBlocks() const {
-    const size_t from = CountOf(from_) * kBlock, to = places_.size() * kBlock;
-    const size_t planes = to == 0 ? 0 : y_.elements() / to;
-    kernels::ParallelFor(planes, std::max<size_t>(1, kGrain / std::max<size_t>(1, to)),
+  /// In rows of positions, each of so many bytes.
+  template <typename Size>
+  void CopyBlocks(Size block) const {
+    const size_t from = CountOf(from_) * block, width = std::max(1, to_[3]);
+    const size_t plane = places_.size() / width, rows = places_.empty() ? 0 : plane * planes();
+    kernels::ParallelFor(rows, std::max<size_t>(1, kGrain / (width * block)),
                          [&](size_t begin, size_t end) {
-                           for (size_t plane = begin; plane < end; ++plane) {
-                             const uint8_t* x = x_.as<const uint8_t>() + plane * from;
-                             uint8_t* y = y_.as<uint8_t>() + plane * to;
-                             for (size_t i = 0; i < places_.size(); ++i) {
-                               std::memcpy(y + i * kBlock, x + places_[i] * kBlock, kBlock);
+                           for (size_t i = begin; i < end; ++i) {
+                             const size_t first = i % plane * width;
+                             const uint8_t* x = x_.as<const uint8_t>() + i / plane * from;
+                             uint8_t* y = y_.as<uint8_t>() + i * width * block;
+                             for (size_t k = 0; k < width; ++k) {
+                               std::memcpy(y + k * block, x + places_[first + k] * block, block);
                              }
                            }
                          });
+  }
+  size_t planes() const {
+    return x_.channels_last() ? x_.shape[0] : x_.shape[0] * kernels::CeilDiv(x_.shape[1], x_.block);
   }
 
   const Node& node_;
@@ -178,7 +189,7 @@ class TransposingStep : public Step {
     y_ = binding.outputs[0];
     const std::optional<Transposition> transposition = TranspositionOf(node_, x_.shape);
     Require(transposition && IsInteger(x_) && x_.type == y_.type &&
-                x_.zero_point == y_.zero_point && !x_.blocked() && !y_.blocked() &&
+                x_.zero_point == y_.zero_point && x_.plain() && y_.plain() &&
                 x_.elements() == y_.elements(),
             "its blobs are in a layout that the kernel does not take");
     by_ = *transposition;
@@ -213,16 +224,17 @@ class RescalingConcatStep : public Step {
   void Bind(const Binding& binding) override {
     x_ = binding.inputs;
     y_ = binding.outputs[0];
-    Require(axis_ >= 0 && size_t(axis_) < y_.shape.size() && (axis_ == 1 || !y_.blocked()),
+    Require(axis_ >= 0 && size_t(axis_) < y_.shape.size() && (axis_ == 1 || y_.plain()),
             "its blobs are in a layout that the kernel does not take");
     size_t elements = 0;
     for (const Operand& x : x_) {
       Require(IsInteger(x) && IsInteger(y_) && x.layout == y_.layout && x.block == y_.block &&
                   x.shape.size() == y_.shape.size(),
               "its blobs are in a layout that the kernel does not take");
-      elements += x.elements();
+      Require(axis_ != 1 || x.images == y_.images, "its blobs differ in shape");
+      elements += LengthOf(x) * x.images;
     }
-    Require(elements == y_.elements(), "the parts do not add up to the whole");
+    Require(elements == LengthOf(y_) * y_.images, "the parts do not add up to the whole");
     tables_ = ParameterOf<uint8_t>(node_, 0, ElementType::UINT8, x_.size() * kByteTable);
     outer_ = axis_ == 1 ? y_.images : CountOf({y_.shape.begin(), y_.shape.begin() + axis_});
   }
@@ -234,7 +246,7 @@ class RescalingConcatStep : public Step {
     };
     size_t offset = 0;
     for (size_t i = 0; i < x_.size(); ++i) {
-      const size_t length = x_[i].elements() / outer_;
+      const size_t length = axis_ == 1 ? LengthOf(x_[i]) : x_[i].elements() / outer_;
       const uint8_t* table = tables_ + i * kByteTable;
       kernels::ParallelFor(outer_ * length, kGrain, [&](size_t begin, size_t end) {
         while (begin < end) {
@@ -248,9 +260,15 @@ class RescalingConcatStep : public Step {
       });
       offset += length;
     }
+    if (y_.channels_last()) ClearPadding(y_);
   }
 
  private:
+  /// Elements of a piece: of a pixel without padding.
+  static size_t LengthOf(const Operand& operand) {
+    return operand.channels_last() ? operand.shape[1] : operand.image;
+  }
+
   const Node& node_;
   const int axis_;
   size_t outer_ = 1;
@@ -270,18 +288,18 @@ class ResizingStep : public Step {
     for (const Operand& x : binding.inputs) shapes.push_back(x.shape);
     resizing_ = ResizingOf(node_, shapes);
     Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
-                x_.block == y_.block && x_.shape.size() == 4 &&
+                x_.layout == y_.layout && x_.block == y_.block && x_.shape.size() == 4 &&
                 ResizedShapes(x_.shape, resizing_)[0] == y_.shape,
             "its blobs are in a layout that the kernel does not take");
   }
 
   void Run(void*) override {
     const kernels::IntegerResult result = ResultOf(node_, y_);
-    const size_t planes = x_.shape[0] * kernels::CeilDiv(x_.shape[1], x_.block);
-    DispatchInteger(x_.type, [&](auto tag) {
+    const auto [planes, lanes] = LanesOf(x_);
+    DispatchInteger(x_.type, [&, planes = planes, lanes = lanes](auto tag) {
       using T = decltype(tag);
-      kernels::ResizeIntegers(planes, x_.block, resizing_.h, resizing_.w, x_.zero_point,
-                              result.least, result.most, x_.as<const T>(), y_.as<T>());
+      kernels::ResizeIntegers(planes, lanes, resizing_.h, resizing_.w, x_.zero_point, result.least,
+                              result.most, x_.as<const T>(), y_.as<T>());
     });
   }
 

@@ -3,6 +3,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
+#include "cpu_target.hpp"
 #include "integer_steps.hpp"
 
 namespace caffe::inference::cpu {
@@ -15,8 +16,9 @@ class NormalizationStep : public Step {
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
-    Require(IsInteger(x_) && IsInteger(y_) && x_.blocked() == y_.blocked() &&
-                (!x_.blocked() || NormalizesBlocks(node_, x_.shape)) && x_.shape == y_.shape,
+    Require(IsInteger(x_) && IsInteger(y_) && x_.layout == y_.layout &&
+                (x_.plain() || NormalizesBlocks(node_, x_.shape, x_.layout)) &&
+                x_.shape == y_.shape,
             "its blobs are in a layout that the kernel does not take");
     Prepare();
   }
@@ -68,8 +70,8 @@ class IntegerLrnStep : public NormalizationStep {
   using NormalizationStep::NormalizationStep;
   void Run(void*) override {
     Write([&](auto* y) {
-      x_.blocked() ? kernels::LrnIntegersInBlocks(shape_, table_, x(), result_, y)
-                   : kernels::LrnIntegers(shape_, table_, x(), result_, y);
+      x_.plain() ? kernels::LrnIntegers(shape_, table_, x(), result_, y)
+                 : kernels::LrnIntegersInBlocks(shape_, table_, x(), result_, y);
     });
   }
 
@@ -77,7 +79,7 @@ class IntegerLrnStep : public NormalizationStep {
   void Prepare() override {
     result_ = ResultOf(node_, y_, MultipliersOf(node_, 0, 1)[0]);
     table_ = Table(1);
-    shape_ = LrnShapeOf(node_, x_.shape);
+    shape_ = LrnShapeOf(node_, ShapeByPosition(x_));
   }
 
   kernels::LrnShape shape_;
@@ -89,14 +91,14 @@ class NormalizeStep : public NormalizationStep {
   using NormalizationStep::NormalizationStep;
   void Run(void*) override {
     Write([&](auto* y) {
-      x_.blocked() ? kernels::NormalizeIntegersInBlocks(extents_, table_, x(), by_, result_, y)
-                   : kernels::NormalizeIntegers(extents_, table_, x(), by_, result_, y);
+      x_.plain() ? kernels::NormalizeIntegers(extents_, table_, x(), by_, result_, y)
+                 : kernels::NormalizeIntegersInBlocks(extents_, table_, x(), by_, result_, y);
     });
   }
 
  private:
   void Prepare() override {
-    extents_ = NormExtentsOf(node_, x_.shape);
+    extents_ = NormExtentsOf(node_, ShapeByPosition(x_));
     const bool shared = !node_.parameters.empty() && node_.parameters[0].count() == 2;
     by_ = MultipliersOf(node_, 0, shared ? 1 : extents_.channels);
     by_.resize(extents_.channels, by_[0]);
@@ -131,14 +133,15 @@ class MvnStep : public NormalizationStep {
 
 }  // namespace
 
-bool NormalizesBlocks(const Node& node, const Shape& shape) {
+bool NormalizesBlocks(const Node& node, const Shape& shape, Layout::Kind layout) {
   if (node.type() == "LRN") {
     const LRNParameter& param = node.layer.lrn_param();
     return shape.size() == 4 && param.norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS &&
            param.local_size() <= kernels::kMaxWindowInBlocks;
   }
-  return node.type() == "Normalize" && shape.size() >= 2 &&
-         static_cast<size_t>(shape[1]) <= kernels::kMaxChannelsInBlocks;
+  if (node.type() != "Normalize" || shape.size() < 2) return false;
+  if (layout == kChannelsLast && NormExtentsOf(node, shape).across_spatial) return false;
+  return static_cast<size_t>(shape[1]) <= kernels::kMaxChannelsInBlocks;
 }
 
 std::unique_ptr<Step> MakeIntegerNormalization(const Node& node) {

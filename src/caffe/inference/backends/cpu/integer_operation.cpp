@@ -22,11 +22,12 @@ class IntegerOperationImpl : public IntegerOperationImplBase {
  public:
   IntegerOperationImpl()
       : IntegerOperationImplBase(
-            kBlocked, {MakeTableStep, MakeIntegerEltwise, MakeIntegerBroadcast, MakeIntegerPooling,
-                       MakeIntegerNormalization, MakeIntegerResizing, MakeIntegerMoving}) {}
+            {kBlocked, kChannelsLast},
+            {MakeTableStep, MakeIntegerEltwise, MakeIntegerBroadcast, MakeIntegerPooling,
+             MakeIntegerNormalization, MakeIntegerResizing, MakeIntegerMoving}) {}
 
  private:
-  bool TakesLayout(const Graph& graph, const Node& node) const override {
+  bool TakesLayout(const Graph& graph, const Node& node, Layout::Kind layout) const override {
     if (graph.values[node.outputs[0]].shape.size() < 2) return false;
     switch (KindOf(node)) {
       case IntegerKind::BROADCAST:
@@ -34,9 +35,10 @@ class IntegerOperationImpl : public IntegerOperationImplBase {
       case IntegerKind::MOVING:
         // Upsample moves positions, in every channel alike.
         return node.type() == "Upsample" ||
-               (JoinsChannels(graph, node) && HaveWholeChannels(graph, node, ChannelBlock()));
+               (JoinsChannels(graph, node) &&
+                HaveWholeChannels(graph, node, layout == kChannelsLast ? 1 : ChannelBlock()));
       case IntegerKind::DIVISION:
-        return NormalizesBlocks(node, graph.values[node.inputs[0]].shape);
+        return NormalizesBlocks(node, graph.values[node.inputs[0]].shape, layout);
       default:
         return true;
     }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <type_traits>
 #include <vector>
 
 #include "caffe/blob.hpp"
@@ -13,7 +12,8 @@
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/quantize.hpp"
 #include "caffe/kernels/transpose_bytes.hpp"
-#include "convolution_step.hpp"
+#include "copy_rows.hpp"
+#include "cpu_target.hpp"
 
 namespace caffe::inference::cpu {
 namespace {
@@ -70,25 +70,6 @@ void Transpose(size_t size, size_t rows, size_t columns, const void* x, size_t x
   if (size == 1) return call(kernels::TransposeBytes, uint8_t());
   size == 2 ? call(kernels::TransposeHalves, uint16_t())
             : call(kernels::TransposeWords, uint32_t());
-}
-
-/// Copies `columns` runs of `bytes`, which are 8, 16, 32 or 64, so many bytes apart.
-void CopyRuns(size_t bytes, size_t columns, const char* x, size_t x_step, char* y, size_t y_step) {
-  const auto copy = [&](auto fixed) {
-    for (size_t i = 0; i < columns; ++i) std::memcpy(y + i * y_step, x + i * x_step, fixed);
-  };
-  switch (bytes) {
-    case 8:
-      return copy(std::integral_constant<size_t, 8>());
-    case 16:
-      return copy(std::integral_constant<size_t, 16>());
-    case 32:
-      return copy(std::integral_constant<size_t, 32>());
-    case 64:
-      return copy(std::integral_constant<size_t, 64>());
-    default:
-      copy(bytes);
-  }
 }
 
 /// Where an operand's elements are: those of `width` channels from channel c (a multiple of a
@@ -269,8 +250,7 @@ class ReorderStep : public Step {
     char* y = to.At(tile.n, tile.c, tile.position);
     const auto copy = [&](size_t size, const void* source, size_t step, void* target,
                           size_t target_step) {
-      CopyRuns(tile.width * size, tile.columns, static_cast<const char*>(source), step * size,
-               static_cast<char*>(target), target_step * size);
+      CopyRows(tile.columns, tile.width * size, source, step * size, target, target_step * size);
     };
     if (AreAlike(x_, y_)) {
       copy(x_size, x, from.step(), y, to.step());

@@ -202,16 +202,20 @@ std::unique_ptr<Step> MakeStep(const Node& node) {
   return std::make_unique<T>(node);
 }
 
+std::unique_ptr<Step> MakePooling(const Graph&, const Node& node) {
+  return MakeStep<PoolingStep>(node);
+}
+
 class IntegerOperationImpl : public IntegerOperationImplBase {
  public:
   IntegerOperationImpl()
       : IntegerOperationImplBase(
-            kLast, {MakeStep<TableStep>, MakeStep<EltwiseStep>, MakeStep<BroadcastStep>,
-                    MakeStep<PoolingStep>, MakeIntegerNormalization, MakeIntegerResizing,
-                    MakeIntegerMoving}) {}
+            {kLast},
+            {MakeStep<TableStep>, MakeStep<EltwiseStep>, MakeStep<BroadcastStep>, MakePooling,
+             MakeIntegerNormalization, MakeIntegerResizing, MakeIntegerMoving}) {}
 
  private:
-  bool TakesLayout(const Graph& graph, const Node& node) const override {
+  bool TakesLayout(const Graph& graph, const Node& node, Layout::Kind) const override {
     if (graph.values[node.outputs[0]].shape.size() < 3) return false;
     switch (KindOf(node)) {
       case IntegerKind::BROADCAST:

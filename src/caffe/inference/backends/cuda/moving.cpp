@@ -53,10 +53,13 @@ class ReshapingStep : public Step {
 
 class MovingImpl : public MovingImplBase {
  public:
-  MovingImpl() : MovingImplBase(kLast) {}
+  MovingImpl() : MovingImplBase({kLast}) {}
 
  private:
-  int ChannelMultipleOf(ElementType type) const override { return ChannelMultiple(type); }
+  bool MovesChannels(const Graph& graph, const Node& node, ElementType type,
+                     Layout::Kind) const override {
+    return HaveWholeChannels(graph, node, ChannelMultiple(type));
+  }
   std::unique_ptr<Step> MakeMoving(const Node& node) const override {
     return std::make_unique<PixelwiseStep>(node);
   }

@@ -38,10 +38,10 @@ class PoolingStep : public Step {
 
 class PoolingImpl : public PoolingImplBase {
  public:
-  PoolingImpl() : PoolingImplBase(kLast) {}
+  PoolingImpl() : PoolingImplBase({kLast}) {}
 
  private:
-  std::unique_ptr<Step> MakeStep(const Node& node) const override {
+  std::unique_ptr<Step> MakeStep(const Node& node, Layout::Kind) const override {
     return std::make_unique<PoolingStep>(node);
   }
 };

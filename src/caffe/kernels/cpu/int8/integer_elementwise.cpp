@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -140,21 +141,22 @@ template <typename Function>
 void ForEachProduct(const BroadcastShape& shape, const IntegerOperand& x, const IntegerOperand& a,
                     Function&& f) {
   const size_t width = shape.width, row = shape.run * width;
-  const size_t piece = std::max<size_t>(1, kChunk / width) * width;  // width is at most a block
-  ParallelFor(shape.rows, std::max<size_t>(1, kLoopGrain / std::max<size_t>(1, row)),
+  const size_t piece = std::max<size_t>(1, kChunk / width) * width, pieces = CeilDiv(row, piece);
+  ParallelFor(shape.rows * pieces, std::max<size_t>(1, kLoopGrain / piece),
               [&](size_t begin, size_t end) {
                 std::vector<int32_t> products(piece), factors(width);
-                for (size_t r = begin; r < end; ++r) {
-                  for (size_t k = 0; k < width; ++k) factors[k] = a.At(r * width + k);
-                  for (size_t i = 0; i < row; i += piece) {
-                    const size_t at = r * row + i, length = std::min(piece, row - i);
-                    ChosenKernels().integers.multiply[x.is_unsigned](
-                        length, x.zero_point, true, BytesAt(x, at), products.data());
-                    for (size_t p = 0; p < length; p += width) {
-                      for (size_t k = 0; k < width; ++k) products[p + k] *= factors[k];
-                    }
-                    f(at, length, products.data());
+                for (size_t i = begin; i < end; ++i) {
+                  const size_t r = i / pieces, first = i % pieces * piece;
+                  if (i == begin || first == 0) {
+                    for (size_t k = 0; k < width; ++k) factors[k] = a.At(r * width + k);
                   }
+                  const size_t at = r * row + first, length = std::min(piece, row - first);
+                  ChosenKernels().integers.multiply[x.is_unsigned](length, x.zero_point, true,
+                                                                   BytesAt(x, at), products.data());
+                  for (size_t p = 0; p < length; p += width) {
+                    for (size_t k = 0; k < width; ++k) products[p + k] *= factors[k];
+                  }
+                  f(at, length, products.data());
                 }
               });
 }
