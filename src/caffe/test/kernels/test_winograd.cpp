@@ -157,7 +157,7 @@ std::string Describe(const WinogradShape& s) {
          ", tiles of " + text(s.tile);
 }
 
-double Activate(const Activation& activation, double value) {
+double ActivatedValue(const Activation& activation, double value) {
   switch (activation.kind) {
     case Activation::RELU:
       return value > 0 ? value : activation.a * value;
@@ -245,7 +245,7 @@ double CheckWinograd(const WinogradShape& s, const WinogradExtras& extras, std::
         const double unit = std::is_same<Y, float>::value     ? std::pow(2., -22)
                             : std::is_same<Y, float16>::value ? std::pow(2., -11)
                                                               : std::pow(2., -8);
-        right = Activate(extras.activation, right);
+        right = ActivatedValue(extras.activation, right);
         const double rounding =
             unit * (std::fabs(right) + 3 * (extras.bias + extras.residual)) + 1e-7;
         const double error = std::fabs(actual - right);

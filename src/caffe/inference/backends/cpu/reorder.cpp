@@ -16,11 +16,11 @@ namespace {
 
 constexpr size_t kTile = 256;  // positions transposed at a time: they stay in the cache
 
-bool IsInteger(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
+bool IsByte(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
 
 bool AreAlike(const Operand& a, const Operand& b) {
   return a.type == b.type &&
-         (!IsInteger(a.type) || (a.scale == b.scale && a.zero_point == b.zero_point));
+         (!IsByte(a.type) || (a.scale == b.scale && a.zero_point == b.zero_point));
 }
 
 /// Converts n contiguous elements from the type and quantization of `from` to those of `to`.
@@ -39,11 +39,11 @@ void ConvertRun(size_t n, const Operand& from, const void* x, const Operand& to,
   } else if (from.type == ElementType::UINT8 && to.type == ElementType::FLOAT) {
     kernels::Dequantize(n, from.scale, static_cast<const uint8_t*>(x), static_cast<float*>(y),
                         from.zero_point);
-  } else if (IsInteger(from.type) || IsInteger(to.type)) {
+  } else if (IsByte(from.type) || IsByte(to.type)) {
     std::vector<float> between(n);
     Operand floats;
     ConvertRun(n, from, x, floats, between.data());
-    if (IsInteger(to.type)) return ConvertRun(n, floats, between.data(), to, y);
+    if (IsByte(to.type)) return ConvertRun(n, floats, between.data(), to, y);
     kernels::Convert(n, ElementType::FLOAT, between.data(), 1, 0, to.type, y, 1, 0);
   } else {
     kernels::Convert(n, from.type, x, 1, 0, to.type, y, 1, 0);
@@ -167,7 +167,7 @@ class ReorderStep : public Step {
   }
 
   /// Padding of the last block: 0 in y's type.
-  int FillByte() const { return IsInteger(y_.type) ? y_.zero_point : 0; }
+  int FillByte() const { return IsByte(y_.type) ? y_.zero_point : 0; }
 
   Operand x_, y_;
 };
