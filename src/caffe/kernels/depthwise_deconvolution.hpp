@@ -24,8 +24,8 @@ struct DepthwiseDeconvolutionShape {
 /// set's vector length (16 with AVX-512, else 8), the last one padded with zeros.
 class DepthwiseDeconvolution {
  public:
-  /// `to_halves`: Y is float16 or bfloat16.
-  DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape, bool to_halves);
+  /// `to_16_bits`: Y is float16 or bfloat16.
+  DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape, bool to_16_bits);
   ~DepthwiseDeconvolution();
 
   /// Weights as Run reads them: (channels / block, kernel[0], kernel[1], block), from (channels,

@@ -254,10 +254,10 @@ TEST(InnerProductAlgorithms, HaveTheGradientsOfPlainProducts) {
   for (const int rows : {1, 40}) ExpectGradients(Product(rows), OperandsOf(Product(rows)));
 }
 
-using Halves = std::vector<bfloat16>;
+using BFloat16s = std::vector<bfloat16>;
 
-Halves ToBFloat16(const Values& values) {
-  Halves rounded;
+BFloat16s ToBFloat16(const Values& values) {
+  BFloat16s rounded;
   for (const float value : values) rounded.push_back(static_cast<bfloat16>(value));
   return rounded;
 }
@@ -277,12 +277,12 @@ bool CheckOneDnnInBFloat16(int packed_rows, int inputs, int outputs) {
   const AlgorithmPtr largest =
       OneDnnInnerProduct(packed_rows, inputs, outputs, false, Layout(), options, packed_rows);
   if (!largest) return false;
-  const Halves x = ToBFloat16(Random(packed_rows * inputs));
-  const Halves weights = ToBFloat16(Random(inputs * outputs));
+  const BFloat16s x = ToBFloat16(Random(packed_rows * inputs));
+  const BFloat16s weights = ToBFloat16(Random(inputs * outputs));
   const Values bias = Random(outputs);
   Values wide;
   for (const bfloat16 weight : weights) wide.push_back(static_cast<float>(weight));
-  Halves packed(largest->packed_size());
+  BFloat16s packed(largest->packed_size());
   largest->Pack(wide.data(), nullptr, packed.data());
   for (int rows = 1; rows <= packed_rows; rows += 1 + rows / 3) {
     SCOPED_TRACE(Join(rows, " of ", packed_rows, " rows, ", inputs, " -> ", outputs));
@@ -292,7 +292,7 @@ bool CheckOneDnnInBFloat16(int packed_rows, int inputs, int outputs) {
       ADD_FAILURE() << (way ? "its weights have another size" : "there is none");
       continue;
     }
-    Halves y(rows * outputs);
+    BFloat16s y(rows * outputs);
     Workspace::Buffer<char> scratch(Context::Current().workspace(), way->scratch_bytes() + 1);
     way->Run(x.data(), {packed.data(), bias.data()}, kernels::PostOps(), scratch.get(), y.data());
     for (int i = 0; i < rows * outputs; ++i) {

@@ -93,9 +93,9 @@ constexpr ElementType kTileType = kIsHalf<Y> ? ElementType::FLOAT : kElementType
 
 class DepthwiseDeconvolution::Plan {
  public:
-  Plan(const DepthwiseDeconvolutionShape& s, bool to_halves)
+  Plan(const DepthwiseDeconvolutionShape& s, bool to_16_bits)
       : s_(s),
-        to_halves_(to_halves),
+        to_16_bits_(to_16_bits),
         tiles_(ChosenInt8Tiles()),
         block_(tiles_.block),
         blocks_(CeilDiv(s.channels, block_)),
@@ -149,7 +149,7 @@ class DepthwiseDeconvolution::Plan {
     Buffers(const Plan& self, Pieces* pieces)
         : input(pieces->Take<float>(self.Floats(self.band_))),
           taps(pieces->Take<float>(size_t(self.s_.kernel[0]) * self.s_.kernel[1] * self.block_)),
-          wide(pieces->Take<float>(self.to_halves_ ? self.band_ * self.row() : 0)) {}
+          wide(pieces->Take<float>(self.to_16_bits_ ? self.band_ * self.row() : 0)) {}
     float *input, *taps, *wide;
   };
   size_t bytes() const {
@@ -284,7 +284,7 @@ class DepthwiseDeconvolution::Plan {
   }
 
   const DepthwiseDeconvolutionShape s_;
-  const bool to_halves_;
+  const bool to_16_bits_;
   const Int8Tiles& tiles_;
   const int block_;
   const size_t blocks_;
@@ -295,8 +295,8 @@ class DepthwiseDeconvolution::Plan {
 };
 
 DepthwiseDeconvolution::DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape,
-                                               bool to_halves)
-    : plan_(std::make_unique<const Plan>(shape, to_halves)) {}
+                                               bool to_16_bits)
+    : plan_(std::make_unique<const Plan>(shape, to_16_bits)) {}
 DepthwiseDeconvolution::~DepthwiseDeconvolution() = default;
 
 size_t DepthwiseDeconvolution::packed_size(const DepthwiseDeconvolutionShape& s) {
