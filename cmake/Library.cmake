@@ -24,21 +24,18 @@ set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES
 
 set(revision_file ${generated_dir}/caffe/kernel_revision.inc)
 set(revision_script ${PROJECT_SOURCE_DIR}/cmake/KernelRevision.cmake)
-file(GLOB_RECURSE kernel_files CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/include/caffe/layers/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/algorithms/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/cuda/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/kernels/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.*)
-list(FILTER kernel_files INCLUDE REGEX "/[a-z][a-z0-9_]*[.](cpp|hpp|inc|cu)$")
+include(${revision_script})
+caffe_kernel_files(${PROJECT_SOURCE_DIR} cpu cpu_kernel_files CONFIGURE_DEPENDS)
+caffe_kernel_files(${PROJECT_SOURCE_DIR} cuda cuda_kernel_files CONFIGURE_DEPENDS)
+set(kernel_files ${cpu_kernel_files} ${cuda_kernel_files})
+list(REMOVE_DUPLICATES kernel_files)
+list(TRANSFORM kernel_files PREPEND ${PROJECT_SOURCE_DIR}/)
 add_custom_command(
   OUTPUT ${revision_file}
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${revision_file}
           "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CAFFE_CPU_KERNELS} ${CMAKE_CXX_FLAGS} ${CMAKE_CUDA_COMPILER_VERSION} ${CMAKE_CUDA_ARCHITECTURES}"
           -P ${revision_script}
-  DEPENDS ${kernel_files} ${revision_script} ${PROJECT_SOURCE_DIR}/cmake/Kernels.cmake
+  DEPENDS ${kernel_files} ${revision_script}
   COMMENT "Hashing the kernels' sources"
   VERBATIM)
 
@@ -68,8 +65,7 @@ if(HAVE_MPI)
     INCLUDE_DIRECTORIES "${MPI_C_INCLUDE_DIRS}"
     COMPILE_DEFINITIONS "OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
 endif()
-list(APPEND sources ${caffe_kernel_sources})
-add_library(caffe ${sources} ${onednn_sources} ${mpi_source} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h
+add_library(caffe ${sources} ${caffe_kernel_sources} ${onednn_sources} ${mpi_source} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h
   ${proto_dir}/names.inc ${revision_file})
 add_library(Caffe::caffe ALIAS caffe)
 set_target_properties(caffe PROPERTIES
@@ -134,18 +130,22 @@ endif()
 if(CAFFE_PCH)
   target_precompile_headers(caffe PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/src/caffe/precompiled.hpp>")
-  set(without_pch ${sources} ${onednn_sources} ${mpi_source})
+  set(without_pch ${sources} ${caffe_kernel_sources} ${onednn_sources} ${mpi_source})
   list(FILTER without_pch INCLUDE REGEX "/kernels/cpu/|/onednn/|/mpi/")
   set_source_files_properties(${without_pch} ${proto_dir}/caffe.pb.cc PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
-# What instantiates members of a class that another file instantiates as a whole, Net's among them,
-# is compiled by itself.
-set(unity_sources ${sources} ${onednn_sources})
-list(FILTER unity_sources EXCLUDE REGEX
-  "/cuda/|${PROJECT_BINARY_DIR}|_gpu\\.cpp$|/openmp_settings/|/net/net[a-z0-9_]*\\.cpp$|/data/data_transformer\\.cpp$|/batch_norm_engines\\.cpp$|/version\\.cpp$|/threads\\.cpp$|/log_prefix\\.cpp$|absent\\.cpp$")
-caffe_unity(caffe ${unity_sources})
+# What instantiates members of a class that another file instantiates as a whole, Net's among them, and
+# what has the names of another file: the GPU's of the CPU's, absent.cpp of what it stands for.
+file(GLOB net_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caffe/net/net*.cpp)
+set(apart ${sources})
+list(FILTER apart INCLUDE REGEX "/cuda/|_gpu[.]cpp$|/absent[.]cpp$")
+foreach(name data/data_transformer layers/normalization/batch_norm_engines)
+  list(APPEND apart ${PROJECT_SOURCE_DIR}/src/caffe/${name}.cpp)
+endforeach()
+set_source_files_properties(${apart} ${net_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+caffe_unity(caffe ${sources} ${onednn_sources})
 set(without_loops ${sources})
 list(FILTER without_loops INCLUDE REGEX
   "/src/caffe/(inference/(graph|passes|report)/|net/net_)[a-z0-9_]+\\.cpp$")

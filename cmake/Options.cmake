@@ -63,7 +63,8 @@ if(CAFFE_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>")
 endif()
 
-# Groups these sources of a target by folder. Names in their unnamed namespaces must differ.
+# Groups these sources of a target by folder, but for those with SKIP_UNITY_BUILD_INCLUSION. Names in
+# their unnamed namespaces must differ.
 function(caffe_unity target)
   if(NOT CAFFE_UNITY)
     return()
@@ -75,6 +76,10 @@ function(caffe_unity target)
       "#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"")
   endif()
   foreach(source IN LISTS ARGN)
+    get_source_file_property(alone ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(alone)
+      continue()
+    endif()
     get_filename_component(folder ${source} DIRECTORY)
     string(MAKE_C_IDENTIFIER "count_${folder}" count)
     if(NOT DEFINED ${count})

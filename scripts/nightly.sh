@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What takes too long for every change: all tests with other random numbers and the slow ones among them, the
-# unit tests with sanitizers, a build with precompiled headers, and the fuzz targets. Goes on after a failure; the last
-# line says what failed.
+# What takes too long for every change: all tests with other random numbers and the slow ones among them,
+# the unit tests with sanitizers, a build with precompiled headers, and the fuzz targets. Goes on after a
+# failure; the last line says what failed.
 set -euo pipefail
 
 usage() {

@@ -133,16 +133,15 @@ void Compare(const Row& row, int num, int rounds) {
   const size_t outputs = num * ((s.outputs + s.block - 1) / s.block * s.block) * spatial;
   std::vector<float> onednn_y(outputs), y(outputs);
   std::vector<float16> half_y(outputs);
-  const size_t scratch_size = caffe::kernels::WinogradScratchSize(s);
+  const caffe::kernels::WinogradConvolution winograd(s);
+  const size_t scratch_size = winograd.scratch_bytes();
   Aligned scratch(scratch_size);
   const PostOps post(bias.data(), {}, options.activation);
 
   const std::vector<std::function<void()>> ways = {
       [&] { onednn->Forward(x.data(), onednn_weights.data(), post, onednn_y.data()); },
-      [&] { WinogradForward(s, x.data(), packed.data(), post, y.data(), scratch.get()); },
-      [&] {
-        WinogradForward(s, half_x.data(), half_packed.data(), post, half_y.data(), scratch.get());
-      }};
+      [&] { winograd.Run(x.data(), packed.data(), post, y.data(), scratch.get()); },
+      [&] { winograd.Run(half_x.data(), half_packed.data(), post, half_y.data(), scratch.get()); }};
   std::vector<std::vector<double>> times(ways.size());
   std::vector<int> often;
   for (const auto& way : ways) {

@@ -88,6 +88,16 @@ struct Operation {
     quantizable = true;
     return *this;
   }
+  /// Has an INT8 form in engines of integers alone, and in no other.
+  Operation& QuantizableInIntegers() {
+    quantizable_in_integers = true;
+    return *this;
+  }
+  /// How large its tops are depends on the bottoms' values.
+  Operation& SizedByData() {
+    sized_by_data = true;
+    return *this;
+  }
   Operation& TypeAgnostic() {
     type_agnostic = true;
     return *this;
@@ -168,12 +178,14 @@ struct Operation {
   bool any_in_place = false;  ///< so may any other top be any bottom
   unsigned backward_reads = kBottomData | kTopData;
   bool native = false;
-  std::vector<int> float_bottoms;   ///< read as the net's Dtype always; -1: all
-  std::vector<int> float_tops;      ///< written as the net's Dtype always; -1: all
-  bool float_parameters = false;    ///< parameters are stored FLOAT (statistics)
-  bool homogeneous = false;         ///< f(p x) = p f(x) for p > 0
-  bool test_identity = false;       ///< top 0 equals bottom 0 in the TEST phase
-  bool quantizable = false;         ///< has an INT8 form
+  std::vector<int> float_bottoms;  ///< read as the net's Dtype always; -1: all
+  std::vector<int> float_tops;     ///< written as the net's Dtype always; -1: all
+  bool float_parameters = false;   ///< parameters are stored FLOAT (statistics)
+  bool homogeneous = false;        ///< f(p x) = p f(x) for p > 0
+  bool test_identity = false;      ///< top 0 equals bottom 0 in the TEST phase
+  bool quantizable = false;        ///< has an INT8 form
+  bool quantizable_in_integers = false;
+  bool sized_by_data = false;
   bool type_agnostic = false;       ///< moves elements without arithmetic
   bool source = false;              ///< makes data (no bottoms, no gradients)
   bool stateful = false;            ///< a pass cannot be repeated

@@ -136,8 +136,8 @@ def kernel_families():
 
 
 def family_places():
-    lines = "\n".join(re.findall(r"^ *caffe_kernels\(.*\)$", text("cmake/Kernels.cmake"), re.MULTILINE))
-    return [Place("cmake/Kernels.cmake", lines, r"\bNAME\b", "add it to lines caffe_kernels(...)"),
+    rows = "\n".join(re.findall(r"^ *caffe_instruction_set\([^)]*\)$", text("cmake/Kernels.cmake"), re.MULTILINE))
+    return [Place("cmake/Kernels.cmake", rows, r"\bNAME\b", "add it to rows caffe_instruction_set(...)"),
             Place(f"{SIMD}/instruction_set_row.hpp", text(f"{SIMD}/instruction_set_row.hpp"), r"const NAME\* ",
                   "add a column for it"),
             Place(f"{SIMD}/instruction_sets.cpp", text(f"{SIMD}/instruction_sets.cpp"), r"::kNAME\b",
@@ -146,7 +146,7 @@ def family_places():
 
 def compiled_sets():
     """Instruction sets that cmake/Kernels.cmake compiles kernels for."""
-    return sorted(re.findall(r"^ *caffe_kernels\((\w+)", text("cmake/Kernels.cmake"), re.MULTILINE))
+    return sorted(re.findall(r"^ *caffe_instruction_set\((\w+)", text("cmake/Kernels.cmake"), re.MULTILINE))
 
 
 def instruction_set_places():
@@ -154,7 +154,7 @@ def instruction_set_places():
     return [Place(f"{SIMD}/", names, r"^simd_NAME\.hpp$", "write simd_NAME.hpp: its vector primitives"),
             Place(f"{SIMD}/instruction_sets.cpp", text(f"{SIMD}/instruction_sets.cpp"), r'^ *\{"NAME",',
                   "add its row"),
-            Place("cmake/Kernels.cmake", text("cmake/Kernels.cmake"), r"^ *caffe_kernels\(NAME ", "add its line")]
+            Place("cmake/Kernels.cmake", text("cmake/Kernels.cmake"), r"^ *caffe_instruction_set\(NAME ", "add its row")]
 
 
 def kernel_headers():

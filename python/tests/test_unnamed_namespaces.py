@@ -24,6 +24,8 @@ TOKEN = re.compile(r"""
     | [A-Za-z_]\w* | \d[\w.']* | :: | -> | && | \S""", re.VERBOSE | re.DOTALL | re.MULTILINE)
 CLOSES = {"(": ")", "[": "]", "{": "}", "<": ">"}
 CLASSES = {"struct", "class", "enum", "union"}
+#: Whose callers find all of them by the argument's type.
+FOUND_BY_ARGUMENT = {"PrintTo"}
 
 #: `what` is "function", "type", "variable", "alias", "using" or "macro"; `text` tells two of a name apart.
 Name = collections.namedtuple("Name", "namespace name what text local")
@@ -245,15 +247,29 @@ def collisions(paths):
             yield f"{namespace}::{name}: " + ", ".join(sorted({path for path, _ in found}))
 
 
+def enclosing(namespace):
+    """The namespace and those around it."""
+    parts = namespace.split("::")
+    return ["::".join(parts[:i]) for i in range(len(parts), -1, -1)] if namespace else [""]
+
+
 def collisions_of_headers(paths, headers):
-    """A line about each name of a file that a header has. Functions may overload those of headers."""
-    by_name = local_names(paths)
-    for header in sorted(headers):
-        for other in names(header):
-            for path, name in by_name.get((other.namespace, other.name), ()):
-                overload = name.what == other.what == "function" and name.text != other.text
-                if name.what != "using" and not overload and not are_one(name, other):
-                    yield f"{name.namespace}::{name.name}: {path}, {header.name}"
+    """A line about each name of a file that a header has in the same namespace or in one around it.
+
+    A function with other parameters does not overload the header's there: it hides it, so that a call that means
+    the header's, in the same file or in another of the group, no longer compiles or silently converts.
+    """
+    of_headers = collections.defaultdict(set)
+    for header in headers:
+        for name in names(header):
+            of_headers[name.namespace, name.name].add((header.name, name))
+    for (namespace, name), found in sorted(local_names(paths).items()):
+        if name in FOUND_BY_ARGUMENT:
+            continue
+        hidden = {(path, header) for outer in enclosing(namespace) for header, other in of_headers[outer, name]
+                  for path, own in found if own.what != "using" and not are_one(own, other)}
+        for path, header in sorted(hidden):
+            yield f"{namespace}::{name}: {path}, {header}"
 
 
 @pytest.mark.parametrize("folder", sorted(folders()))
@@ -305,5 +321,19 @@ def test_collisions_are_found(tmp_path):
     second.write_text("namespace a { namespace { struct F {}; using Row = int; } }")
     assert list(collisions([first])) == []
     assert list(collisions([first, second])) == ["a::F: first.cpp, second.cpp"]
-    header.write_text("namespace a { int kOne(); void F(long); }")
-    assert [line.split(": ")[0] for line in collisions_of_headers([first], [header])] == ["a::kOne"]
+    header.write_text("namespace a { int kOne(); using Row = int; }")
+    assert list(collisions_of_headers([first], [header])) == ["a::kOne: first.cpp, own.hpp"]
+
+
+def test_functions_that_hide_those_of_headers_are_found(tmp_path):
+    source, header = tmp_path / "file.cpp", tmp_path / "own.hpp"
+    source.write_text("""
+namespace a::b { namespace { void Same(int) {} void Outer(int) {} void PrintTo(Own, std::ostream*) {} void Mine() {} } }
+void a::b::Member() {}
+""")
+    header.write_text("""
+namespace a { void Outer(long); namespace b { void Same(long); void PrintTo(int, std::ostream*); void Member(); } }
+namespace other { void Mine(); }
+""")
+    assert list(collisions_of_headers([source], [header])) == [
+        "a::b::Outer: file.cpp, own.hpp", "a::b::Same: file.cpp, own.hpp"]

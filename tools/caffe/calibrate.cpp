@@ -39,7 +39,7 @@ int ConvertTable(const NetParameter& param) {
   return 0;
 }
 
-int Calibrate() {
+int RunCalibrate() {
   ChooseDevice();
   const NetParameter param = TestPhaseNet("calibrate");
   Require(!FLAGS_calibration_table.empty() || !FLAGS_tensorrt_cache.empty(),
@@ -101,7 +101,7 @@ Command CalibrateCommand() {
       "  caffe calibrate -model deploy.prototxt -from_table tensorrt.cache -calibration_table "
       "net.table\n";
   command.quiet = true;
-  command.run = [](const std::vector<std::string>&) { return Calibrate(); };
+  command.run = [](const std::vector<std::string>&) { return RunCalibrate(); };
   return command;
 }
 

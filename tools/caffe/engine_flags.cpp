@@ -125,7 +125,7 @@ std::vector<int> LabelsOf(const InputBatches& batches, const inference::Tensors&
   return labels;
 }
 
-void CheckFlags() {
+void CheckEngineFlags() {
   const bool best = inference::ParsePrecision(FLAGS_precision) == inference::Precision::BEST;
   Require(best || !IsGiven("max_accuracy_loss"), Error::Field{"-max_accuracy_loss"},
           " is for -precision best, not for ", FLAGS_precision);
@@ -150,7 +150,7 @@ void CheckFlags() {
 inference::NetworkDefinition Definition(const NetParameter& param,
                                         const std::vector<std::string>& weights,
                                         bool takes_pixels) {
-  CheckFlags();
+  CheckEngineFlags();
   RequireOtherFiles({});
   auto net = inference::NetworkDefinition::FromCaffe(param, weights);
   if (takes_pixels) NormalizeImages(Preprocessing(param), &net);

@@ -55,7 +55,7 @@ NetParameter ReadNet(const std::string& file, Phase phase) {
 
 /// Gives the net the command line's types, in place of its own fields and of those of its layers,
 /// and its engine, in place of the net's own.
-void OverrideTypes(NetParameter* net) {
+void OverrideNetTypes(NetParameter* net) {
   if (IsGiven("engine")) net->set_engine(FLAGS_engine);
   if (IsGiven("forward_type")) {
     net->set_default_forward_type(ComputedTypeNamed("-forward_type", FLAGS_forward_type));
@@ -187,12 +187,12 @@ void ChangeNets(SolverParameter* solver, const std::function<void(NetParameter*)
 
 void OverrideTypes(SolverParameter* solver) {
   if (!OverridesTypes()) return;
-  ChangeNets(solver, [](NetParameter* net) { OverrideTypes(net); });
+  ChangeNets(solver, [](NetParameter* net) { OverrideNetTypes(net); });
 }
 
 std::unique_ptr<Net<float>> NetWithTypes(Phase phase) {
   NetParameter param = ReadNet(FLAGS_model, phase);
-  OverrideTypes(&param);
+  OverrideNetTypes(&param);
   return WithFile(FLAGS_model, [&] { return std::make_unique<Net<float>>(param); });
 }
 

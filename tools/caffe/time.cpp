@@ -129,7 +129,7 @@ void PrintTimes(const inference::Engine& engine, int profile, const inference::L
   table.Print(out);
 }
 
-std::string TextOf(const inference::ThreadSplit& split) {
+std::string ThreadSplitText(const inference::ThreadSplit& split) {
   return (split.contexts > 1 ? Join(", ", split.contexts, " at a time with ") : ", ") +
          ThreadsText(split.threads);
 }
@@ -153,7 +153,7 @@ int TimePlan() {
   if (!FLAGS_shape.empty()) std::cout << FLAGS_shape << ", ";
   if (engine->profiles().size() > 1) std::cout << "profile " << result.profile << ", ";
   std::cout << "batch " << result.batch << ", " << latency.count() << " runs"
-            << (on_cpu ? TextOf(split) : "") << '\n'
+            << (on_cpu ? ThreadSplitText(split) : "") << '\n'
             << "latency:    min " << Milliseconds(latency.Min()) << ", mean "
             << Milliseconds(latency.Mean()) << ", median " << Milliseconds(latency.Median())
             << ", 99% " << Milliseconds(latency.Percentile(99)) << '\n'

@@ -64,7 +64,7 @@ std::vector<NamedFile> FilesOf(const Flags& flags, const std::vector<const char*
 }
 
 /// Errors and warnings that the command line alone gives rise to.
-void CheckFlags(const Flags& flags) {
+void CheckEffects(const Flags& flags) {
   for (const Flag& flag : flags.With(Effect::REFUSED)) Fail("--", flag.name, ": ", flag.text);
   for (const Flag& flag : flags.With(Effect::IGNORED)) {
     Say('W', Join("ignored: --", flag.name, " (", flag.text, ")"));
@@ -261,7 +261,7 @@ void Infer(const Flags& flags, const EnginePointer& engine) {
 /// Builds or loads, runs, reports.
 void Exec(const Flags& flags) {
   PrintOptions(flags);
-  CheckFlags(flags);
+  CheckEffects(flags);
   set_ignore_unknown_fields(flags.IsOn("ignore_unknown_fields"));
   if (flags.IsGiven("cpuThreads")) Caffe::set_threads(flags.Int("cpuThreads", 1, kMaxThreads));
   LoadPlugins(flags);

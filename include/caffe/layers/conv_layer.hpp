@@ -13,10 +13,10 @@ namespace caffe {
 /// Bottom (N, C, spatial...), top (N, num_output, (in + 2 pad - dilation (kernel - 1) - 1) / stride
 /// + 1, ...). Parameters: weights (num_output, C / group, kernel...), bias (num_output).
 ///
-/// Engines: FLOAT16 in the TEST phase runs by default on kernels that read and write halves
-/// (packed_convolution.hpp), FLOAT in up to three spatial axes on ONEDNN; both take on batch
-/// normalization, scales and activations that follow in place in the TEST phase. ONEDNN widens
-/// FLOAT16. Other kernels of the library's compute the rest; REFERENCE is the definition in plain
+/// Engines: FLOAT16 in the TEST phase runs by default on kernels that read and write FP16 values
+/// (packed_convolution.hpp), FLOAT in up to three spatial axes on ONEDNN. In the TEST phase both
+/// also compute batch normalization, scales and activations that follow in place. ONEDNN widens
+/// FLOAT16. The library's other kernels compute the rest; REFERENCE is the definition in plain
 /// loops.
 template <typename Dtype>
 class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {

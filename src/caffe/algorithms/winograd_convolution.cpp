@@ -14,7 +14,7 @@ class Winograd : public Algorithm {
   Winograd(const kernels::ConvolutionShape& shape, int num, size_t max_scratch)
       : convolution_(shape),
         shape_(kernels::WinogradShapeOf(shape, num, kernels::BlockChannels())),
-        max_scratch_(max_scratch) {}
+        winograd_(shape_, max_scratch) {}
 
   Layout source() const override {
     return Layout::ChannelsBlocked(shape_.block, shape_.num, convolution_.channels,
@@ -52,14 +52,12 @@ class Winograd : public Algorithm {
     return dynamic_cast<const Winograd*>(&other) != nullptr;
   }
 
-  size_t scratch_bytes() const override {
-    return kernels::WinogradScratchSize(shape_, max_scratch_);
-  }
+  size_t scratch_bytes() const override { return winograd_.scratch_bytes(); }
   void Run(const kernels::Numbers& x, const Weights& weights, const kernels::PostOps& post,
            void* scratch, const kernels::Destination& y) const override {
     kernels::PostOps with_bias = post;
     with_bias.bias = static_cast<const float*>(weights.bias.data);
-    if (!kernels::WinogradForward(shape_, x, weights.values, with_bias, y, scratch, max_scratch_)) {
+    if (!winograd_.Run(x, weights.values, with_bias, y, scratch)) {
       RunDirect(x, weights, post, y);
     }
   }
@@ -81,7 +79,7 @@ class Winograd : public Algorithm {
 
   const kernels::ConvolutionShape convolution_;
   const kernels::WinogradShape shape_;
-  const size_t max_scratch_;
+  const kernels::WinogradConvolution winograd_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "caffe/common.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 
 namespace caffe {
 
@@ -13,7 +14,7 @@ MemoryPool::~MemoryPool() {
 }
 
 void* MemoryPool::Allocate(size_t size) {
-  const size_t rounded = std::max<size_t>(1, (size + kAlignment - 1) / kAlignment) * kAlignment;
+  const size_t rounded = kernels::RoundUp(std::max<size_t>(1, size), kAlignment);
   std::lock_guard<std::mutex> lock(mutex_);
   char* data = PlannedPlace(rounded);
   auto range = data ? RangeAround(data) : SmallestThatFits(rounded);

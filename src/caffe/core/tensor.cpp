@@ -5,6 +5,7 @@
 
 #include "caffe/core/as_stored.hpp"
 #include "caffe/device/on_device.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 
@@ -12,7 +13,7 @@ namespace caffe {
 
 size_t Layout::extent(size_t count) const {
   if (kind != CHANNELS_BLOCKED) return count;
-  return num * ((channels + block - 1) / block) * block * spatial;
+  return num * kernels::RoundUp(channels, block) * spatial;
 }
 
 bool Layout::operator==(const Layout& other) const {
@@ -52,7 +53,7 @@ void CopyLayout(const Layout& layout, Bits* plain, Bits* packed) {
   const bool last = layout.kind == Layout::CHANNELS_LAST;
   const size_t stride = last ? layout.channels : layout.block;
   const size_t block = last ? std::min<size_t>(layout.channels, 16) : layout.block;
-  const size_t blocks = (layout.channels + block - 1) / block;
+  const size_t blocks = kernels::CeilDiv(layout.channels, block);
   const size_t grain = std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, block * layout.spatial));
   kernels::ParallelFor(layout.num * blocks, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {

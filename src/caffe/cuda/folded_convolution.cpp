@@ -1,5 +1,6 @@
 #include "folded_convolution.hpp"
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cuda/own_convolutions.hpp"
 
 namespace caffe::cuda {
@@ -62,7 +63,7 @@ std::optional<ConvolutionProblem> FoldedProblem(const ConvolutionProblem& proble
     folded.shape.input[a] = shape.output[a] - 1 + folded.shape.kernel[a];
   }
   const size_t multiple = ChannelAlignment(problem.input);
-  folded.shape.channels = static_cast<int>((channels + multiple - 1) / multiple * multiple);
+  folded.shape.channels = static_cast<int>(kernels::RoundUp(channels, multiple));
   folded.used_channels = 0;
   folded.input_stride = 0;
   if (folded.shape.weight_count() >= shape.weight_count()) return {};

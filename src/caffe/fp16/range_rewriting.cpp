@@ -25,7 +25,7 @@ NetParameter FilteredNet(const NetParameter& net) {
   return filtered;
 }
 
-void ClearTypes(LayerParameter* layer) {
+void ClearTypesOf(LayerParameter* layer) {
   layer->clear_forward_type();
   layer->clear_backward_type();
   layer->clear_forward_math();
@@ -55,7 +55,7 @@ bool HasUnnormalizedStatistics(const LayerRange& layer) {
 
 void ClearTypes(NetParameter* net) {
   ClearDefaultTypes(net);
-  for (LayerParameter& layer : *net->mutable_layer()) ClearTypes(&layer);
+  for (LayerParameter& layer : *net->mutable_layer()) ClearTypesOf(&layer);
 }
 
 /// The parameters of a layer of the rewritten net and where they come from.
@@ -167,7 +167,7 @@ class RangeRewriting::Emitter {
   void StateTypes(int index, LayerParameter* layer, RangeRewriting* result) const {
     const bool stated_float = layer->has_forward_type() &&
                               (layer->forward_type() == FLOAT || layer->forward_type() == DOUBLE);
-    ClearTypes(layer);
+    ClearTypesOf(layer);
     if (stated_float || factors_.stays_float(index)) {
       layer->set_forward_type(FLOAT);
       layer->set_backward_type(FLOAT);

@@ -29,7 +29,7 @@ void CheckQuantization(const BuildContext& build) {
 }
 
 /// The layers that were merged into a node.
-std::vector<std::string> LayersOf(const Node& node) {
+std::vector<std::string> NamesOfLayers(const Node& node) {
   std::vector<std::string> names = {node.name()};
   names.insert(names.end(), node.siblings.begin(), node.siblings.end());
   for (const Epilogue& step : node.epilogue) names.push_back(step.layer.name());
@@ -76,7 +76,7 @@ bool BuildContext::HasIntegersAlone() const {
 }
 
 Types BuildContext::TypesFor(const Node& node) const {
-  for (const std::string& layer : LayersOf(node)) {
+  for (const std::string& layer : NamesOfLayers(node)) {
     const auto said = config.layer_precisions.find(layer);
     if (said != config.layer_precisions.end()) return TypesOf(said->second, config);
   }

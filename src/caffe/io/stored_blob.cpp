@@ -16,7 +16,7 @@ namespace caffe {
 namespace {
 
 /// "3 x 5 x 5", or "(scalar)".
-std::string ShapeString(const std::vector<int64_t>& shape) {
+std::string ShapeText(const std::vector<int64_t>& shape) {
   std::string text;
   for (const int64_t axis : shape) text += (text.empty() ? "" : " x ") + std::to_string(axis);
   return text.empty() ? "(scalar)" : text;
@@ -192,7 +192,7 @@ void CopySame(const Payload::Run& run, size_t size, uint8_t* to) {
 void RequireCount(const StoredBlob& blob, const Payload& payload, const char* what) {
   blob.WithPlace([&] {
     const int64_t count = blob.ShapeCount();
-    Require(static_cast<uint64_t>(count) == payload.count(), "the shape ", ShapeString(blob.shape),
+    Require(static_cast<uint64_t>(count) == payload.count(), "the shape ", ShapeText(blob.shape),
             " has ", count, " elements, and the file holds ", payload.count(), what);
   });
 }

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <memory>
 
+#include "caffe/element_type.hpp"
 #include "caffe/kernels/fixed_point.hpp"
 #include "caffe/kernels/post_ops.hpp"
 
 namespace caffe::kernels {
+
+class RescalingRows;
 
 /// A Deconvolution of each channel by itself, as nets use for upsampling: x (num, channels, height,
 /// width) becomes (num, channels, out_height, out_width).
@@ -21,8 +24,8 @@ struct DepthwiseDeconvolutionShape {
 /// set's vector length (16 with AVX-512, else 8), the last one padded with zeros.
 class DepthwiseDeconvolution {
  public:
-  /// `to_halves`: Y is float16 or bfloat16.
-  DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape, bool to_halves);
+  /// `to_16_bits`: Y is float16 or bfloat16.
+  DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape, bool to_16_bits);
   ~DepthwiseDeconvolution();
 
   /// Weights as Run reads them: (channels / block, kernel[0], kernel[1], block), from (channels,
@@ -40,12 +43,16 @@ class DepthwiseDeconvolution {
   template <typename X, typename Y>
   void Run(float x_scale, const X* x, const float* weights, const PostOps& post, Y* y,
            void* scratch) const;
-  /// y = Rescaled(by, channel, sum of (x - by.input_zero_point) weight), bit for bit; the bias has
-  /// no zero point folded in. Packed weights are whole numbers from -255 to 255, of shapes that
-  /// HoldsIntegers. X, Y: int8_t or uint8_t. Throws Error if the output's zero point, least or most
-  /// is not a value of Y.
+  /// What Run reads of `by`, for outputs of `type`: INT8 or UINT8. The bias has no zero point of
+  /// the input folded in. Throws Error if the output's zero point, least or most is not a value of
+  /// that type.
+  std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by, ElementType type) const;
+  /// y = Rescaled(by, channel, sum of (x - input_zero_point) weight), bit for bit, where Prepare
+  /// made `rows` of `by` for Y. Packed weights are whole numbers from -255 to 255, of shapes that
+  /// HoldsIntegers. X, Y: int8_t or uint8_t.
   template <typename X, typename Y>
-  void Run(const X* x, const float* weights, const Rescaling& by, Y* y, void* scratch) const;
+  void Run(const X* x, const float* weights, int input_zero_point, const RescalingRows& rows, Y* y,
+           void* scratch) const;
   /// True if floats hold the sums of these products exactly: up to 258 of them.
   static bool HoldsIntegers(const DepthwiseDeconvolutionShape& shape);
 

@@ -2,6 +2,7 @@
 #define CAFFE_KERNELS_WINOGRAD_HPP_
 
 #include <cstddef>
+#include <memory>
 
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/convolution.hpp"
@@ -29,9 +30,9 @@
 //     4  5  256          8           1565 (channels + 35)
 //
 // Infinities and NaNs. One in the input makes all outputs of its tiles NaN, one in the weights a
-// whole channel, and finite inputs above 1e36 may overflow. The forward functions return false if a
-// value was not finite before bias and residual, so that the caller can compute a direct
-// convolution instead. The test costs at most 1%.
+// whole channel, and finite inputs above 1e36 may overflow. Run returns false if a value was not
+// finite before bias and residual, so that the caller can compute a direct convolution instead. The
+// test costs at most 1%.
 //
 // The bits of the result depend neither on the number of threads nor on `max_scratch`.
 namespace caffe::kernels {
@@ -71,7 +72,7 @@ constexpr float WinogradErrorBound(int tile, int kernel) {
 
 /// True where Winograd's algorithm takes less time than a direct convolution, by a model fitted to
 /// measurements: not with few channels on one side, nor with so few tiles that transforming the
-/// weights costs more than it saves. Throws Error as the forward functions do.
+/// weights costs more than it saves. Throws Error as WinogradConvolution does.
 bool WinogradPays(const WinogradShape& shape);
 
 /// Elements of the packed weights: outputs and channels rounded up to whole blocks at most.
@@ -84,17 +85,27 @@ void WinogradPackWeights(const WinogradShape& shape, const From* weights, To* pa
 template <typename From, typename To>
 void WinogradUnpackWeights(const WinogradShape& shape, const From* packed, To* weights);
 
-/// Bytes of scratch memory for WinogradForward on the number of threads that OpenMP would use now:
-/// at most `max_scratch` per thread where that is possible at all.
-size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch = kWinogradScratch);
+/// Such a convolution, planned once for each number of threads, with the instruction set in use
+/// when it is made. Several threads may run it at the same time, each in its own scratch memory.
+class WinogradConvolution {
+ public:
+  /// Throws Error for shapes that this algorithm does not support.
+  explicit WinogradConvolution(const WinogradShape& shape, size_t max_scratch = kWinogradScratch);
+  ~WinogradConvolution();
 
-/// y = post(conv(x, packed)); returns false as described above. `scratch`:
-/// WinogradScratchSize(shape, max_scratch) bytes, aligned to 64. Weights are transformed a few
-/// output channels at a time.
-/// x, y and scratch must not overlap; the residual is of y's type. Throws Error for shapes that
-/// this algorithm does not support.
-bool WinogradForward(const WinogradShape& shape, Numbers x, Numbers packed, const PostOps& post,
-                     Destination y, void* scratch, size_t max_scratch = kWinogradScratch);
+  /// Bytes of scratch memory for Run on the number of threads that OpenMP would use now: at most
+  /// `max_scratch` per thread where that is possible at all.
+  size_t scratch_bytes() const;
+
+  /// y = post(conv(x, packed)); returns false as described above. `scratch`: scratch_bytes() bytes,
+  /// aligned to 64. Weights are transformed a few output channels at a time.
+  /// x, y and scratch must not overlap; the residual is of y's type.
+  bool Run(Numbers x, Numbers packed, const PostOps& post, Destination y, void* scratch) const;
+
+ private:
+  struct Impl;
+  const std::unique_ptr<const Impl> impl_;
+};
 
 }  // namespace caffe::kernels
 

@@ -137,7 +137,10 @@ void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* do
   if (debug_info_) ForwardDebugInfo(layer_id);
 }
 
-// Programs take the input's mutable pointer once, at start-up, and keep writing through it.
+// Programs take the input's mutable pointer once, at start-up, and keep writing through it. So the
+// next input may lie there, without a trace, when a freed blob is asked for, which is computed from
+// this one: hence the copy, a memcpy a pass, until a blob was asked for or set_share_activations
+// called.
 template <typename Dtype>
 void Net<Dtype>::StampInputs() {
   for (Blob<Dtype>* input : net_input_blobs_) {

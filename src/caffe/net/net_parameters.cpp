@@ -5,6 +5,7 @@
 #include "caffe/allocator.hpp"
 #include "caffe/context.hpp"
 #include "caffe/device/device_registry.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/net.hpp"
 
 namespace caffe {
@@ -52,7 +53,7 @@ void Net<Dtype>::PlaceParameters() {
     if (param_owners_[i] >= 0 || !trained_as_dtype || params_[i]->count() == 0) continue;
     arena_.params.push_back(learnable_param_ids_[i]);
     arena_.offsets.push_back(arena_.count);
-    arena_.count += (params_[i]->data_tensor().capacity() + kAligned - 1) / kAligned * kAligned;
+    arena_.count += kernels::RoundUp(params_[i]->data_tensor().capacity(), kAligned);
   }
   if (arena_.params.empty()) return;
   for (const bool diff : {false, true}) {

@@ -15,6 +15,7 @@
 #include "caffe/util/io.hpp"
 #include "caffe/util/record_share.hpp"
 #include "caffe/util/text/progress.hpp"
+#include "caffe/util/text/split.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 
 namespace caffe {
@@ -80,8 +81,7 @@ namespace {
 template <typename Dtype>
 void LoadWeights(Net<Dtype>* net, const SolverParameter& param) {
   for (const string& list : param.weights()) {
-    std::istringstream stream(list);
-    for (string file; std::getline(stream, file, ',');) {
+    for (string file : SplitAtCommas(list)) {
       file.erase(0, file.find_first_not_of(' '));
       file.erase(file.find_last_not_of(' ') + 1);
       if (file.empty()) continue;

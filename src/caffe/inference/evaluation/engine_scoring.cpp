@@ -14,9 +14,8 @@ namespace {
 bool IsSource(const LayerParameter& layer) { return OperationTable::Of(layer.type()).source; }
 
 bool IsScoreOrLoss(const LayerParameter& layer) {
-  static const std::set<std::string> scores = {"Accuracy", "LabelsequenceAccuracy",
-                                               "DetectionEvaluate"};
-  return scores.count(layer.type()) > 0 || OperationTable::Of(layer.type()).loss;
+  const Operation& operation = OperationTable::Of(layer.type());
+  return operation.scores || operation.loss;
 }
 
 NetParameter DataLayersOf(const NetParameter& filtered) {

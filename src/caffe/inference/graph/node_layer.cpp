@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "caffe/context.hpp"
 #include "caffe/core/error_context.hpp"
@@ -212,11 +211,9 @@ std::vector<Constant> NodeLayer::Parameters() const {
 }
 
 bool ShapesAreKnown(const Node& node) {
-  static const std::set<std::string> findings = {"DetectionOutput", "Proposal",
-                                                 "YoloDetectionOutput", "Yolov3DetectionOutput"};
   if (node.type() == kReorder) return true;
   const Operation* operation = OperationTable::Find(node.type());
-  return operation && operation->top_shapes && !findings.count(node.type());
+  return operation && operation->top_shapes && !operation->sized_by_data;
 }
 
 NodeLayer MainLayer(const Node& node) {

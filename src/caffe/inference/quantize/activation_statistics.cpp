@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 
 #include "caffe/kernels/parallel.hpp"
@@ -15,16 +14,9 @@ const Operation* OperationOf(const Net<float>& net, const ValueGraph& graph, int
   return OperationTable::Find(net.layers()[graph.layers[layer].net_index]->layer_param().type());
 }
 
-/// Layers that only integer-only engines compute in 8 bits.
-bool HasTables(const std::string& type) {
-  static const std::set<std::string> types = {"AbsVal",    "BNLL", "ELU", "Exp",   "GELU",
-                                              "HardSwish", "Log",  "MVN", "Power", "Threshold"};
-  return types.count(type) > 0;
-}
-
 bool IsQuantizable(const Net<float>& net, const ValueGraph& graph, int layer) {
-  const LayerParameter& param = net.layers()[graph.layers[layer].net_index]->layer_param();
-  return OperationTable::Of(param.type()).quantizable || HasTables(param.type());
+  const Operation* operation = OperationOf(net, graph, layer);
+  return operation && (operation->quantizable || operation->quantizable_in_integers);
 }
 
 bool OnlyMovesValues(const Operation* operation) {

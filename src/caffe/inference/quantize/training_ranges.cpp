@@ -35,7 +35,7 @@ struct LayerRange {
   TrainedRanges::Range range;
 };
 
-LayerRange RangeOf(const LayerParameter& layer) {
+LayerRange RangeOfLayer(const LayerParameter& layer) {
   const FakeQuantizationParameter& param = layer.fake_quantization_param();
   CheckQuantizedTraining(param.quantization());
   Require(!param.blob().empty(), Error::Field{"fake_quantization_param: blob"}, " is not set");
@@ -71,7 +71,7 @@ std::optional<TrainedRanges> ReadTrainedRanges(const NetParameter& weights) {
   for (const LayerParameter& layer : weights.layer()) {
     if (layer.type() != "FakeQuantization") continue;
     WithLayer(layer, [&] {
-      const LayerRange found = RangeOf(layer);
+      const LayerRange found = RangeOfLayer(layer);
       const FakeQuantizationParameter& param = layer.fake_quantization_param();
       const QuantizedTrainingParameter& own = param.quantization();
       if (!first) {

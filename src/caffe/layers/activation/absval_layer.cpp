@@ -15,6 +15,7 @@ const bool absval_registered = OperationTable::Add(Operation("AbsVal")
                                                        .InPlace()
                                                        .BackwardReads(Operation::kBottomData)
                                                        .Native()
+                                                       .QuantizableInIntegers()
                                                        .Homogeneous());
 
 }  // namespace

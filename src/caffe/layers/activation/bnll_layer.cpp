@@ -12,7 +12,8 @@ const bool bnll_registered = OperationTable::Add(Operation("BNLL")
                                                      .Activates(BnllFunction)
                                                      .InPlace()
                                                      .BackwardReads(Operation::kBottomData)
-                                                     .Native());
+                                                     .Native()
+                                                     .QuantizableInIntegers());
 
 }  // namespace
 

@@ -16,7 +16,8 @@ const bool elu_registered =
                             .Activates(EluFunction)
                             .InPlace()
                             .BackwardReads(Operation::kBottomData | Operation::kTopData)
-                            .Native());
+                            .Native()
+                            .QuantizableInIntegers());
 
 }  // namespace
 

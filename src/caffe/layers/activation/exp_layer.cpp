@@ -21,7 +21,8 @@ const bool exp_registered = OperationTable::Add(Operation("Exp")
                                                     .Activates(ExpFunction)
                                                     .InPlace()
                                                     .BackwardReads(Operation::kTopData)
-                                                    .Native());
+                                                    .Native()
+                                                    .QuantizableInIntegers());
 
 }  // namespace
 

@@ -12,7 +12,8 @@ const bool gelu_registered = OperationTable::Add(Operation("GELU")
                                                      .Activates(GeluFunction)
                                                      .InPlace()
                                                      .BackwardReads(Operation::kBottomData)
-                                                     .Native());
+                                                     .Native()
+                                                     .QuantizableInIntegers());
 
 }  // namespace
 

@@ -14,7 +14,8 @@ const bool hard_swish_registered = OperationTable::Add(Operation("HardSwish")
                                                            .Activates(HardSwishFunction)
                                                            .InPlace()
                                                            .BackwardReads(Operation::kBottomData)
-                                                           .Native());
+                                                           .Native()
+                                                           .QuantizableInIntegers());
 
 }  // namespace
 

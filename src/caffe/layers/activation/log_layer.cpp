@@ -21,7 +21,8 @@ const bool log_registered = OperationTable::Add(Operation("Log")
                                                     .Activates(LogFunction)
                                                     .InPlace()
                                                     .BackwardReads(Operation::kBottomData)
-                                                    .Native());
+                                                    .Native()
+                                                    .QuantizableInIntegers());
 
 }  // namespace
 

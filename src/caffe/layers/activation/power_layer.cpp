@@ -15,7 +15,8 @@ const bool power_registered = OperationTable::Add(Operation("Power")
                                                       .Activates(PowerFunction)
                                                       .InPlace()
                                                       .BackwardReads(Operation::kBottomData)
-                                                      .Native());
+                                                      .Native()
+                                                      .QuantizableInIntegers());
 
 }  // namespace
 

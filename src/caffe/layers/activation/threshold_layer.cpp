@@ -14,7 +14,8 @@ const bool threshold_registered = OperationTable::Add(Operation("Threshold")
                                                           .Activates(ThresholdFunction)
                                                           .InPlace()
                                                           .BackwardReads(Operation::kNothing)
-                                                          .Native());
+                                                          .Native()
+                                                          .QuantizableInIntegers());
 
 }  // namespace
 

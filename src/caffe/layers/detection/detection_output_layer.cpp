@@ -18,6 +18,7 @@ const bool detection_output_registered = OperationTable::Add(Operation("Detectio
                                                                  .CpuOnly(kSequential)
                                                                  .Stateful()
                                                                  .Shapes(TopShapesOfDetectionOutput)
+                                                                 .SizedByData()
                                                                  .BackwardReads(Operation::kNothing)
                                                                  .FloatBottoms({-1})
                                                                  .FloatTops({-1}));

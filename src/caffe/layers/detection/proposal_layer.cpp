@@ -35,6 +35,7 @@ std::vector<Shape> TopShapesOfProposal(const LayerParameter& layer,
 const bool proposal_registered = OperationTable::Add(Operation("Proposal")
                                                          .CpuOnly(kSequential)
                                                          .Shapes(TopShapesOfProposal)
+                                                         .SizedByData()
                                                          .BackwardReads(Operation::kNothing)
                                                          .FloatBottoms({-1})
                                                          .FloatTops({-1}));

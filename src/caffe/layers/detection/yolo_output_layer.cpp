@@ -12,6 +12,7 @@ Operation YoloOperation(const char* type) {
       .Shapes([](const LayerParameter&, const std::vector<Shape>&) {
         return std::vector<Shape>{{1, 1, 1, 7}};
       })
+      .SizedByData()
       .BackwardReads(Operation::kNothing)
       .FloatBottoms({-1})
       .FloatTops({-1});

@@ -7,8 +7,12 @@
 namespace caffe {
 namespace {
 
-const bool mvn_registered = OperationTable::Add(
-    Operation("MVN").Shapes(SameShapes).InPlace().BackwardReads(Operation::kTopData).Native());
+const bool mvn_registered = OperationTable::Add(Operation("MVN")
+                                                    .Shapes(SameShapes)
+                                                    .InPlace()
+                                                    .BackwardReads(Operation::kTopData)
+                                                    .Native()
+                                                    .QuantizableInIntegers());
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "caffe/algorithms/inner_product.hpp"
 #include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
+#include "caffe/element_type.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/util/rng.hpp"
@@ -251,6 +252,70 @@ TEST(InnerProductAlgorithms, ComputeWhatPlainProductsCompute) {
 
 TEST(InnerProductAlgorithms, HaveTheGradientsOfPlainProducts) {
   for (const int rows : {1, 40}) ExpectGradients(Product(rows), OperandsOf(Product(rows)));
+}
+
+using BFloat16s = std::vector<bfloat16>;
+
+BFloat16s ToBFloat16(const Values& values) {
+  BFloat16s rounded;
+  for (const float value : values) rounded.push_back(static_cast<bfloat16>(value));
+  return rounded;
+}
+
+/// Rounded once, from sums whose terms' magnitudes add up to `size`.
+void ExpectInBFloat16(bfloat16 actual, double expected, double size, int terms) {
+  const double bound = std::ldexp(std::fabs(expected), -8) + terms * std::ldexp(size, -23);
+  ASSERT_NEAR(static_cast<float>(actual), expected, bound);
+}
+
+/// One for `packed_rows`, and those for fewer rows that run with its weights, as an engine's
+/// contexts do in smaller batches. False if oneDNN has none.
+bool CheckOneDnnInBFloat16(int packed_rows, int inputs, int outputs) {
+  onednn::InnerProduct::Options options;
+  options.bias = true;
+  options.type = ElementType::BFLOAT16;
+  const AlgorithmPtr largest =
+      OneDnnInnerProduct(packed_rows, inputs, outputs, false, Layout(), options, packed_rows);
+  if (!largest) return false;
+  const BFloat16s x = ToBFloat16(Random(packed_rows * inputs));
+  const BFloat16s weights = ToBFloat16(Random(inputs * outputs));
+  const Values bias = Random(outputs);
+  Values wide;
+  for (const bfloat16 weight : weights) wide.push_back(static_cast<float>(weight));
+  BFloat16s packed(largest->packed_size());
+  largest->Pack(wide.data(), nullptr, packed.data());
+  for (int rows = 1; rows <= packed_rows; rows += 1 + rows / 3) {
+    SCOPED_TRACE(Join(rows, " of ", packed_rows, " rows, ", inputs, " -> ", outputs));
+    const AlgorithmPtr way =
+        OneDnnInnerProduct(rows, inputs, outputs, false, Layout(), options, packed_rows);
+    if (!way || way->packed_size() != packed.size()) {
+      ADD_FAILURE() << (way ? "its weights have another size" : "there is none");
+      continue;
+    }
+    BFloat16s y(rows * outputs);
+    Workspace::Buffer<char> scratch(Context::Current().workspace(), way->scratch_bytes() + 1);
+    way->Run(x.data(), {packed.data(), bias.data()}, kernels::PostOps(), scratch.get(), y.data());
+    for (int i = 0; i < rows * outputs; ++i) {
+      const int row = i / outputs, o = i % outputs;
+      double sum = bias[o], size = std::fabs(sum);
+      for (int k = 0; k < inputs; ++k) {
+        const double term = double(static_cast<float>(x[row * inputs + k])) * wide[o * inputs + k];
+        sum += term;
+        size += std::fabs(term);
+      }
+      ExpectInBFloat16(y[i], sum, size, inputs + 1);
+    }
+  }
+  return true;
+}
+
+TEST(InnerProductAlgorithms, InBFloat16RunFewerRowsThanTheirWeightsArePackedFor) {
+  for (const int rows : {2, 16, 70}) {
+    for (const auto& [inputs, outputs] :
+         {std::pair(64, 32), std::pair(300, 10), std::pair(7, 90)}) {
+      CheckOneDnnInBFloat16(rows, inputs, outputs);
+    }
+  }
 }
 
 }  // namespace

@@ -296,7 +296,7 @@ Drawing RandomDrawing(unsigned seed) {
   return drawing;
 }
 
-bool Overlap(const Box& a, const Box& b) {
+bool BoxesOverlap(const Box& a, const Box& b) {
   return std::abs(a.x - b.x) < (a.width + b.width) / 2 - 0.5 &&
          std::abs(a.y - b.y) < (a.height + b.height) / 2 - 0.5;
 }
@@ -311,7 +311,9 @@ void ExpectGoodPlaces(const Drawing& drawing) {
     EXPECT_LE(box.x + box.width / 2, drawing.width + kPixel);
     EXPECT_GE(box.y - box.height / 2, -kPixel);
     EXPECT_LE(box.y + box.height / 2, drawing.height + kPixel);
-    for (size_t j = 0; j < i; ++j) EXPECT_FALSE(Overlap(box, drawing.boxes[j])) << i << ' ' << j;
+    for (size_t j = 0; j < i; ++j) {
+      EXPECT_FALSE(BoxesOverlap(box, drawing.boxes[j])) << i << ' ' << j;
+    }
   }
   for (const Arrow& arrow : drawing.arrows) {
     const Box& from = drawing.boxes[arrow.from];

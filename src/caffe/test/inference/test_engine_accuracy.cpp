@@ -71,7 +71,7 @@ const LabelledImages& ImagesOf(bool colours, bool training) {
   return training ? train : test;
 }
 
-int CountRight(const std::shared_ptr<const Engine>& engine, const LabelledImages& images) {
+int CountRightOfEngine(const std::shared_ptr<const Engine>& engine, const LabelledImages& images) {
   ExecutionContext context(engine);
   const std::string input = engine->inputs().at(0), output = engine->outputs().at(0);
   const size_t pixels = CountOf(context.InputShape(input)) / kImagesAtOnce;
@@ -116,14 +116,15 @@ TEST_P(ClassifierAccuracy, IsThatOfFp32) {
 
   const LabelledImages& test = ImagesOf(classifier.colours(), false);
   RecordProperty("images", test.count());
-  const int expected = CountRight(BuildAs(Precision::FP32, net, kImagesAtOnce, table), test);
+  const int expected =
+      CountRightOfEngine(BuildAs(Precision::FP32, net, kImagesAtOnce, table), test);
   RecordProperty("fp32", expected);
   EXPECT_GT(expected, test.count() / 2) << "the net is not fed as it was trained";
   for (const Precision precision : kNarrow) {
     SCOPED_TRACE(Name(precision));
     const auto engine = BuildAs(precision, net, kImagesAtOnce, table);
     EXPECT_GT(LayersIn(precision, *engine), 0);
-    const int right = CountRight(engine, test);
+    const int right = CountRightOfEngine(engine, test);
     RecordProperty(Name(precision), right);
     EXPECT_GE(right, expected - MayLose(precision));
   }
@@ -190,12 +191,12 @@ std::vector<Object> Detect(const std::shared_ptr<const Engine>& engine, const De
 }
 
 /// How close the nearest of `found` comes to `object`.
-struct Match {
+struct ObjectMatch {
   double overlap = 0, score_difference = 1;
 };
 
-Match BestMatch(const Object& object, const std::vector<Object>& found) {
-  Match best;
+ObjectMatch BestMatch(const Object& object, const std::vector<Object>& found) {
+  ObjectMatch best;
   for (const Object& candidate : found) {
     const double overlap = Overlap(object.box, candidate.box);
     if (candidate.label != object.label || overlap <= best.overlap) continue;
@@ -232,7 +233,7 @@ class DetectorAccuracy : public ::testing::TestWithParam<Detector> {
     const auto all = Detect(engine, GetParam(), least - may_differ);
     double overlap = 1, difference = 0;
     for (const Object& object : expected) {
-      const Match match = BestMatch(object, all);
+      const ObjectMatch match = BestMatch(object, all);
       overlap = std::min(overlap, match.overlap);
       difference = std::max(difference, match.score_difference);
     }

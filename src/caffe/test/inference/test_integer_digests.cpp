@@ -44,7 +44,7 @@ double Rounded(double x) {
 }
 
 /// The range of each blob over one batch.
-std::shared_ptr<const CalibrationTable> RangesOf(const Net<float>& net) {
+std::shared_ptr<const CalibrationTable> RangesOfBatch(const Net<float>& net) {
   auto table = std::make_shared<CalibrationTable>();
   for (size_t i = 0; i < net.blobs().size(); ++i) {
     const Blob<float>& blob = *net.blobs()[i];
@@ -80,7 +80,7 @@ class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
     SetBatch(kImagesAtOnce, &net);
     images_->Feed(0, &net);
     net.Forward();
-    return RangesOf(net);
+    return RangesOfBatch(net);
   }
 
   /// Of the outputs for the first images.

@@ -43,9 +43,9 @@ class AddOne : public Step {
   Operand x_, y_;
 };
 
-class AddOneFamily : public Implementation {
+class AddOneImpl : public Implementation {
  public:
-  explicit AddOneFamily(Log* log) : log_(log) {}
+  explicit AddOneImpl(Log* log) : log_(log) {}
   const char* name() const override { return "add_one"; }
   std::vector<Candidate> Candidates(const LoweringContext&, const Node&) const override {
     return {};
@@ -81,7 +81,7 @@ class AddingTarget : public Target {
 
  private:
   const size_t alignment_;
-  const AddOneFamily family_;
+  const AddOneImpl family_;
   const std::vector<const Implementation*> all_;
 };
 

@@ -30,12 +30,12 @@ cv::Mat Image(const std::string& file) {
   return image;
 }
 
-Box BoxOf(const mtcnn::Face& face) { return {face.left, face.top, face.right, face.bottom}; }
+Box BoxOfFace(const mtcnn::Face& face) { return {face.left, face.top, face.right, face.bottom}; }
 
 /// The face that overlaps `box` most.
 const mtcnn::Face& Nearest(const std::vector<mtcnn::Face>& faces, const Box& box) {
   return *std::max_element(faces.begin(), faces.end(), [&](const auto& a, const auto& b) {
-    return Overlap(BoxOf(a), box) < Overlap(BoxOf(b), box);
+    return Overlap(BoxOfFace(a), box) < Overlap(BoxOfFace(b), box);
   });
 }
 
@@ -53,7 +53,7 @@ void ExpectFoundToo(const std::string& model, const std::string& reference, doub
     ++compared;
     const Box box = {float(row[3] * image.cols), float(row[4] * image.rows),
                      float(row[5] * image.cols), float(row[6] * image.rows)};
-    EXPECT_GT(Overlap(BoxOf(Nearest(faces, box)), box), 0.5) << "row " << i / 7;
+    EXPECT_GT(Overlap(BoxOfFace(Nearest(faces, box)), box), 0.5) << "row " << i / 7;
   }
   EXPECT_GT(compared, 0);
 }
@@ -72,7 +72,7 @@ TEST_F(Mtcnn, FindsOneFaceAndItsPoints) {
   cv::cvtColor(Image("mtcnn_faces/ivan.jpg"), swapped, cv::COLOR_BGR2RGB);
   const auto faces = MakeDetector().Detect(swapped);
   ASSERT_EQ(faces.size(), 1u);
-  EXPECT_GT(Overlap(BoxOf(faces[0]), {277, 90, 277 + 48, 90 + 63}), 0.95);
+  EXPECT_GT(Overlap(BoxOfFace(faces[0]), {277, 90, 277 + 48, 90 + 63}), 0.95);
   EXPECT_NEAR(faces[0].score, 0.9985, 0.0005);
   const float points[5][2] = {{291, 117}, {314, 114}, {303, 131}, {296, 143}, {313, 141}};
   for (int i = 0; i < 5; ++i) {

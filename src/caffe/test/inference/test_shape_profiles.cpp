@@ -46,7 +46,7 @@ std::shared_ptr<const Engine> Build(const NetworkDefinition& net,
   return Builder(config).Build(net);
 }
 
-void FillWithNoise(std::mt19937* random, Blob<float>* blob) {
+void FillBlobWithNoise(std::mt19937* random, Blob<float>* blob) {
   std::uniform_real_distribution<float> noise(-1, 1);
   for (int i = 0; i < blob->count(); ++i) blob->mutable_cpu_data()[i] = noise(*random);
 }
@@ -67,8 +67,8 @@ std::set<std::string> ComparedBlobs(const Net<float>& net) {
 
 /// Runs both in these shapes of the input "data" (or whatever it is called) on the same noise.
 /// Where the net cannot be run neither can the engine. Priors are exact.
-void ExpectTheSame(const Shape& shape, double bound, std::mt19937* random, Net<float>* net,
-                   ExecutionContext* context) {
+void ExpectAsNet(const Shape& shape, double bound, std::mt19937* random, Net<float>* net,
+                 ExecutionContext* context) {
   SCOPED_TRACE("in " + Extents(shape));
   const std::string input = context->engine().inputs().at(0);
   std::string refused;
@@ -81,7 +81,7 @@ void ExpectTheSame(const Shape& shape, double bound, std::mt19937* random, Net<f
   const std::string error = ErrorOf([&] { context->SetInputShape(input, shape); });
   EXPECT_EQ(error.empty(), refused.empty()) << "engine: " << error << "\nnet: " << refused;
   if (!error.empty() || !refused.empty()) return;
-  FillWithNoise(random, net->input_blobs()[0]);
+  FillBlobWithNoise(random, net->input_blobs()[0]);
   const Blob<float>& data = *net->input_blobs()[0];
   std::copy_n(data.cpu_data(), data.count(), context->Input(input));
   net->Forward();
@@ -108,13 +108,13 @@ void ExpectTheSameInRange(const ShapeProfile& profile, double bound, int shapes,
   std::mt19937 random(seed);
   const Shape &least = profile.min.begin()->second, &best = profile.opt.begin()->second,
               &most = profile.max.begin()->second;
-  for (const Shape& shape : {most, least, best}) ExpectTheSame(shape, bound, &random, net, context);
+  for (const Shape& shape : {most, least, best}) ExpectAsNet(shape, bound, &random, net, context);
   for (; shapes > 0; --shapes) {
     Shape shape;
     for (size_t axis = 0; axis < least.size(); ++axis) {
       shape.push_back(least[axis] + static_cast<int>(random() % (most[axis] - least[axis] + 1)));
     }
-    ExpectTheSame(shape, bound, &random, net, context);
+    ExpectAsNet(shape, bound, &random, net, context);
   }
 }
 
@@ -368,7 +368,7 @@ class ShapesInPrecision : public ::testing::TestWithParam<PrecisionCase> {
     config.timing_iterations = 0;
     if (config.precision == Precision::INT8) {
       std::mt19937 random(TestSeed());
-      FillWithNoise(&random, net->input_blobs()[0]);
+      FillBlobWithNoise(&random, net->input_blobs()[0]);
       net->Forward();
       config.calibration = std::make_shared<CalibrationTable>(TableOf(*net));
     }
@@ -399,7 +399,7 @@ class ShapesInPrecision : public ::testing::TestWithParam<PrecisionCase> {
       for (ExecutionContext* context : {&fixed, &in_range}) {
         std::mt19937 random(TestSeed());
         Blob<float> noise(shape);
-        FillWithNoise(&random, &noise);
+        FillBlobWithNoise(&random, &noise);
         const std::string input = context->engine().inputs().at(0);
         std::copy_n(noise.cpu_data(), noise.count(), context->Input(input));
         context->Run();
@@ -479,14 +479,14 @@ TEST(ShapeProfiles, RandomNetsComputeTheSameInEachShape) {
   EXPECT_GT(nets, 0);
 }
 
-struct TrainedNet {
+struct ProfiledNet {
   const char* folder;
   Shape least, best, most;
 };
 
 /// Detectors with priors, and nets of convolutions alone. Maps of retinaface are joined from sizes
 /// that have to be multiples of 32.
-const TrainedNet kTrainedNets[] = {
+const ProfiledNet kTrainedNets[] = {
     {"hyperlpr_mininet_ssd_v1", {1, 3, 192, 192}, {1, 3, 256, 256}, {1, 3, 288, 320}},
     {"yufacedetectnet_v2", {1, 3, 128, 128}, {1, 3, 240, 320}, {1, 3, 240, 320}},
     {"ultralight_face_rfb320", {1, 3, 120, 160}, {1, 3, 240, 320}, {1, 3, 240, 320}},
@@ -497,7 +497,7 @@ const TrainedNet kTrainedNets[] = {
 TEST_P(ShapesInPrecision, TrainedNetsComputeTheSame) {
   SLOW_TEST();
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-  for (const TrainedNet& trained : kTrainedNets) {
+  for (const ProfiledNet& trained : kTrainedNets) {
     SCOPED_TRACE(trained.folder);
     const std::string folder = SharedData(std::string("models/") + trained.folder + "/");
     Net<float> net(folder + "deploy.prototxt", TEST);

@@ -29,7 +29,7 @@ void ExpectNet(const std::string& expected, const NetParameter& net) {
   EXPECT_EQ(Parse(expected).DebugString(), net.DebugString());
 }
 
-std::string ErrorOf(const std::string& text) {
+std::string UpgradeError(const std::string& text) {
   try {
     NetParameter net = Parse(text);
     UpgradeNetAsNeeded("test", &net);
@@ -118,14 +118,14 @@ TEST(UpgradeV0, TurnsPaddingLayersIntoPad) {
 }
 
 TEST(UpgradeV0, RejectsPaddingBeforeOtherLayers) {
-  EXPECT_NE(ErrorOf("layers { layer { type: 'padding' pad: 2 } bottom: 'a' top: 'p' }"
-                    "layers { layer { name: 'r' type: 'relu' } bottom: 'p' top: 'r' }")
+  EXPECT_NE(UpgradeError("layers { layer { type: 'padding' pad: 2 } bottom: 'a' top: 'p' }"
+                         "layers { layer { name: 'r' type: 'relu' } bottom: 'p' top: 'r' }")
                 .find("test: layer 'r' (relu)"),
             std::string::npos);
 }
 
 TEST(UpgradeV0, RejectsATypeThatV0DidNotHave) {
-  EXPECT_NE(ErrorOf("layers { layer { type: 'frob' } }").find("'frob'"), std::string::npos);
+  EXPECT_NE(UpgradeError("layers { layer { type: 'frob' } }").find("'frob'"), std::string::npos);
 }
 
 TEST(UpgradeV0, ReportsAParameterThatTheTypeDoesNotHave) {
@@ -312,10 +312,11 @@ TEST(UpgradeInput, MakesOneLayerOfAllInputs) {
 }
 
 TEST(UpgradeInput, RejectsShapesThatDoNotFit) {
-  EXPECT_NE(ErrorOf("input: 'a' input_dim: 1").find("needs four"), std::string::npos);
-  EXPECT_NE(ErrorOf("input: 'a' input_shape { } input_shape { }").find("each input needs one"),
+  EXPECT_NE(UpgradeError("input: 'a' input_dim: 1").find("needs four"), std::string::npos);
+  EXPECT_NE(UpgradeError("input: 'a' input_shape { } input_shape { }").find("each input needs one"),
             std::string::npos);
-  EXPECT_NE(ErrorOf("input: 'a' input_shape { } input_dim: 1").find("both"), std::string::npos);
+  EXPECT_NE(UpgradeError("input: 'a' input_shape { } input_dim: 1").find("both"),
+            std::string::npos);
 }
 
 TEST(UpgradeBatchNorm, FreezesDeclaredStatistics) {

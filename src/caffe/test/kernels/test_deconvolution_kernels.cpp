@@ -224,7 +224,9 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
       const DepthwiseDeconvolution kernel(s, false);
       std::vector<Y> y(blocked.size(), Y(99));
       std::vector<char> scratch(kernel.scratch_bytes());
-      kernel.Run(blocked_x.data(), packed.data(), by, y.data(), scratch.data());
+      const auto rows = kernel.Prepare(by, kElementType<Y>);
+      kernel.Run(blocked_x.data(), packed.data(), by.input_zero_point, *rows, y.data(),
+                 scratch.data());
       ASSERT_EQ(y, blocked) << s.channels << "x" << s.height << "x" << s.width << ", kernel "
                             << s.kernel[0] << "x" << s.kernel[1] << ", stride " << s.stride[0]
                             << "x" << s.stride[1] << ", pad " << s.pad[0] << "x" << s.pad[1];

@@ -196,5 +196,40 @@ TEST(InstructionSets, ThatAreNotSupportedAreRefusedWithWhatIsMissing) {
   }
 }
 
+// As a build for one processor has them: the plainest set, the processor's, one with tiles, and an
+// emulation.
+TEST(InstructionSets, OfAnotherProcessorAreNamedInAWarning) {
+  const InstructionSetRow plain = InstructionSet::Named("generic").row();
+  const AmxTiles* const tiles = InstructionSet::Named("emulated_amx").row().tiles;
+  InstructionSetRow rows[] = {plain, plain, plain, plain};
+  rows[1].name = "native";
+  rows[1].needed = CpuFeatures::AVX2 | CpuFeatures::AVX512;
+  rows[2].tiles = tiles;
+  rows[3].by_name_only = true;
+  const auto warning = [&rows](size_t count, CpuFeatures found) {
+    return OtherProcessorWarning({rows, rows + count}, found);
+  };
+  const std::pair<CpuFeatures, const char*> others[] = {
+      {CpuFeatures::NONE, "lacks avx2, avx512, so"},
+      {CpuFeatures::AVX2, "lacks avx512, so"},
+      {CpuFeatures::AVX512 | CpuFeatures::AMX_INT8, "lacks avx2, so"}};
+  for (const auto& [found, lacks] : others) {
+    const std::string text = warning(4, found);
+    for (const char* part :
+         {"a processor with native", lacks, "'generic'", "CAFFE_CPU_KERNELS=ALL"}) {
+      ExpectContains(text, part);
+    }
+  }
+  EXPECT_EQ(warning(4, rows[1].needed), "");
+  EXPECT_EQ(warning(4, rows[1].needed | CpuFeatures::F16C), "");
+  // A processor without any of the features has nothing better to lose.
+  EXPECT_EQ(warning(1, CpuFeatures::NONE), "");
+}
+
+TEST(InstructionSets, ThatRunHereAreNoReasonForAWarning) {
+  if (SupportedInstructionSets().size() == 1) GTEST_SKIP() << "none but generic runs here";
+  EXPECT_EQ(OtherProcessorWarning(RegisteredRows(), FoundCpuFeatures()), "");
+}
+
 }  // namespace
 }  // namespace caffe::kernels

@@ -32,7 +32,7 @@ std::vector<To> As(const std::vector<From>& values) {
   return result;
 }
 
-double Activated(const Activation& f, double x) {
+double ActivatedOutput(const Activation& f, double x) {
   if (f.kind == Activation::RELU) return x > 0 ? x : f.a * x;
   if (f.kind == Activation::CLIP) {
     return std::min<double>(std::max<double>(x, f.a), f.b);
@@ -150,7 +150,7 @@ void CheckConvolution(const ConvolutionShape& s, int num, bool plain_input,
       ASSERT_EQ(value, 0) << "fills up a block at " << i;
       continue;
     }
-    const double goal = Activated(activation, expected[i]);
+    const double goal = ActivatedOutput(activation, expected[i]);
     const double bound =
         RelativeBoundOf<X, W>(s) * magnitudes[i] + rounding * std::fabs(goal) + std::ldexp(1, -24);
     ASSERT_NEAR(value, goal, bound) << i;

@@ -157,7 +157,7 @@ std::string Describe(const WinogradShape& s) {
          ", tiles of " + text(s.tile);
 }
 
-double Activate(const Activation& activation, double value) {
+double ActivatedValue(const Activation& activation, double value) {
   switch (activation.kind) {
     case Activation::RELU:
       return value > 0 ? value : activation.a * value;
@@ -186,9 +186,9 @@ std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const st
   std::vector<Y> y(s.num * (image + 2 * extras.gap), Y(777.f));
   ImageStrides strides;
   if (extras.gap > 0) strides = {x.size() / s.num, y.size() / s.num, image + 3 * extras.gap};
-  const Memory scratch(WinogradScratchSize(s, extras.max_scratch));
-  *finite = WinogradForward(s, x.data(), packed.data(), post, {y.data(), strides}, scratch.get(),
-                            extras.max_scratch);
+  const WinogradConvolution convolution(s, extras.max_scratch);
+  const Memory scratch(convolution.scratch_bytes());
+  *finite = convolution.Run(x.data(), packed.data(), post, {y.data(), strides}, scratch.get());
   EXPECT_TRUE(scratch.intact());
   std::vector<Y> images;
   for (size_t i = 0; i < y.size(); ++i) {
@@ -245,7 +245,7 @@ double CheckWinograd(const WinogradShape& s, const WinogradExtras& extras, std::
         const double unit = std::is_same<Y, float>::value     ? std::pow(2., -22)
                             : std::is_same<Y, float16>::value ? std::pow(2., -11)
                                                               : std::pow(2., -8);
-        right = Activate(extras.activation, right);
+        right = ActivatedValue(extras.activation, right);
         const double rounding =
             unit * (std::fabs(right) + 3 * (extras.bias + extras.residual)) + 1e-7;
         const double error = std::fabs(actual - right);
@@ -446,10 +446,11 @@ TEST(Winograd, ResidualMayBeTheOutput) {
   std::vector<float> x(81 * 8), packed(WinogradPackedSize(s)), y(81 * 8);
   for (int i = 0; i < 81; ++i) x[i * 8] = 1, y[i * 8] = float(i);
   packed[4 * 8] = 3;
-  const Memory scratch(WinogradScratchSize(s));
+  const WinogradConvolution convolution(s);
+  const Memory scratch(convolution.scratch_bytes());
   PostOps post;
   post.residual = y.data();
-  EXPECT_TRUE(WinogradForward(s, x.data(), packed.data(), post, y.data(), scratch.get()));
+  EXPECT_TRUE(convolution.Run(x.data(), packed.data(), post, y.data(), scratch.get()));
   for (int i = 0; i < 81; ++i) EXPECT_NEAR(i + 3, y[i * 8], 1e-4) << i;
 }
 
@@ -546,10 +547,13 @@ TEST(Winograd, ScratchIsWhatWasAllowed) {
   s.channels = s.outputs = 512;
   s.height = s.width = 28;
   s.pad_h = s.pad_w = 1;
-  for (const int count : {1, 2, 16}) {
-    const TeamSize team(count);
-    for (const size_t most : {size_t(1) << 20, kWinogradScratch, size_t(4) << 20}) {
-      EXPECT_LE(WinogradScratchSize(s, most), count * most) << count << " threads";
+  for (const size_t most : {size_t(1) << 20, kWinogradScratch, size_t(4) << 20}) {
+    const WinogradConvolution convolution(s, most);
+    for (const int count : {1, 2, 16}) {
+      const TeamSize team(count);
+      EXPECT_LE(convolution.scratch_bytes(), count * most) << count << " threads";
+      EXPECT_EQ(convolution.scratch_bytes(), WinogradConvolution(s, most).scratch_bytes())
+          << "as planned for another number of threads";
     }
   }
 }
@@ -578,11 +582,11 @@ TEST(Winograd, RefusesOtherConvolutions) {
   WinogradShape right;
   right.num = right.channels = right.outputs = 1;
   right.height = right.width = 8;
-  EXPECT_NO_THROW(WinogradScratchSize(right));
+  EXPECT_NO_THROW(WinogradConvolution convolution(right));
   const auto expect_error = [&](int WinogradShape::*field, int value) {
     WinogradShape wrong = right;
     wrong.*field = value;
-    EXPECT_THROW(WinogradScratchSize(wrong), Error) << value;
+    EXPECT_THROW(WinogradConvolution convolution(wrong), Error) << value;
   };
   expect_error(&WinogradShape::block, 4);
   expect_error(&WinogradShape::tile, 6);
@@ -604,10 +608,11 @@ TEST(Winograd, NothingToDoForNoImages) {
   s.channels = s.outputs = 8;
   s.height = s.width = 8;
   const std::vector<float> packed(WinogradPackedSize(s));
+  const WinogradConvolution convolution(s);
   for (const int count : {1, 2}) {
     const TeamSize team(count);
-    const Memory scratch(WinogradScratchSize(s));
-    EXPECT_TRUE(WinogradForward(s, static_cast<const float*>(nullptr), packed.data(), PostOps(),
+    const Memory scratch(convolution.scratch_bytes());
+    EXPECT_TRUE(convolution.Run(static_cast<const float*>(nullptr), packed.data(), PostOps(),
                                 static_cast<float*>(nullptr), scratch.get()));
   }
 }

@@ -33,8 +33,8 @@ bool Rises(const OutputRow& row, const SumRange& sums) {
 }
 
 /// The value of all sums, if it is the same.
-std::optional<int32_t> ConstantOf(const OutputRow& row, const SumRange& sums,
-                                  kernels::Rounding rounding, const ValueBounds& bounds) {
+std::optional<int32_t> ConstantOfRow(const OutputRow& row, const SumRange& sums,
+                                     kernels::Rounding rounding, const ValueBounds& bounds) {
   if (!Rises(row, sums)) return std::nullopt;
   const int32_t value = ValueOf(row, sums.least, rounding, bounds);
   if (value != ValueOf(row, sums.most, rounding, bounds)) return std::nullopt;
@@ -56,7 +56,7 @@ SumRange SumsOf(size_t terms, const int8_t* weights) {
 OutputRow SimplifiedIfConstant(const OutputRow& row, const SumRange& sums,
                                kernels::Rounding rounding, const ValueBounds& bounds) {
   constexpr int64_t kMaxBias = 1 << 28;
-  const std::optional<int32_t> value = ConstantOf(row, sums, rounding, bounds);
+  const std::optional<int32_t> value = ConstantOfRow(row, sums, rounding, bounds);
   if (!value) return row;
   OutputRow simple;
   if (*value != 0) {  // sums less the bias are less than a half of the value's step
@@ -67,7 +67,7 @@ OutputRow SimplifiedIfConstant(const OutputRow& row, const SumRange& sums,
     simple.bias = static_cast<int32_t>(*value * step);
     simple.positive = simple.negative = {1 << 30, -shift};
   }
-  return ConstantOf(simple, sums, rounding, bounds) == value ? simple : row;
+  return ConstantOfRow(simple, sums, rounding, bounds) == value ? simple : row;
 }
 
 }  // namespace caffe::inference::cpu

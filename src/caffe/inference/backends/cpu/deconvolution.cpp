@@ -3,6 +3,7 @@
 // floats. Nodes with `integers` have whole numbers there, whose sums floats hold exactly; with
 // bytes as weights they are Deconvolutions across channels, too.
 #include <algorithm>
+#include <memory>
 
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
@@ -60,6 +61,7 @@ class DeconvolutionStep : public Step {
     if (node_.integers) {
       Require(IsInteger(x_) && IsInteger(y_), "its blobs are no bytes");
       rescaling_ = RescalingOf(node_, shape->channels, x_, y_);
+      rows_ = kernel_->Prepare(rescaling_, y_.type);
     } else {
       RequireParameter(node_, 1, ElementType::FLOAT,
                        kernels::RoundUp(shape->channels, ChannelBlock()));
@@ -90,8 +92,8 @@ class DeconvolutionStep : public Step {
   void RunIntegers(void* scratch) {
     DispatchInteger(x_.type, [&](auto from) {
       DispatchInteger(y_.type, [&](auto to) {
-        kernel_->Run(x_.as<const decltype(from)>(), node_.parameters[0].floats(), rescaling_,
-                     y_.as<decltype(to)>(), scratch);
+        kernel_->Run(x_.as<const decltype(from)>(), node_.parameters[0].floats(),
+                     rescaling_.input_zero_point, *rows_, y_.as<decltype(to)>(), scratch);
       });
     });
   }
@@ -100,6 +102,7 @@ class DeconvolutionStep : public Step {
   const NodePostOps post_ops_;
   std::unique_ptr<const DeconvolutionKernel> kernel_;
   kernels::Rescaling rescaling_;
+  std::shared_ptr<const kernels::RescalingRows> rows_;
   Operand x_, y_;
 };
 

@@ -163,7 +163,7 @@ std::vector<Constant> PackedBy(const MakeAlgorithm& make, const Graph& graph, co
   return WithBias(packed, node, extents.outputs);
 }
 
-class PackedFamily : public Implementation {
+class PackedInnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "inner_product"; }
 
@@ -182,7 +182,7 @@ class PackedFamily : public Implementation {
   }
 };
 
-class Int8Family : public Implementation {
+class Int8InnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "int8_inner_product"; }
   bool Takes(const Node& node) const override {
@@ -234,7 +234,7 @@ class Int8Family : public Implementation {
   }
 };
 
-class BlasFamily : public Implementation {
+class BlasInnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "blas"; }
 
@@ -256,7 +256,7 @@ class BlasFamily : public Implementation {
   }
 };
 
-class OneDnnFamily : public Implementation {
+class OneDnnInnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "onednn_bf16_inner_product"; }
 
@@ -284,23 +284,23 @@ class OneDnnFamily : public Implementation {
 }  // namespace
 
 const Implementation& InnerProduct() {
-  static const PackedFamily family;
-  return family;
+  static const PackedInnerProductImpl implementation;
+  return implementation;
 }
 
 const Implementation& Int8InnerProduct() {
-  static const Int8Family family;
-  return family;
+  static const Int8InnerProductImpl implementation;
+  return implementation;
 }
 
 const Implementation& BlasInnerProduct() {
-  static const BlasFamily family;
-  return family;
+  static const BlasInnerProductImpl implementation;
+  return implementation;
 }
 
 const Implementation& OneDnnBFloat16InnerProduct() {
-  static const OneDnnFamily family;
-  return family;
+  static const OneDnnInnerProductImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -22,11 +22,11 @@ constexpr size_t kTileElements = 4096;  // turned at a time: they stay in the fi
 constexpr size_t kMaxWidth = 64;        // channels of a tile
 constexpr size_t kGrain = 1 << 14;      // elements for a thread
 
-bool IsInteger(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
+bool IsByte(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
 
 bool AreAlike(const Operand& a, const Operand& b) {
   return a.type == b.type &&
-         (!IsInteger(a.type) || (a.scale == b.scale && a.zero_point == b.zero_point));
+         (!IsByte(a.type) || (a.scale == b.scale && a.zero_point == b.zero_point));
 }
 
 /// Converts n contiguous elements from the type and quantization of `from` to those of `to`.
@@ -45,6 +45,7 @@ void ConvertRun(size_t n, const Operand& from, const void* x, const Operand& to,
   } else if (from.type == ElementType::UINT8 && to.type == ElementType::FLOAT) {
     kernels::Dequantize(n, from.scale, static_cast<const uint8_t*>(x), static_cast<float*>(y),
                         from.zero_point);
+<<<<<<< HEAD
   } else if (IsInteger(from.type) || IsInteger(to.type)) {
     float between[256];
     const Operand floats;
@@ -55,6 +56,14 @@ void ConvertRun(size_t n, const Operand& from, const void* x, const Operand& to,
       ConvertRun(some, from, from_here, floats, between);
       ConvertRun(some, floats, between, to, to_here);
     }
+=======
+  } else if (IsByte(from.type) || IsByte(to.type)) {
+    std::vector<float> between(n);
+    Operand floats;
+    ConvertRun(n, from, x, floats, between.data());
+    if (IsByte(to.type)) return ConvertRun(n, floats, between.data(), to, y);
+    kernels::Convert(n, ElementType::FLOAT, between.data(), 1, 0, to.type, y, 1, 0);
+>>>>>>> h20
   } else {
     kernels::Convert(n, from.type, x, 1, 0, to.type, y, 1, 0);
   }
@@ -242,6 +251,7 @@ class ReorderStep : public Step {
     Pad(tile);
   }
 
+<<<<<<< HEAD
   /// Blocks of channels from or to channels last: runs are copied.
   void BetweenPacked(const Tile& tile, void* memory) const {
     const Places from(x_), to(y_);
@@ -286,6 +296,10 @@ class ReorderStep : public Step {
       std::memset(y + i * to.step() * size, 0, (tile.width - tile.rows) * size);
     }
   }
+=======
+  /// Padding of the last block: 0 in y's type.
+  int FillByte() const { return IsByte(y_.type) ? y_.zero_point : 0; }
+>>>>>>> h20
 
   Operand x_, y_;
 };

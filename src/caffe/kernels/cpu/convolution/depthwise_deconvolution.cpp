@@ -18,7 +18,8 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr size_t kBandFloats = 8 << 10;          // of the input, widened
+constexpr size_t kBandFloats = 8 << 10;  // of the input, widened
+constexpr int kMaxDeconvolutionBlock = 16;
 constexpr int kMinRows = 4;                      // of each phase, for wide rows
 constexpr size_t kDeconvolutionGrain = 1 << 14;  // products below which work stays on one thread
 
@@ -92,9 +93,9 @@ constexpr ElementType kTileType = kIsHalf<Y> ? ElementType::FLOAT : kElementType
 
 class DepthwiseDeconvolution::Plan {
  public:
-  Plan(const DepthwiseDeconvolutionShape& s, bool to_halves)
+  Plan(const DepthwiseDeconvolutionShape& s, bool to_16_bits)
       : s_(s),
-        to_halves_(to_halves),
+        to_16_bits_(to_16_bits),
         tiles_(ChosenInt8Tiles()),
         block_(tiles_.block),
         blocks_(CeilDiv(s.channels, block_)),
@@ -114,9 +115,10 @@ class DepthwiseDeconvolution::Plan {
   template <typename X, typename Y>
   void Run(float x_scale, const X* x, const float* weights, const PostOps& post, Y* y,
            void* scratch) const {
-    const std::vector<float> factors(block_, x_scale);
+    float factors[kMaxDeconvolutionBlock];
+    std::fill_n(factors, block_, x_scale);
     Int8Tiles::TilePostOps writing;
-    writing.scale = factors.data();
+    writing.scale = factors;
     writing.bias = post.bias;
     writing.activation = post.activation;
     writing.factor = post.factor;
@@ -126,15 +128,19 @@ class DepthwiseDeconvolution::Plan {
     RunBands(0, x, weights, writing, y, scratch);
   }
 
-  template <typename X, typename Y>
-  void Run(const X* x, const float* weights, const Rescaling& by, Y* y, void* scratch) const {
+  std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by, ElementType type) const {
     // Twice as many terms: weights may be 255.
-    const RescalingRows rows(by, tiles_, kTileType<Y>, s_.channels, blocks_ * block_,
-                             2 * MostTerms(s_));
+    return std::make_shared<RescalingRows>(by, tiles_, type, s_.channels, blocks_ * block_,
+                                           2 * MostTerms(s_));
+  }
+
+  template <typename X, typename Y>
+  void Run(const X* x, const float* weights, int zero_point, const RescalingRows& rows, Y* y,
+           void* scratch) const {
     Int8Tiles::TilePostOps writing;
     writing.type = kTileType<Y>;
     writing.rescaled = rows.get();
-    RunBands(by.input_zero_point, x, weights, writing, y, scratch);
+    RunBands(zero_point, x, weights, writing, y, scratch);
   }
 
  private:
@@ -143,7 +149,7 @@ class DepthwiseDeconvolution::Plan {
     Buffers(const Plan& self, Pieces* pieces)
         : input(pieces->Take<float>(self.Floats(self.band_))),
           taps(pieces->Take<float>(size_t(self.s_.kernel[0]) * self.s_.kernel[1] * self.block_)),
-          wide(pieces->Take<float>(self.to_halves_ ? self.band_ * self.row() : 0)) {}
+          wide(pieces->Take<float>(self.to_16_bits_ ? self.band_ * self.row() : 0)) {}
     float *input, *taps, *wide;
   };
   size_t bytes() const {
@@ -278,7 +284,7 @@ class DepthwiseDeconvolution::Plan {
   }
 
   const DepthwiseDeconvolutionShape s_;
-  const bool to_halves_;
+  const bool to_16_bits_;
   const Int8Tiles& tiles_;
   const int block_;
   const size_t blocks_;
@@ -289,8 +295,8 @@ class DepthwiseDeconvolution::Plan {
 };
 
 DepthwiseDeconvolution::DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape,
-                                               bool to_halves)
-    : plan_(std::make_unique<const Plan>(shape, to_halves)) {}
+                                               bool to_16_bits)
+    : plan_(std::make_unique<const Plan>(shape, to_16_bits)) {}
 DepthwiseDeconvolution::~DepthwiseDeconvolution() = default;
 
 size_t DepthwiseDeconvolution::packed_size(const DepthwiseDeconvolutionShape& s) {
@@ -317,15 +323,20 @@ void DepthwiseDeconvolution::Run(float x_scale, const X* x, const float* weights
   plan_->Run(x_scale, x, weights, post, y, scratch);
 }
 
-template <typename X, typename Y>
-void DepthwiseDeconvolution::Run(const X* x, const float* weights, const Rescaling& by, Y* y,
-                                 void* scratch) const {
-  plan_->Run(x, weights, by, y, scratch);
+std::shared_ptr<const RescalingRows> DepthwiseDeconvolution::Prepare(const Rescaling& by,
+                                                                     ElementType type) const {
+  return plan_->Prepare(by, type);
 }
 
-#define CAFFE_INTEGER_DECONVOLUTION(X, Y)                                                        \
-  template void DepthwiseDeconvolution::Run(const X*, const float*, const Rescaling&, Y*, void*) \
-      const
+template <typename X, typename Y>
+void DepthwiseDeconvolution::Run(const X* x, const float* weights, int input_zero_point,
+                                 const RescalingRows& rows, Y* y, void* scratch) const {
+  plan_->Run(x, weights, input_zero_point, rows, y, scratch);
+}
+
+#define CAFFE_INTEGER_DECONVOLUTION(X, Y)                                                          \
+  template void DepthwiseDeconvolution::Run(const X*, const float*, int, const RescalingRows&, Y*, \
+                                            void*) const
 CAFFE_INTEGER_DECONVOLUTION(int8_t, int8_t);
 CAFFE_INTEGER_DECONVOLUTION(int8_t, uint8_t);
 CAFFE_INTEGER_DECONVOLUTION(uint8_t, int8_t);

@@ -1,16 +1,16 @@
 #include "caffe/kernels/winograd.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <vector>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/cpu/resize/image_sizes.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "winograd_loops.hpp"
+#include "work_items.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -30,10 +30,9 @@ const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShap
 
 size_t Taps(const WinogradShape& s) { return size_t(s.kernel) * s.kernel; }
 
-/// What depends on the shape only.
+/// What depends on the shape only; `g` has the strides of images without gaps.
 struct WinogradPlan {
-  WinogradPlan(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {},
-               bool has_residual = false)
+  WinogradPlan(const WinogradShape& s, size_t max_scratch)
       : kernels(ChosenWinograd(s.block)), loops(LoopsFor(kernels, s)) {
     Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
     Require(s.kernel == 3 || s.kernel == 5, "Winograd: kernels of ", s.kernel, "; 3 or 5");
@@ -71,17 +70,26 @@ struct WinogradPlan {
     g.slice = RoundUp(CeilDiv(g.depth, slices), kernels.lanes);
     tiles = s.num * g.tiles_y * g.tiles_x;
     padded_outputs = RoundUp(g.outputs, s.block);
+    input = {RoundUp(s.channels, s.block), size_t(g.height) * g.width};
+    output = {RoundUp(s.outputs, s.block), size_t(g.output_height) * g.output_width};
+    SetStrides({}, /*has_residual=*/false);
+    output_panels = CeilDiv(padded_outputs, pair);
+    weights_stride = PointStride(g.slice * pair);
+  }
+
+  void SetStrides(const ImageStrides& given, bool has_residual) {
     Require(given.x_pixel == 0 && given.y_pixel == 0 && given.residual_pixel == 0,
             "Winograd: channels last; only channels in blocks");
-    const ImageStrides strides =
-        WithoutZeros(given, {RoundUp(s.channels, s.block), size_t(g.height) * g.width},
-                     {RoundUp(s.outputs, s.block), size_t(g.output_height) * g.output_width},
-                     s.block, has_residual);
+    const ImageStrides strides = WithoutZeros(given, input, output, g.block, has_residual);
     g.x_image = strides.x;
     g.y_image = strides.y;
     g.residual_image = strides.residual;
-    output_panels = CeilDiv(padded_outputs, pair);
-    weights_stride = PointStride(g.slice * pair);
+  }
+  /// The same for images in other places.
+  WinogradPlan At(const ImageStrides& strides, bool has_residual) const {
+    WinogradPlan plan = *this;
+    plan.SetStrides(strides, has_residual);
+    return plan;
   }
 
   /// 1 if the second vector of the panel has no outputs.
@@ -100,6 +108,7 @@ struct WinogradPlan {
   size_t TilePanels(size_t strip_tiles) const { return CeilDiv(strip_tiles, kernels.panel); }
 
   WinogradGeometry g;
+  ImageSize input, output;
   const WinogradKernels& kernels;
   const WinogradLoops& loops;
   size_t tiles, points, slices;
@@ -108,8 +117,8 @@ struct WinogradPlan {
   size_t weights_stride;                 // between the points of slice_weights()
 };
 
-/// How the work is split.
-struct Plan {
+/// How the work is split among threads.
+struct WinogradSplit {
   size_t threads;
   bool shared;                  // threads share a strip and take output panels; else a strip each
   size_t strips;                // of all tiles, equal
@@ -131,49 +140,50 @@ struct Plan {
 constexpr size_t kLargeStrip = 96;
 constexpr size_t kFairStrip = 40;
 
-Plan PlanFor(const WinogradPlan& s, size_t max_scratch, bool shared) {
-  Plan plan;
-  plan.threads = omp_in_parallel() ? 1 : static_cast<size_t>(std::max(1, omp_get_max_threads()));
-  plan.shared = shared;
-  plan.weights = s.slice_weights();
-  plan.strips = std::max<size_t>(1, s.tiles / (shared ? 2 * kLargeStrip : kLargeStrip));
-  if (!shared && plan.threads > 1) {
-    plan.strips = std::max(plan.strips, std::min(4 * plan.threads, s.tiles / kFairStrip));
+WinogradSplit SplitFor(const WinogradPlan& s, size_t max_scratch, bool shared) {
+  WinogradSplit split;
+  split.threads = Threads();
+  split.shared = shared;
+  split.weights = s.slice_weights();
+  split.strips = std::max<size_t>(1, s.tiles / (shared ? 2 * kLargeStrip : kLargeStrip));
+  if (!shared && split.threads > 1) {
+    split.strips = std::max(split.strips, std::min(4 * split.threads, s.tiles / kFairStrip));
   }
-  for (;; plan.strips += std::max<size_t>(1, plan.strips / 8)) {
-    plan.strip_tiles = CeilDiv(s.tiles, plan.strips);
-    plan.input = s.points * s.input_stride(plan.strip_tiles);
-    plan.sums = s.points * s.sums_stride(plan.strip_tiles);
-    if (plan.floats() * sizeof(float) <= plan.threads * max_scratch) return plan;
-    if (plan.strip_tiles <= s.kernels.panel) return plan;
+  for (;; split.strips += std::max<size_t>(1, split.strips / 8)) {
+    split.strip_tiles = CeilDiv(s.tiles, split.strips);
+    split.input = s.points * s.input_stride(split.strip_tiles);
+    split.sums = s.points * s.sums_stride(split.strip_tiles);
+    if (split.floats() * sizeof(float) <= split.threads * max_scratch) return split;
+    if (split.strip_tiles <= s.kernels.panel) return split;
   }
 }
 
-Plan MakePlan(const WinogradPlan& s, size_t max_scratch) {
-  const Plan own = PlanFor(s, max_scratch, false);
+WinogradSplit MakeSplit(const WinogradPlan& s, size_t max_scratch) {
+  const WinogradSplit own = SplitFor(s, max_scratch, false);
   const bool fair = own.strips >= 2 * own.threads && own.strip_tiles >= kFairStrip;
-  return own.threads == 1 || fair ? own : PlanFor(s, max_scratch, true);
+  return own.threads == 1 || fair ? own : SplitFor(s, max_scratch, true);
 }
 
-/// The scratch memory of a plan, in parts.
-class PlanScratch {
+/// The scratch memory of a split, in parts.
+class SplitScratch {
  public:
-  PlanScratch(const Plan& plan, void* memory) : plan_(plan), memory_(static_cast<float*>(memory)) {}
+  SplitScratch(const WinogradSplit& split, void* memory)
+      : split_(split), memory_(static_cast<float*>(memory)) {}
   float* weights(size_t thread) const {
-    return memory_ + plan_.shared_floats() + thread * plan_.own_stride();
+    return memory_ + split_.shared_floats() + thread * split_.own_stride();
   }
-  float* sums(size_t thread) const { return weights(thread) + plan_.weights; }
-  float* input(size_t thread) const { return plan_.shared ? memory_ : sums(thread) + plan_.sums; }
+  float* sums(size_t thread) const { return weights(thread) + split_.weights; }
+  float* input(size_t thread) const { return split_.shared ? memory_ : sums(thread) + split_.sums; }
 
  private:
-  const Plan& plan_;
+  const WinogradSplit& split_;
   float* memory_;
 };
 
-/// One call of a forward function.
+/// One call of Run, for one group.
 struct Call {
   const WinogradPlan& s;
-  const Plan& plan;
+  const WinogradSplit& split;
   const void* x;
   const void* packed;
   PostOps post;  // of the group's first output
@@ -182,8 +192,8 @@ struct Call {
 };
 
 WinogradStrip StripOf(const Call& call, size_t strip) {
-  const size_t begin = call.s.tiles * strip / call.plan.strips;
-  const size_t end = call.s.tiles * (strip + 1) / call.plan.strips;
+  const size_t begin = call.s.tiles * strip / call.split.strips;
+  const size_t end = call.s.tiles * (strip + 1) / call.split.strips;
   return {begin, end - begin, call.s.TilePanels(end - begin)};
 }
 
@@ -219,8 +229,8 @@ WinogradPostOps WinogradPostOpsOf(const Call& call, const float* bias, const flo
 bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_panel,
                   size_t panel_begin, size_t panel_end, const float* v, float* u, float* m) {
   const WinogradPlan& s = call.s;
-  const size_t v_stride = s.input_stride(call.plan.strip_tiles);
-  const size_t m_stride = s.sums_stride(call.plan.strip_tiles);
+  const size_t v_stride = s.input_stride(call.split.strip_tiles);
+  const size_t m_stride = s.sums_stride(call.split.strip_tiles);
   for (size_t slice = 0; slice < s.slices; ++slice) {
     const size_t begin = slice * s.g.slice;
     const size_t end = std::min(s.g.depth, begin + s.g.slice);
@@ -246,16 +256,16 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
 }
 
 /// Each thread takes strips of its own, a new one when it has finished the last.
-bool ForwardByStrips(const Call& call, const PlanScratch& scratch) {
+bool ForwardByStrips(const Call& call, const SplitScratch& scratch) {
   const WinogradPlan& s = call.s;
   std::atomic<bool> finite{true};
   std::atomic<size_t> next{0};
-  ParallelFor(std::min(call.plan.strips, call.plan.threads), 1, [&](size_t thread, size_t) {
+  ParallelFor(std::min(call.split.strips, call.split.threads), 1, [&](size_t thread, size_t) {
     float* v = scratch.input(thread);
-    for (size_t i = next++; i < call.plan.strips; i = next++) {
+    for (size_t i = next++; i < call.split.strips; i = next++) {
       const WinogradStrip strip = StripOf(call, i);
       s.loops.input[call.input_type](s.g, strip, call.x, 0, strip.panels, 0, s.g.depth, v,
-                                     s.input_stride(call.plan.strip_tiles));
+                                     s.input_stride(call.split.strip_tiles));
       for (size_t panel = 0; panel < s.output_panels; ++panel) {
         if (!ComputePanel(call, strip, panel, 0, strip.panels, v, scratch.weights(thread),
                           scratch.sums(thread))) {
@@ -268,15 +278,15 @@ bool ForwardByStrips(const Call& call, const PlanScratch& scratch) {
 }
 
 /// The threads transform a strip together and share its outputs.
-bool ForwardByOutputs(const Call& call, const PlanScratch& scratch) {
+bool ForwardByOutputs(const Call& call, const SplitScratch& scratch) {
   const WinogradPlan& s = call.s;
-  const size_t v_stride = s.input_stride(call.plan.strip_tiles);
+  const size_t v_stride = s.input_stride(call.split.strip_tiles);
   float* v = scratch.input(0);
   std::atomic<bool> finite{true};
-  for (size_t i = 0; i < call.plan.strips; ++i) {
+  for (size_t i = 0; i < call.split.strips; ++i) {
     const WinogradStrip strip = StripOf(call, i);
     const size_t lanes = s.kernels.lanes, vectors = s.g.depth / lanes;
-    const bool by_channels = vectors >= 2 * call.plan.threads;
+    const bool by_channels = vectors >= 2 * call.split.threads;
     ParallelFor(by_channels ? vectors : strip.panels, 1, [&](size_t begin, size_t end) {
       if (by_channels) {
         s.loops.input[call.input_type](s.g, strip, call.x, 0, strip.panels, begin * lanes,
@@ -286,7 +296,7 @@ bool ForwardByOutputs(const Call& call, const PlanScratch& scratch) {
       }
     });
     // Where there are fewer output panels than threads, several share one.
-    const size_t shares = std::clamp<size_t>(call.plan.threads / s.output_panels, 1, strip.panels);
+    const size_t shares = std::clamp<size_t>(call.split.threads / s.output_panels, 1, strip.panels);
     ParallelParts(s.output_panels * shares, 1, [&](size_t thread, size_t begin, size_t end) {
       for (size_t part = begin; part < end; ++part) {
         const size_t share = part % shares;
@@ -302,8 +312,8 @@ bool ForwardByOutputs(const Call& call, const PlanScratch& scratch) {
 }
 
 bool Forward(const Call& call, void* scratch) {
-  const PlanScratch parts(call.plan, scratch);
-  return call.plan.shared ? ForwardByOutputs(call, parts) : ForwardByStrips(call, parts);
+  const SplitScratch parts(call.split, scratch);
+  return call.split.shared ? ForwardByOutputs(call, parts) : ForwardByStrips(call, parts);
 }
 
 }  // namespace
@@ -361,24 +371,41 @@ void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weigh
   });
 }
 
-size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
-  const WinogradPlan s(shape, max_scratch);
-  return sizeof(float) * MakePlan(s, max_scratch).floats();
+struct WinogradConvolution::Impl {
+  Impl(const WinogradShape& s, size_t max_scratch)
+      : shape(s), most(max_scratch), plan(s, max_scratch) {}
+  const WinogradSplit& split() const {
+    return splits.For(shape.num, [this](int) { return MakeSplit(plan, most); });
+  }
+
+  const WinogradShape shape;
+  const size_t most;  // bytes of scratch memory per thread
+  const WinogradPlan plan;
+  const Plans<WinogradSplit> splits;
+};
+
+WinogradConvolution::WinogradConvolution(const WinogradShape& shape, size_t max_scratch)
+    : impl_(std::make_unique<Impl>(shape, max_scratch)) {}
+
+WinogradConvolution::~WinogradConvolution() = default;
+
+size_t WinogradConvolution::scratch_bytes() const {
+  return sizeof(float) * impl_->split().floats();
 }
 
-bool WinogradForward(const WinogradShape& shape, Numbers x, Numbers packed, const PostOps& post,
-                     Destination y, void* scratch, size_t max_scratch) {
-  const WinogradPlan s(shape, max_scratch, y.strides, post.residual.data != nullptr);
+bool WinogradConvolution::Run(Numbers x, Numbers packed, const PostOps& post, Destination y,
+                              void* scratch) const {
+  const WinogradPlan s = impl_->plan.At(y.strides, post.residual.data != nullptr);
   if (s.tiles == 0) return true;
-  const Plan plan = MakePlan(s, max_scratch);
+  const size_t groups = impl_->shape.groups;
   const size_t group_x = s.g.channels * s.g.height * s.g.width;
   const size_t group_y = s.g.outputs * s.g.output_height * s.g.output_width;
-  const size_t group_weights = WinogradPackedSize(shape) / shape.groups;
+  const size_t group_weights = WinogradPackedSize(impl_->shape) / groups;
   bool finite = true;
-  for (size_t group = 0; group < size_t(shape.groups); ++group) {
+  for (size_t group = 0; group < groups; ++group) {
     const size_t o = group * s.g.outputs;
     Call call = {s,
-                 plan,
+                 impl_->split(),
                  x.at(group * group_x),
                  packed.at(group * group_weights),
                  post,

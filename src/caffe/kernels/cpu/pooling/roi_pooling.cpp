@@ -24,7 +24,7 @@ Wide<T> WidePlane(size_t n) {
 
 /// Calls f(item, channel, plane) for all planes of x, in the type of sums.
 template <typename T, typename Function>
-void ForEachPlane(const RoiShape& s, const T* x, Function&& f) {
+void ForEachRoiPlane(const RoiShape& s, const T* x, Function&& f) {
   ParallelFor(s.items * s.channels, 1, [&](size_t begin, size_t end) {
     Wide<T> wide = WidePlane<T>(s.plane());
     for (size_t p = begin; p < end; ++p) {
@@ -82,7 +82,7 @@ template <typename T>
 void RoiMaxForward(const RoiShape& s, const std::vector<RoiBins>& rois, const T* x, T* y,
                    int* index) {
   using F = AccumulatorType<T>;
-  ForEachPlane(s, x, [&](size_t item, size_t channel, const F* plane) {
+  ForEachRoiPlane(s, x, [&](size_t item, size_t channel, const F* plane) {
     ForEachBin(s, rois, false, item, channel,
                [&](const RoiBins& roi, size_t bin_h, size_t bin_w, size_t output) {
                  const Taps &rows = roi.rows[bin_h], &columns = roi.columns[bin_w];
@@ -119,7 +119,7 @@ template <typename T>
 void RoiSumForward(const RoiShape& s, const std::vector<RoiBins>& rois, bool position_sensitive,
                    const T* x, T* y) {
   using F = AccumulatorType<T>;
-  ForEachPlane(s, x, [&](size_t item, size_t channel, const F* plane) {
+  ForEachRoiPlane(s, x, [&](size_t item, size_t channel, const F* plane) {
     ForEachBin(s, rois, position_sensitive, item, channel,
                [&](const RoiBins& roi, size_t bin_h, size_t bin_w, size_t output) {
                  const Taps &rows = roi.rows[bin_h], &columns = roi.columns[bin_w];

@@ -1,8 +1,11 @@
 #include "caffe/kernels/instruction_set.hpp"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 
 #include "caffe/error.hpp"
 #include "instruction_set_row.hpp"
@@ -67,9 +70,21 @@ const Choice* ChoiceOf(InstructionSet set) {
   return &choices[&set.row() - RegisteredRows().begin()];
 }
 
+/// Once a process: threads may make the first choice at the same time.
+void WarnOnOtherProcessors() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const std::string warning = OtherProcessorWarning(RegisteredRows(), FoundCpuFeatures());
+    if (!warning.empty()) LOG(WARNING) << warning;
+  });
+}
+
 InstructionSet FirstChoice() {
   const char* wanted = std::getenv(kSetting);
-  if (!wanted || !*wanted) return SupportedInstructionSets().back();
+  if (!wanted || !*wanted) {
+    if (HasNativeKernelsOnly()) WarnOnOtherProcessors();
+    return SupportedInstructionSets().back();
+  }
   const InstructionSetRow* row = FindInstructionSet(wanted);
   if (!row) {
     Fail(Error::Field{kSetting}, " is '", wanted, "', no instruction set",
@@ -126,6 +141,21 @@ std::vector<InstructionSet> FloatInstructionSets() {
     if (std::none_of(sets.begin(), sets.end(), is_the_same)) sets.push_back(set);
   }
   return sets;
+}
+
+std::string OtherProcessorWarning(const InstructionSetRows& rows, CpuFeatures found) {
+  const InstructionSetRow* native = nullptr;
+  for (const InstructionSetRow& row : rows) {
+    if (&row == rows.begin() || row.by_name_only || row.tiles) continue;
+    if (Includes(found, row.needed)) return "";
+    native = &row;
+  }
+  if (!native) return "";
+  return Join("The CPU kernels were compiled for a processor with ", native->name,
+              " (CAFFE_CPU_KERNELS=NATIVE); this one lacks ",
+              Joined(NamesOf(Without(native->needed, found))), ", so that the slow '",
+              rows.begin()->name,
+              "' kernels are used. Build on this machine, or with -DCAFFE_CPU_KERNELS=ALL");
 }
 
 InstructionSet CpuInstructionSet() { return InstructionSet(*Chosen().set); }

@@ -1,6 +1,8 @@
 #ifndef CAFFE_KERNELS_CPU_INSTRUCTION_SET_ROW_HPP_
 #define CAFFE_KERNELS_CPU_INSTRUCTION_SET_ROW_HPP_
 
+#include <string>
+
 #include "amx_tiles.hpp"
 #include "caffe/kernels/cpu/convolution/winograd_loops.hpp"
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
@@ -34,6 +36,13 @@ struct InstructionSetRows {
   const InstructionSetRow* end() const { return last; }
 };
 InstructionSetRows RegisteredRows();
+
+/// True if the kernels were compiled for one processor alone (CAFFE_CPU_KERNELS=NATIVE).
+bool HasNativeKernelsOnly();
+
+/// What to log where kernels that were compiled for one processor run on another one, which has
+/// `found`: that of `rows` the plainest is left, and the remedy. Empty if a better one runs there.
+std::string OtherProcessorWarning(const InstructionSetRows& rows, CpuFeatures found);
 
 }  // namespace caffe::kernels
 

@@ -1,6 +1,7 @@
 // The registry of instruction sets: a row each. cmake/Kernels.cmake compiles their kernels and
 // writes compiled_kernels.hpp, which declares those of the set `name` in namespace `name`, and
-// defines CAFFE_COMPILED_NAME where all kernels of the row are there.
+// defines CAFFE_COMPILED_NAME where all kernels of the row are there, and CAFFE_NATIVE_KERNELS
+// where they are for one processor alone.
 #include "caffe/kernels/instruction_set.hpp"
 #include "compiled_kernels.hpp"
 #include "instruction_set_row.hpp"
@@ -46,5 +47,11 @@ const InstructionSetRow kRows[] = {
 }  // namespace
 
 InstructionSetRows RegisteredRows() { return {kRows, kRows + sizeof(kRows) / sizeof(kRows[0])}; }
+
+#ifdef CAFFE_NATIVE_KERNELS
+bool HasNativeKernelsOnly() { return true; }
+#else
+bool HasNativeKernelsOnly() { return false; }
+#endif
 
 }  // namespace caffe::kernels
