@@ -3,6 +3,7 @@
 
 #include "algorithm.hpp"
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/tile_shape.hpp"
 #include "caffe/kernels/winograd.hpp"
 #include "caffe/onednn/onednn.hpp"
 #include "settings.hpp"
@@ -16,8 +17,15 @@ namespace caffe::algorithms {
 AlgorithmPtr PackedConvolution(const kernels::ConvolutionShape& shape, int num, bool plain_source,
                                ElementType math);
 
-/// The same by Winograd's algorithm (winograd.hpp). Where that meets an infinity or a NaN, which
-/// belong to single outputs, the direct kernels compute again. `max_scratch`: for each thread.
+/// PackedConvolution with channels last (kernels::PackedConvolution::MakeChannelsLast), for callers
+/// that place images themselves: with the pixel strides of a Destination.
+AlgorithmPtr ChannelsLastConvolution(const kernels::ConvolutionShape& shape, int num,
+                                     bool plain_source, ElementType math,
+                                     kernels::TileShape tile_shape);
+
+/// PackedConvolution by Winograd's algorithm (winograd.hpp). Where that meets an infinity or a NaN,
+/// which belong to single outputs, the direct kernels compute again. `max_scratch`: for each
+/// thread.
 AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num,
                                  size_t max_scratch = kernels::kWinogradScratch);
 

@@ -68,4 +68,12 @@ AlgorithmPtr PackedConvolution(const kernels::ConvolutionShape& shape, int num, 
   return kernel ? std::make_shared<PackedConvolutionAlgorithm>(shape, num, kernel) : nullptr;
 }
 
+AlgorithmPtr ChannelsLastConvolution(const kernels::ConvolutionShape& shape, int num,
+                                     bool plain_source, ElementType math,
+                                     kernels::TileShape tile_shape) {
+  const Kernel kernel =
+      kernels::PackedConvolution::MakeChannelsLast(shape, plain_source, math, tile_shape);
+  return kernel ? std::make_shared<PackedConvolutionAlgorithm>(shape, num, kernel) : nullptr;
+}
+
 }  // namespace caffe::algorithms

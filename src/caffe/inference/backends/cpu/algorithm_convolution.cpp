@@ -10,7 +10,7 @@ class AlgorithmConvolutionStep : public ConvolutionStep {
  public:
   AlgorithmConvolutionStep(const AlgorithmConvolution& implementation, const Graph& graph,
                            const Node& node)
-      : ConvolutionStep(node),
+      : ConvolutionStep(node, implementation.layout()),
         implementation_(implementation),
         built_(ConvolutionShapeOf(graph, node)) {
     if (built_) built_num_ = graph.values[node.inputs[0]].shape[0];
@@ -29,7 +29,7 @@ class AlgorithmConvolutionStep : public ConvolutionStep {
     Require(built_.has_value(), "it was not built for a convolution");
     algorithm_ = implementation_.Plan(node_, {shape,
                                               x_.shape[0],
-                                              !x_.blocked(),
+                                              x_.plain(),
                                               {x_.stride, y_.stride, residual_.stride},
                                               *built_,
                                               built_num_});

@@ -23,6 +23,8 @@ class AlgorithmConvolution : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override;
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
+  /// In which the output's channels lie.
+  virtual Layout::Kind layout() const { return kBlocked; }
   /// Null where there is none.
   virtual algorithms::AlgorithmPtr Plan(const Node& node,
                                         const PlacedConvolution& convolution) const = 0;

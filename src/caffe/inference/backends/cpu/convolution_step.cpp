@@ -28,21 +28,21 @@ std::vector<ElementType> BlobTypes(ElementType weights) {
 
 std::vector<Candidate> InFloats(const Implementation& implementation,
                                 const LoweringContext& context, const Node& node,
-                                Layout::Kind source) {
+                                Layout::Kind source, Layout::Kind target) {
   std::vector<Candidate> candidates;
   for (const ElementType math : kFloatTypes) {
     if (!context.Stores(math)) continue;
-    for (const ElementType from : BlobTypes(source == kBlocked ? math : ElementType::FLOAT)) {
+    for (const ElementType from : BlobTypes(source == kPlain ? ElementType::FLOAT : math)) {
       for (const ElementType to : BlobTypes(math)) {
-        candidates.push_back(Formats(implementation, node, math, {from, source}, {to, kBlocked}));
+        candidates.push_back(Formats(implementation, node, math, {from, source}, {to, target}));
       }
     }
   }
   return candidates;
 }
 
-ConvolutionStep::ConvolutionStep(const Node& node)
-    : node_(node), post_ops_(CheckedEpilogue(node)) {}
+ConvolutionStep::ConvolutionStep(const Node& node, Layout::Kind layout)
+    : node_(node), layout_(layout), post_ops_(CheckedEpilogue(node)) {}
 
 void ConvolutionStep::Bind(const Binding& binding) {
   x_ = binding.inputs[0];
@@ -50,8 +50,8 @@ void ConvolutionStep::Bind(const Binding& binding) {
   residual_ = post_ops_.residual >= 0 ? binding.operands[post_ops_.residual] : Operand();
   const auto shape = ConvolutionShapeOf(node_, x_.shape, y_.shape);
   Require(shape.has_value(), "no kernel takes a bottom of shape ", ShapeString(x_.shape));
-  Require(y_.blocked() && (x_.blocked() || shape->group == 1) &&
-              (!residual_.data || (residual_.blocked() && residual_.shape == y_.shape)),
+  Require(y_.layout == layout_ && (x_.layout == layout_ || (x_.plain() && shape->group == 1)) &&
+              (!residual_.data || (residual_.layout == layout_ && residual_.shape == y_.shape)),
           "its blobs do not lie as kernels take them");
   RequireParameter(node_, 1, node_.integers ? ElementType::INT32 : ElementType::FLOAT,
                    shape->outputs);
@@ -68,9 +68,16 @@ kernels::PostOps ConvolutionStep::Post() const {
 
 kernels::Destination ConvolutionStep::Target() const {
   kernels::ImageStrides strides;
-  if (!x_.dense()) strides.x = x_.stride;
-  if (!y_.dense()) strides.y = y_.stride;
-  if (residual_.data && !residual_.dense()) strides.residual = residual_.stride;
+  const auto set = [](const Operand& operand, size_t* image, size_t* pixel) {
+    if (operand.channels_last()) {
+      *pixel = operand.dense() ? operand.image : operand.stride;
+    } else if (!operand.dense()) {
+      *image = operand.stride;
+    }
+  };
+  set(x_, &strides.x, &strides.x_pixel);
+  set(y_, &strides.y, &strides.y_pixel);
+  if (residual_.data) set(residual_, &strides.residual, &strides.residual_pixel);
   return {y_.data, y_.type, strides};
 }
 

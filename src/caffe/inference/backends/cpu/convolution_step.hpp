@@ -9,12 +9,12 @@
 
 namespace caffe::inference::cpu {
 
-/// What all steps of convolutions have: places, the epilogue, parameter 1 as the bias. Channels of
-/// the output and the residual lie in blocks; those of the input may.
+/// What all steps of convolutions have: places, the epilogue, parameter 1 as the bias. The output
+/// and the residual lie in `layout`; so does the input, or in Caffe's order.
 class ConvolutionStep : public Step {
  public:
   /// Throws Error where the node is no convolution of one input, or its epilogue another one.
-  explicit ConvolutionStep(const Node& node);
+  explicit ConvolutionStep(const Node& node, Layout::Kind layout = kBlocked);
   void Bind(const Binding& binding) override;
   bool takes_strides() const override { return true; }
 
@@ -33,15 +33,16 @@ class ConvolutionStep : public Step {
   kernels::Destination Target() const;
 
   const Node& node_;
+  const Layout::Kind layout_;
   const NodePostOps post_ops_;
   Operand x_, y_, residual_;  // no data: there is no residual
 };
 
 /// A candidate for each type of weights that the context stores, and of the blobs that go with it:
-/// a source in blocks, or floats in Caffe's order (an image), and a target in blocks.
+/// a source in `target`'s layout, or floats in Caffe's order (an image).
 std::vector<Candidate> InFloats(const Implementation& implementation,
                                 const LoweringContext& context, const Node& node,
-                                Layout::Kind source);
+                                Layout::Kind source, Layout::Kind target = kBlocked);
 
 /// Why a family of convolutions has no candidate for a node.
 constexpr char kNoConvolution[] = "is for convolutions of one bottom with what kernels can fuse";

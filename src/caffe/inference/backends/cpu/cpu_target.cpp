@@ -60,10 +60,12 @@ class Cpu : public Target {
   const std::vector<const Implementation*>& implementations() const override {
     static const std::vector<const Implementation*> all = {&WinogradConvolution(),
                                                            &PackedConvolution(),
+                                                           &ChannelsLastConvolution(),
                                                            &OneDnnConvolution(),
                                                            &OneDnnBFloat16Convolution(),
                                                            &Int8Winograd(),
                                                            &Int8Convolution(),
+                                                           &Int8ChannelsLast(),
                                                            &Deconvolution(),
                                                            &InnerProduct(),
                                                            &Int8InnerProduct(),
@@ -142,6 +144,8 @@ class Cpu : public Target {
       using kernels::CpuFeatures;
       return kernels::Includes(kernels::FoundCpuFeatures(), CpuFeatures::AVX512_BF16) ? 0.5 : 3;
     }
+    if (name == "channels_last") return candidate.math == ElementType::BFLOAT16 ? 0.15 : 0.6;
+    if (name == "int8_channels_last") return 0.1;
     const bool sums_bytes = kernels::HasByteProducts();
     if (name == "int8") return sums_bytes ? 0.26 : 0.7;
     if (name == "int8_winograd") return sums_bytes ? 0.22 : 0.4;

@@ -11,6 +11,7 @@
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "convolution_step.hpp"
 #include "integer_rescaling.hpp"
+#include "tile_variants.hpp"
 
 namespace caffe::inference::cpu {
 namespace {
@@ -23,9 +24,13 @@ const Variants kDirect = {""}, kWinograd = {"4x4", "2x2"};
 
 int SideOf(const std::string& variant) { return variant == "4x4" ? 4 : 2; }
 
-/// Null where the variant has no kernel for the shape and the input's layout.
-Int8Kernel MakeKernel(const std::string& variant, const kernels::ConvolutionShape& shape,
-                      bool plain_input) {
+/// Null where the variant has no kernel for the shape and the input's layout. With channels last a
+/// variant is one of TileVariants.
+Int8Kernel MakeKernel(const std::string& variant, Layout::Kind layout,
+                      const kernels::ConvolutionShape& shape, bool plain_input) {
+  if (layout == kChannelsLast) {
+    return kernels::Int8Convolution::MakeChannelsLast(shape, plain_input, TileShapeOf(variant));
+  }
   if (variant.empty()) return kernels::Int8Convolution::Make(shape, plain_input);
   return plain_input ? nullptr : kernels::Int8Convolution::MakeWinograd(shape, SideOf(variant));
 }
@@ -47,7 +52,7 @@ class Int8ConvolutionStep : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    kernel_ = MakeKernel(VariantOf(node_), shape, !x_.blocked());
+    kernel_ = MakeKernel(VariantOf(node_), layout_, shape, x_.plain());
     Require(kernel_ != nullptr, "there is no kernel for its shape");
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
     if (node_.integers) {
@@ -90,8 +95,8 @@ class Int8ConvolutionStep : public ConvolutionStep {
 
 class Int8ConvolutionImpl : public Implementation {
  public:
-  Int8ConvolutionImpl(const char* name, const Variants& variants)
-      : name_(name), variants_(variants) {}
+  Int8ConvolutionImpl(const char* name, const Variants& variants, Layout::Kind layout = kBlocked)
+      : name_(name), variants_(variants), layout_(layout) {}
   const char* name() const override { return name_; }
   bool has_variants() const override { return variants_ != kDirect; }
   bool Takes(const Node& node) const override {
@@ -108,16 +113,17 @@ class Int8ConvolutionImpl : public Implementation {
     const std::string reason = context.WhyNotInt8(node.inputs[0]);
     if (!reason.empty()) return context.None(reason);
     std::vector<Candidate> candidates;
-    for (const std::string& variant : variants_) {
+    const Variants variants = layout_ == kChannelsLast ? TileVariants(*shape) : variants_;
+    for (const std::string& variant : variants) {
       for (const bool plain : {true, false}) {
         if (plain && (shape->channels > algorithms::kPlainChannels || shape->group > 1)) continue;
-        if (!MakeKernel(variant, *shape, plain)) continue;
-        if (!SumsFit(variant, *shape, node)) {
+        if (!MakeKernel(variant, layout_, *shape, plain)) continue;
+        if (layout_ == kBlocked && !SumsFit(variant, *shape, node)) {
           context.Note(variant + ": its weights are too large for sums of 32 bits");
           continue;
         }
         for (Candidate& candidate :
-             InFormats(context, node, plain ? kPlain : kBlocked, epilogue->residual)) {
+             InFormats(context, node, plain ? kPlain : layout_, epilogue->residual)) {
           candidate.variant = variant;
           candidates.push_back(std::move(candidate));
         }
@@ -132,7 +138,8 @@ class Int8ConvolutionImpl : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value& input = graph.values[node.inputs[0]];
     const auto shape = ConvolutionShapeOf(graph, node);
-    const Int8Kernel kernel = MakeKernel(VariantOf(node), *shape, input.layout == Layout::PLAIN);
+    const Int8Kernel kernel =
+        MakeKernel(VariantOf(node), layout_, *shape, input.layout == Layout::PLAIN);
     const Constant packed = NewConstant(ElementType::INT8, kernel->packed_size());
     if (node.integers) {
       kernel->PackWeights(static_cast<const int8_t*>(node.parameters[0].data.get()),
@@ -149,7 +156,7 @@ class Int8ConvolutionImpl : public Implementation {
     const std::string variant = VariantOf(node);
     Require(std::find(variants_.begin(), variants_.end(), variant) != variants_.end(), "layer '",
             node.name(), "': ", name_, " has no variant '", variant, "'");
-    return std::make_unique<Int8ConvolutionStep>(node);
+    return std::make_unique<Int8ConvolutionStep>(node, layout_);
   }
 
  private:
@@ -176,12 +183,12 @@ class Int8ConvolutionImpl : public Implementation {
       if (type == ElementType::INT8 && !context.ranges[node.outputs[0]].known()) continue;
       if (type != ElementType::INT8 && node.integers) continue;
       Candidate candidate =
-          Formats(*this, node, ElementType::INT8, {ElementType::INT8, input}, {type, kBlocked});
+          Formats(*this, node, ElementType::INT8, {ElementType::INT8, input}, {type, layout_});
       if (residual >= 0) {
-        candidate.operands[residual] = {ElementType::FLOAT, kBlocked};
+        candidate.operands[residual] = {ElementType::FLOAT, layout_};
         if (!node.integers) candidates.push_back(candidate);
         if (!context.ranges[node.epilogue[residual].operand].known()) continue;
-        candidate.operands[residual] = {ElementType::INT8, kBlocked};
+        candidate.operands[residual] = {ElementType::INT8, layout_};
       }
       candidates.push_back(candidate);
     }
@@ -190,6 +197,7 @@ class Int8ConvolutionImpl : public Implementation {
 
   const char* const name_;
   const Variants variants_;
+  const Layout::Kind layout_;
 };
 
 }  // namespace
@@ -201,6 +209,12 @@ const Implementation& Int8Convolution() {
 
 const Implementation& Int8Winograd() {
   static const Int8ConvolutionImpl implementation("int8_winograd", kWinograd);
+  return implementation;
+}
+
+const Implementation& Int8ChannelsLast() {
+  static const Int8ConvolutionImpl implementation("int8_channels_last", AllTileVariants(),
+                                                  kChannelsLast);
   return implementation;
 }
 

@@ -45,8 +45,7 @@ void ConvertRun(size_t n, const Operand& from, const void* x, const Operand& to,
   } else if (from.type == ElementType::UINT8 && to.type == ElementType::FLOAT) {
     kernels::Dequantize(n, from.scale, static_cast<const uint8_t*>(x), static_cast<float*>(y),
                         from.zero_point);
-<<<<<<< HEAD
-  } else if (IsInteger(from.type) || IsInteger(to.type)) {
+  } else if (IsByte(from.type) || IsByte(to.type)) {
     float between[256];
     const Operand floats;
     for (size_t i = 0; i < n; i += std::size(between)) {
@@ -56,14 +55,6 @@ void ConvertRun(size_t n, const Operand& from, const void* x, const Operand& to,
       ConvertRun(some, from, from_here, floats, between);
       ConvertRun(some, floats, between, to, to_here);
     }
-=======
-  } else if (IsByte(from.type) || IsByte(to.type)) {
-    std::vector<float> between(n);
-    Operand floats;
-    ConvertRun(n, from, x, floats, between.data());
-    if (IsByte(to.type)) return ConvertRun(n, floats, between.data(), to, y);
-    kernels::Convert(n, ElementType::FLOAT, between.data(), 1, 0, to.type, y, 1, 0);
->>>>>>> h20
   } else {
     kernels::Convert(n, from.type, x, 1, 0, to.type, y, 1, 0);
   }
@@ -251,7 +242,6 @@ class ReorderStep : public Step {
     Pad(tile);
   }
 
-<<<<<<< HEAD
   /// Blocks of channels from or to channels last: runs are copied.
   void BetweenPacked(const Tile& tile, void* memory) const {
     const Places from(x_), to(y_);
@@ -296,10 +286,6 @@ class ReorderStep : public Step {
       std::memset(y + i * to.step() * size, 0, (tile.width - tile.rows) * size);
     }
   }
-=======
-  /// Padding of the last block: 0 in y's type.
-  int FillByte() const { return IsByte(y_.type) ? y_.zero_point : 0; }
->>>>>>> h20
 
   Operand x_, y_;
 };
