@@ -2,6 +2,7 @@
 #define CAFFE_KERNELS_CPU_DEPTHWISE_DIRECT_HPP_
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "caffe/kernels/cpu/convolution/convolution_bands.hpp"
@@ -293,11 +294,18 @@ class DepthwiseInt8 : public PackedInt8 {
   const bool direct_;
 };
 
+/// f(block) of each of the part's blocks of channels, made in place: of a small plane, outputs take
+/// little longer than copying it.
+template <typename Function, size_t... i>
+auto OfBlocks(const DepthwisePart& part, const Function& f, std::index_sequence<i...>) {
+  return std::array<decltype(f(0)), sizeof...(i)>{
+      {f(part.block + std::min(i, part.blocks - 1))...}};
+}
+
 template <bool kIsLast>
 void DepthwiseInt8::RunDirect(const Call& call) const {
   constexpr size_t kMost = MaxDepthwiseBlocks(kIsLast);
   using Floats = std::array<float, kMost * kMaxDepthwiseKernel>;
-  using Targets = std::array<Int8Tiles::TilePostOps, kMost>;
   const size_t block = tiles_.block, kernel = bands_.taps() * block;
   const int sign = call.x.is_signed ? 0 : 1;
   const int stride = bands_.columns().stride;
@@ -314,10 +322,10 @@ void DepthwiseInt8::RunDirect(const Call& call) const {
         const int8_t* bytes = call.packed + part.block * kernel;
         Floats floats;
         if (!in_bytes) tiles_.float_signed(part.blocks * kernel, bytes, floats.data());
-        Targets targets;
         Band band;
         band.image = static_cast<int>(part.image);
-        for (size_t i = 0; i < part.blocks; ++i) targets[i] = From(call, part.block + i, band);
+        const auto targets = OfBlocks(
+            part, [&](size_t b) { return From(call, b, band); }, std::make_index_sequence<kMost>());
         const char* x = static_cast<const char*>(call.x.data) + part.image * call.strides.x +
                         part.block * x_block;
         const DepthwiseOperands from = {x, 1, x_block,

@@ -56,7 +56,8 @@ void ForEachRow(const PoolingShape& s, const PlanePixels& pixels, Function&& f) 
   ParallelFor(rows * groups, std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, work)),
               [&](size_t begin, size_t end) {
                 for (size_t i = begin; i < end; ++i) {
-                  const size_t row = i / groups, lane = i % groups * together;
+                  const size_t row = groups == 1 ? i : i / groups;
+                  const size_t lane = groups == 1 ? 0 : i % groups * together;
                   if (lane >= pixels.lanes) continue;
                   f(static_cast<int>(row % s.pooled_height),
                     std::min(together, pixels.lanes - lane),
