@@ -5,6 +5,7 @@
 #include "caffe/blob.hpp"
 #include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/reference.hpp"
+#include "caffe/layer.hpp"
 #include "caffe/layer_factory.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/test/support/layer_harness.hpp"
