@@ -18,7 +18,8 @@ AlgorithmPtr PackedInnerProduct(int rows, int inputs, int outputs,
 /// FLOAT, by the BLAS, with weights in Caffe's order and PostOps in a second pass.
 AlgorithmPtr BlasInnerProduct(int rows, int inputs, int outputs);
 
-/// oneDNN's, null where it has none; x in `source`, weights packed for `packed_rows` (0: `rows`).
+/// oneDNN's, null where it has none; x in `source`. Weights are packed for `packed_rows` (0:
+/// `rows`): if it has one for so many, in Caffe's order, it has one for fewer.
 AlgorithmPtr OneDnnInnerProduct(int rows, int inputs, int outputs, bool transposed,
                                 const Layout& source,
                                 const onednn::WeightedPrimitive::Options& options,

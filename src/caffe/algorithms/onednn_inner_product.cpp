@@ -1,21 +1,85 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "caffe/kernels/ceil_div.hpp"
 #include "inner_product.hpp"
 #include "onednn_algorithm.hpp"
 
 namespace caffe::algorithms {
+namespace {
+
+/// For fewer rows than oneDNN has a kernel for: that of more rows, which are 0, on copies of x and
+/// y.
+class FewerRows : public Algorithm {
+ public:
+  /// Bytes of x and y with so many rows as are wanted, and as the kernel has.
+  struct Sizes {
+    size_t x, y, kernel_x, kernel_y;
+  };
+  FewerRows(AlgorithmPtr kernel, const Sizes& sizes) : kernel_(std::move(kernel)), sizes_(sizes) {}
+
+  const char* engine() const override { return kernel_->engine(); }
+  size_t packed_size() const override { return kernel_->packed_size(); }
+  void Pack(const kernels::Numbers& weights, const float* scale,
+            const kernels::Destination& packed) const override {
+    kernel_->Pack(weights, scale, packed);
+  }
+  void Unpack(const kernels::Numbers& packed, const kernels::Destination& weights) const override {
+    kernel_->Unpack(packed, weights);
+  }
+  size_t scratch_bytes() const override {
+    return Aligned(sizes_.kernel_x) + Aligned(sizes_.kernel_y) + kernel_->scratch_bytes();
+  }
+  void Run(const kernels::Numbers& x, const Weights& weights, const kernels::PostOps& post,
+           void* scratch, const kernels::Destination& y) const override {
+    char* const rows = static_cast<char*>(scratch);
+    char* const results = rows + Aligned(sizes_.kernel_x);
+    std::memcpy(rows, x.data, sizes_.x);
+    std::memset(rows + sizes_.x, 0, sizes_.kernel_x - sizes_.x);
+    kernel_->Run({rows, x.type}, weights, post, results + Aligned(sizes_.kernel_y),
+                 {results, y.type});
+    std::memcpy(y.y, results, sizes_.y);
+  }
+
+ private:
+  static size_t Aligned(size_t bytes) { return kernels::RoundUp(bytes, 64); }
+
+  const AlgorithmPtr kernel_;
+  const Sizes sizes_;
+};
+
+}  // namespace
 
 AlgorithmPtr OneDnnInnerProduct(int rows, int inputs, int outputs, bool transposed,
                                 const Layout& source,
                                 const onednn::WeightedPrimitive::Options& options,
                                 int packed_rows) {
-  OneDnnSizes sizes;
-  sizes.inputs = size_t(rows) * inputs;
-  sizes.outputs = size_t(rows) * outputs;
-  sizes.weights = size_t(inputs) * outputs;
-  sizes.weights_of_an_output = inputs;
-  sizes.images = rows;
-  return OneDnnAlgorithm(
-      onednn::InnerProduct::Make(rows, inputs, outputs, transposed, source, options, packed_rows),
-      sizes, options);
+  const auto make = [&](int some) {
+    OneDnnSizes sizes;
+    sizes.inputs = size_t(some) * inputs;
+    sizes.outputs = size_t(some) * outputs;
+    sizes.weights = size_t(inputs) * outputs;
+    sizes.weights_of_an_output = inputs;
+    sizes.images = some;
+    return OneDnnAlgorithm(
+        onednn::InnerProduct::Make(some, inputs, outputs, transposed, source, options, packed_rows),
+        sizes, options);
+  };
+  if (rows == 0) return nullptr;
+  if (AlgorithmPtr exact = make(rows)) return exact;
+  for (int more = rows; more < packed_rows;) {
+    more += std::min(more, packed_rows - more);
+    if (AlgorithmPtr kernel = make(more)) {
+      const auto bytes = [&](int some, int columns) {
+        return size_t(some) * columns * SizeOf(options.type);
+      };
+      return std::make_shared<FewerRows>(
+          std::move(kernel), FewerRows::Sizes{bytes(rows, inputs), bytes(rows, outputs),
+                                              bytes(more, inputs), bytes(more, outputs)});
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace caffe::algorithms

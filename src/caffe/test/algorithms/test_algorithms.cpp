@@ -50,8 +50,8 @@ void ExpectNear(const Values& actual, const Values& expected) {
 struct Operands {
   Operands(size_t inputs, size_t outputs, size_t weights, size_t biases)
       : x(Random(inputs)), weights(Random(weights)), bias(Random(biases)), outputs(outputs) {}
-  const Values x, weights, bias;
-  const size_t outputs;
+  Values x, weights, bias;
+  size_t outputs;
 };
 
 Values Outputs(const Algorithm& algorithm, const Operands& operands,
@@ -154,7 +154,7 @@ TEST(ConvolutionAlgorithms, OfFewImagesAtATimeAreThoseOfAll) {
 TEST(ConvolutionAlgorithms, KeepInfinitiesToTheOutputsThatReadThem) {
   const ConvolutionProblem problem = Problem(1, 16, 16, 3, false);
   Operands operands = OperandsOf(problem);
-  const_cast<Values&>(operands.x)[0] = INFINITY;
+  operands.x[0] = INFINITY;
   const Values expected = Outputs(*Plain(problem), operands);
   const Values actual = Outputs(*WinogradConvolution(problem.shape, 1), operands);
   for (size_t i = 0; i < actual.size(); ++i) {
@@ -262,6 +262,12 @@ BFloat16s ToBFloat16(const Values& values) {
   return rounded;
 }
 
+Values ToFloat(const BFloat16s& values) {
+  Values wide;
+  for (const bfloat16 value : values) wide.push_back(static_cast<float>(value));
+  return wide;
+}
+
 /// Rounded once, from sums whose terms' magnitudes add up to `size`.
 void ExpectInBFloat16(bfloat16 actual, double expected, double size, int terms) {
   const double bound = std::ldexp(std::fabs(expected), -8) + terms * std::ldexp(size, -23);
@@ -279,9 +285,7 @@ bool CheckOneDnnInBFloat16(int packed_rows, int inputs, int outputs) {
   if (!largest) return false;
   const BFloat16s x = ToBFloat16(Random(packed_rows * inputs));
   const BFloat16s weights = ToBFloat16(Random(inputs * outputs));
-  const Values bias = Random(outputs);
-  Values wide;
-  for (const bfloat16 weight : weights) wide.push_back(static_cast<float>(weight));
+  const Values wide = ToFloat(weights), bias = Random(outputs);
   BFloat16s packed(largest->packed_size());
   largest->Pack(wide.data(), nullptr, packed.data());
   for (int rows = 1; rows <= packed_rows; rows += 1 + rows / 3) {
@@ -309,8 +313,68 @@ bool CheckOneDnnInBFloat16(int packed_rows, int inputs, int outputs) {
   return true;
 }
 
+/// The same for the images of a convolution, in blocks of channels.
+bool CheckOneDnnInBFloat16(const ConvolutionProblem& packed) {
+  const kernels::ConvolutionShape& shape = packed.shape;
+  onednn::Convolution::Options options;
+  options.bias = true;
+  options.type = ElementType::BFLOAT16;
+  onednn::ConvolutionPlaces places;
+  places.source_block = places.target_block = kernels::BlockChannels();
+  places.packed_shape = shape;
+  places.packed_num = packed.num;
+  const AlgorithmPtr largest = OneDnnConvolution(shape, packed.num, options, places);
+  if (!largest) return false;
+  const BFloat16s weights = ToBFloat16(Random(shape.weight_count()));
+  const Values wide = ToFloat(weights), bias = Random(shape.outputs);
+  BFloat16s packed_weights(largest->packed_size());
+  largest->Pack(wide.data(), nullptr, packed_weights.data());
+  for (int num = 1; num <= packed.num; ++num) {
+    SCOPED_TRACE(Join(num, " of ", packed.num, " images, ", shape.channels, " -> ", shape.outputs));
+    const AlgorithmPtr way = OneDnnConvolution(shape, num, options, places);
+    if (!way || way->packed_size() != packed_weights.size()) {
+      ADD_FAILURE() << (way ? "its weights have another size" : "there is none");
+      continue;
+    }
+    ConvolutionProblem problem = packed;
+    problem.num = num;
+    Operands operands = OperandsOf(problem);
+    operands.x = ToFloat(ToBFloat16(operands.x));
+    operands.weights = wide;
+    operands.bias = bias;
+    const Values expected = Outputs(*Plain(problem), operands);
+    Operands sizes = operands;
+    for (Values* values : {&sizes.x, &sizes.weights, &sizes.bias}) {
+      for (float& value : *values) value = std::fabs(value);
+    }
+    const Values size = Outputs(*Plain(problem), sizes);
+    const auto x = TensorOf(operands.x);
+    Tensor y(operands.outputs, ElementType::BFLOAT16);
+    way->Run(ReadAs<bfloat16>(*x, way->source()), {packed_weights.data(), bias.data()},
+             kernels::PostOps(), nullptr, OverwriteAs<bfloat16>(y, way->target()));
+    const bfloat16* actual = ReadAs<bfloat16>(y, Layout());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ExpectInBFloat16(actual[i], expected[i], size[i], shape.column_rows() + 1);
+    }
+  }
+  return true;
+}
+
+TEST(ConvolutionAlgorithms, InBFloat16ConvolveFewerImagesThanTheirWeightsArePackedFor) {
+  bool is_there = false;
+  for (const int packed_num : {2, 9}) {
+    for (const auto& [channels, outputs] :
+         {std::pair(16, 24), std::pair(64, 64), std::pair(5, 7)}) {
+      for (const int kernel : {1, 3}) {
+        is_there |= CheckOneDnnInBFloat16(Problem(packed_num, channels, outputs, kernel, false));
+      }
+    }
+  }
+  if (!is_there) GTEST_SKIP() << "oneDNN has no fast convolution in BFLOAT16 here";
+}
+
 TEST(InnerProductAlgorithms, InBFloat16RunFewerRowsThanTheirWeightsArePackedFor) {
-  for (const int rows : {2, 16, 70}) {
+  for (const int rows : {2, 3, 16, 70}) {
     for (const auto& [inputs, outputs] :
          {std::pair(64, 32), std::pair(300, 10), std::pair(7, 90)}) {
       CheckOneDnnInBFloat16(rows, inputs, outputs);
