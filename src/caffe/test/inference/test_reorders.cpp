@@ -169,8 +169,8 @@ TEST_F(Reorders, AreThreeLoops) {
 }
 
 TEST_F(Reorders, OfManyChannelsAndPositions) {
-  ExpectAllEqual({2, 150 + Extent(50), 20 + Extent(10), 13});
-  ExpectAllEqual({1, 64, 33, 32});
+  ExpectAllEqual({1, 130 + Extent(20), 10 + Extent(10), 13});
+  ExpectAllEqual({2, 64, 5, 32});
 }
 
 TEST_F(Reorders, OfOnePositionAndOfOtherNumbersOfAxes) {
