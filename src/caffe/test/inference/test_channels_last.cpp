@@ -1,7 +1,7 @@
 // Nets whose values have their channels last on the CPU.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <random>
 
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
@@ -69,7 +69,7 @@ void FillInputs(const Net<float>& net) {
   }
 }
 
-class ChannelsLast : public ::testing::TestWithParam<TypesCase> {
+class LayersWithChannelsLast : public ::testing::TestWithParam<TypesCase> {
  protected:
   static Graph LoweredFor(const Net<float>& net, const std::set<ElementType>& maths) {
     const CalibrationTable table = TableOf(net);
@@ -102,14 +102,14 @@ class ChannelsLast : public ::testing::TestWithParam<TypesCase> {
   }
 };
 
-TEST_P(ChannelsLast, LayersWithoutWeightsComputeTheSame) {
-  ExpectTheSame(kLayers, {"Convolution"});
+TEST_P(LayersWithChannelsLast, ComputeTheSame) { ExpectTheSame(kLayers, {"Convolution"}); }
+
+TEST_P(LayersWithChannelsLast, ComputeTheSameOnWholeBlocks) {
+  ExpectTheSame(kWhole, {"Convolution"});
 }
 
-TEST_P(ChannelsLast, LayersOnWholeBlocksComputeTheSame) { ExpectTheSame(kWhole, {"Convolution"}); }
-
 // A Concat's bottoms are channels of each pixel of its top.
-TEST_P(ChannelsLast, PartsOfAConcatLieInIt) {
+TEST_P(LayersWithChannelsLast, ReadAndWritePartsOfAConcatInPlace) {
   Net<float> net(ParseNet(kWhole));
   FillInputs(net);
   net.Forward();
@@ -126,10 +126,35 @@ TEST_P(ChannelsLast, PartsOfAConcatLieInIt) {
   EXPECT_EQ(region->stride, 64u);
 }
 
+// One position: the same memory in every order.
+TEST(ChannelsLast, AnInnerProductReadsWhatPoolingLeavesOfEachChannelInPlace) {
+  Net<float> net(ParseNet(R"(
+      name: 'head' state { phase: TEST }
+      layer { name: 'data' type: 'Input' top: 'data'
+        input_param { shape { dim: 3 dim: 32 dim: 5 dim: 4 } } }
+      layer { name: 'pool' type: 'Pooling' bottom: 'data' top: 'pool'
+        pooling_param { pool: AVE global_pooling: true } }
+      layer { name: 'fc' type: 'InnerProduct' bottom: 'pool' top: 'fc'
+        inner_product_param { num_output: 10 weight_filler { type: 'xavier' } } })"));
+  FillInputs(net);
+  net.Forward();
+  const Graph graph = Lowered(cpu::CpuTarget(), GraphOf(net), {ElementType::FLOAT}, 0, nullptr,
+                              QuantizationScheme::SYMMETRIC, cpu::kChannelsLast);
+  SCOPED_TRACE(ToText(graph));
+  const int pooled = graph.nodes[graph.FindNode("pool")].outputs[0];
+  EXPECT_EQ(graph.values[pooled].layout, cpu::kChannelsLast);
+  const auto reads = [&](const Node& node) { return node.inputs[0] == pooled; };
+  const auto reader = std::find_if(graph.nodes.begin(), graph.nodes.end(), reads);
+  ASSERT_NE(reader, graph.nodes.end());
+  EXPECT_EQ(reader->type(), kReorder);
+  EXPECT_TRUE(IsFree(graph, *reader));
+  ExpectSame(OutputsOf(net), RunGraph(graph, InputsOf(net)), 2e-5);
+}
+
 const std::vector<TypesCase> kTypes = {{"Float", {ElementType::FLOAT}, 2e-5},
                                        {"Float16", {ElementType::FLOAT16}, 2e-2},
                                        {"Int8", {ElementType::INT8}, 0.1}};
-INSTANTIATE_TEST_SUITE_P(Types, ChannelsLast, ::testing::ValuesIn(kTypes),
+INSTANTIATE_TEST_SUITE_P(Types, LayersWithChannelsLast, ::testing::ValuesIn(kTypes),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
