@@ -14,7 +14,7 @@ namespace caffe::inference {
 namespace {
 
 /// Layers without weights, some on channels that are padded.
-const char kLayers[] = R"(
+const char kWithoutWeights[] = R"(
   name: 'layers' state { phase: TEST }
   layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 40 dim: 9 dim: 7
     } } }
@@ -42,7 +42,7 @@ const char kLayers[] = R"(
     convolution_param { num_output: 16 kernel_size: 1 weight_filler { type: 'xavier' } } })";
 
 /// On whole blocks of channels, as functions need that do not map 0 to 0.
-const char kWhole[] = R"(
+const char kOnWholeBlocks[] = R"(
   name: 'whole' state { phase: TEST }
   layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 32 dim: 6 dim: 5
     } } }
@@ -102,15 +102,15 @@ class LayersWithChannelsLast : public ::testing::TestWithParam<TypesCase> {
   }
 };
 
-TEST_P(LayersWithChannelsLast, ComputeTheSame) { ExpectTheSame(kLayers, {"Convolution"}); }
+TEST_P(LayersWithChannelsLast, ComputeTheSame) { ExpectTheSame(kWithoutWeights, {"Convolution"}); }
 
 TEST_P(LayersWithChannelsLast, ComputeTheSameOnWholeBlocks) {
-  ExpectTheSame(kWhole, {"Convolution"});
+  ExpectTheSame(kOnWholeBlocks, {"Convolution"});
 }
 
 // A Concat's bottoms are channels of each pixel of its top.
 TEST_P(LayersWithChannelsLast, ReadAndWritePartsOfAConcatInPlace) {
-  Net<float> net(ParseNet(kWhole));
+  Net<float> net(ParseNet(kOnWholeBlocks));
   FillInputs(net);
   net.Forward();
   const Graph graph = LoweredFor(net, GetParam().maths);

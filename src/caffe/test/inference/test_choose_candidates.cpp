@@ -18,7 +18,7 @@ namespace {
 constexpr Format kPlain = {ElementType::FLOAT, Layout::PLAIN};
 constexpr Format kBlocked = {ElementType::FLOAT, Layout::CHANNELS_BLOCKED};
 constexpr Format kLast = {ElementType::FLOAT, Layout::CHANNELS_LAST};
-const std::vector<Format> kLayouts = {kBlocked, kLast};
+const std::vector<Format> kPreferred = {kBlocked, kLast};
 
 /// A graph whose nodes have candidates of given costs.
 class Costly {
@@ -52,7 +52,7 @@ class Costly {
     Candidate(kLast, kLast, last);
   }
 
-  std::vector<int> Choose() const { return ChooseCandidates(graph, candidates, kLayouts, costs); }
+  std::vector<int> Choose() const { return ChooseCandidates(graph, candidates, kPreferred, costs); }
   /// A letter for the layout of each node's output: plain, last, blocked.
   std::string Layouts() const {
     const std::vector<int> choice = Choose();

@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kTileElements = 4096;  // turned at a time: they stay in the first cache
 constexpr size_t kMaxWidth = 64;        // channels of a tile
 constexpr size_t kPositionsOfBlock = 64;
-constexpr size_t kGrain = 1 << 14;  // elements for a thread
+constexpr size_t kReorderGrain = 1 << 14;  // elements for a thread
 
 bool IsInteger(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
 
@@ -141,7 +141,7 @@ class ReorderStep : public Step {
                  y_, y_.as<char>() + (n * y_.stride + begin) * SizeOf(y_.type));
     };
     if (x_.dense() && y_.dense()) {
-      kernels::ParallelFor(x_.elements(), kGrain,
+      kernels::ParallelFor(x_.elements(), kReorderGrain,
                            [&](size_t begin, size_t end) { convert(0, begin, end); });
     } else {
       ForEachPart(convert);
@@ -154,7 +154,7 @@ class ReorderStep : public Step {
   /// Calls f(piece, begin, end) for parts of all pieces.
   template <typename Function>
   void ForEachPart(Function&& f) const {
-    kernels::ParallelFor(x_.images * x_.image, kGrain, [&](size_t begin, size_t end) {
+    kernels::ParallelFor(x_.images * x_.image, kReorderGrain, [&](size_t begin, size_t end) {
       while (begin < end) {
         const size_t piece = begin / x_.image, first = begin % x_.image;
         const size_t some = std::min(end - begin, x_.image - first);
@@ -181,7 +181,7 @@ class ReorderStep : public Step {
     const size_t columns = std::min(spatial, most);
     const size_t parts = kernels::CeilDiv(spatial, columns);
     const size_t tiles = x_.shape[0] * parts * groups;
-    const size_t grain = std::max<size_t>(1, kGrain / (columns * width));
+    const size_t grain = std::max<size_t>(1, kReorderGrain / (columns * width));
     kernels::ParallelFor(tiles, grain, [&](size_t begin, size_t end) {
       std::vector<uint32_t> memory(columns * width);
       for (size_t i = begin; i < end; ++i) {
