@@ -9,8 +9,8 @@
 
 namespace caffe::inference {
 
-/// What a graph is lowered for: its implementations, the layouts that they prefer, and how long they
-/// take. CPU and GPU have one each; everything else about lowering is the same.
+/// What a graph is lowered for: its implementations, the layouts that they prefer, and how long
+/// they take. CPU and GPU have one each; everything else about lowering is the same.
 class Target {
  public:
   virtual ~Target() = default;

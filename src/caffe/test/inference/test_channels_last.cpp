@@ -1,7 +1,7 @@
 // Nets whose values have their channels last on the CPU.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <random>
 
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
@@ -14,18 +14,17 @@ namespace caffe::inference {
 namespace {
 
 /// Layers without weights, some on channels that are padded.
-const char kLayers[] = R"(
+const char kWithoutWeights[] = R"(
   name: 'layers' state { phase: TEST }
   layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 40 dim: 9 dim: 7
     } } }
   layer { name: 'small' type: 'Input' top: 'small' input_param { shape { dim: 2 dim: 40 dim: 5
     dim: 4 } } }
   layer { name: 'prelu' type: 'PReLU' bottom: 'data' top: 'prelu' }
-  layer { name: 'tanh' type: 'TanH' bottom: 'data' top: 'tanh' }
-  layer { name: 'abs' type: 'AbsVal' bottom: 'tanh' top: 'abs' }
-  layer { name: 'sum' type: 'Eltwise' bottom: 'prelu' bottom: 'abs' top: 'sum'
+  layer { name: 'leaky' type: 'ReLU' bottom: 'data' top: 'leaky' relu_param { negative_slope: 0.3 } }
+  layer { name: 'sum' type: 'Eltwise' bottom: 'prelu' bottom: 'leaky' top: 'sum'
     eltwise_param { coeff: 0.5 coeff: -1 } }
-  layer { name: 'max' type: 'Eltwise' bottom: 'sum' bottom: 'tanh' top: 'max'
+  layer { name: 'max' type: 'Eltwise' bottom: 'sum' bottom: 'leaky' top: 'max'
     eltwise_param { operation: MAX } }
   layer { name: 'slice' type: 'Slice' bottom: 'max' top: 'a' top: 'b' slice_param { slice_point: 8 } }
   layer { name: 'relu' type: 'ReLU' bottom: 'b' top: 'relu' relu_param { negative_slope: 0.1 } }
@@ -42,14 +41,16 @@ const char kLayers[] = R"(
   layer { name: 'last' type: 'Convolution' bottom: 'norm' top: 'last'
     convolution_param { num_output: 16 kernel_size: 1 weight_filler { type: 'xavier' } } })";
 
-/// On whole blocks of channels.
-const char kWhole[] = R"(
+/// On whole blocks of channels, as functions need that do not map 0 to 0.
+const char kOnWholeBlocks[] = R"(
   name: 'whole' state { phase: TEST }
   layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 32 dim: 6 dim: 5
     } } }
   layer { name: 'power' type: 'Power' bottom: 'data' top: 'power'
     power_param { power: 2 scale: 0.5 shift: 1 } }
-  layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'data' top: 'sigmoid' }
+  layer { name: 'tanh' type: 'TanH' bottom: 'data' top: 'tanh' }
+  layer { name: 'abs' type: 'AbsVal' bottom: 'tanh' top: 'abs' }
+  layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'abs' top: 'sigmoid' }
   layer { name: 'slice' type: 'Slice' bottom: 'power' top: 'a' top: 'b' }
   layer { name: 'elu' type: 'ELU' bottom: 'b' top: 'elu' }
   layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'elu' top: 'sum' }
@@ -68,7 +69,7 @@ void FillInputs(const Net<float>& net) {
   }
 }
 
-class ChannelsLast : public ::testing::TestWithParam<TypesCase> {
+class LayersWithChannelsLast : public ::testing::TestWithParam<TypesCase> {
  protected:
   static Graph LoweredFor(const Net<float>& net, const std::set<ElementType>& maths) {
     const CalibrationTable table = TableOf(net);
@@ -101,16 +102,15 @@ class ChannelsLast : public ::testing::TestWithParam<TypesCase> {
   }
 };
 
-TEST_P(ChannelsLast, LayersWithoutWeightsComputeTheSame) {
-  // Functions that do not map 0 to 0 are for whole blocks of channels.
-  ExpectTheSame(kLayers, {"Convolution"});
+TEST_P(LayersWithChannelsLast, ComputeTheSame) { ExpectTheSame(kWithoutWeights, {"Convolution"}); }
+
+TEST_P(LayersWithChannelsLast, ComputeTheSameOnWholeBlocks) {
+  ExpectTheSame(kOnWholeBlocks, {"Convolution"});
 }
 
-TEST_P(ChannelsLast, LayersOnWholeBlocksComputeTheSame) { ExpectTheSame(kWhole, {"Convolution"}); }
-
 // A Concat's bottoms are channels of each pixel of its top.
-TEST_P(ChannelsLast, PartsOfAConcatLieInIt) {
-  Net<float> net(ParseNet(kWhole));
+TEST_P(LayersWithChannelsLast, ReadAndWritePartsOfAConcatInPlace) {
+  Net<float> net(ParseNet(kOnWholeBlocks));
   FillInputs(net);
   net.Forward();
   const Graph graph = LoweredFor(net, GetParam().maths);
@@ -126,10 +126,35 @@ TEST_P(ChannelsLast, PartsOfAConcatLieInIt) {
   EXPECT_EQ(region->stride, 64u);
 }
 
+// One position: the same memory in every order.
+TEST(ChannelsLast, AnInnerProductReadsWhatPoolingLeavesOfEachChannelInPlace) {
+  Net<float> net(ParseNet(R"(
+      name: 'head' state { phase: TEST }
+      layer { name: 'data' type: 'Input' top: 'data'
+        input_param { shape { dim: 3 dim: 32 dim: 5 dim: 4 } } }
+      layer { name: 'pool' type: 'Pooling' bottom: 'data' top: 'pool'
+        pooling_param { pool: AVE global_pooling: true } }
+      layer { name: 'fc' type: 'InnerProduct' bottom: 'pool' top: 'fc'
+        inner_product_param { num_output: 10 weight_filler { type: 'xavier' } } })"));
+  FillInputs(net);
+  net.Forward();
+  const Graph graph = Lowered(cpu::CpuTarget(), GraphOf(net), {ElementType::FLOAT}, 0, nullptr,
+                              QuantizationScheme::SYMMETRIC, cpu::kChannelsLast);
+  SCOPED_TRACE(ToText(graph));
+  const int pooled = graph.nodes[graph.FindNode("pool")].outputs[0];
+  EXPECT_EQ(graph.values[pooled].layout, cpu::kChannelsLast);
+  const auto reads = [&](const Node& node) { return node.inputs[0] == pooled; };
+  const auto reader = std::find_if(graph.nodes.begin(), graph.nodes.end(), reads);
+  ASSERT_NE(reader, graph.nodes.end());
+  EXPECT_EQ(reader->type(), kReorder);
+  EXPECT_TRUE(IsFree(graph, *reader));
+  ExpectSame(OutputsOf(net), RunGraph(graph, InputsOf(net)), 2e-5);
+}
+
 const std::vector<TypesCase> kTypes = {{"Float", {ElementType::FLOAT}, 2e-5},
                                        {"Float16", {ElementType::FLOAT16}, 2e-2},
                                        {"Int8", {ElementType::INT8}, 0.1}};
-INSTANTIATE_TEST_SUITE_P(Types, ChannelsLast, ::testing::ValuesIn(kTypes),
+INSTANTIATE_TEST_SUITE_P(Types, LayersWithChannelsLast, ::testing::ValuesIn(kTypes),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -20,7 +20,8 @@ namespace {
 
 constexpr size_t kTileElements = 4096;  // turned at a time: they stay in the first cache
 constexpr size_t kMaxWidth = 64;        // channels of a tile
-constexpr size_t kGrain = 1 << 14;      // elements for a thread
+constexpr size_t kPositionsOfBlock = 64;
+constexpr size_t kReorderGrain = 1 << 14;  // elements for a thread
 
 bool IsByte(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
 
@@ -140,7 +141,7 @@ class ReorderStep : public Step {
                  y_, y_.as<char>() + (n * y_.stride + begin) * SizeOf(y_.type));
     };
     if (x_.dense() && y_.dense()) {
-      kernels::ParallelFor(x_.elements(), kGrain,
+      kernels::ParallelFor(x_.elements(), kReorderGrain,
                            [&](size_t begin, size_t end) { convert(0, begin, end); });
     } else {
       ForEachPart(convert);
@@ -153,7 +154,7 @@ class ReorderStep : public Step {
   /// Calls f(piece, begin, end) for parts of all pieces.
   template <typename Function>
   void ForEachPart(Function&& f) const {
-    kernels::ParallelFor(x_.images * x_.image, kGrain, [&](size_t begin, size_t end) {
+    kernels::ParallelFor(x_.images * x_.image, kReorderGrain, [&](size_t begin, size_t end) {
       while (begin < end) {
         const size_t piece = begin / x_.image, first = begin % x_.image;
         const size_t some = std::min(end - begin, x_.image - first);
@@ -163,28 +164,30 @@ class ReorderStep : public Step {
     });
   }
 
-  /// Calls f(tile, memory for its elements) for all of them. A plain value with channels last has
-  /// tiles of many channels: whole cache lines on both sides.
+  /// Calls f(tile, memory for its elements) for all of them. Between channels last and Caffe's
+  /// order tiles have many channels: whole cache lines on both sides. Between channels last and
+  /// blocks those of the same positions follow each other while they are in the cache.
   template <typename Function>
   void ForEachTile(Function&& f) const {
     const Operand& packed = x_.plain() ? y_ : x_;
     const size_t channels = x_.shape[1], block = packed.block;
     const size_t padded = kernels::RoundUp(channels, block);
     const bool wide = packed.channels_last() && (x_.plain() || y_.plain());
+    const bool by_position = x_.channels_last() || y_.channels_last();
     const size_t width = wide ? std::min(padded, kMaxWidth / block * block) : block;
     const size_t groups = kernels::CeilDiv(padded, width);
     const size_t spatial = Places(x_).row();
-    const size_t columns = std::min(spatial, kTileElements / width);
+    const size_t most = by_position && !wide ? kPositionsOfBlock : kTileElements / width;
+    const size_t columns = std::min(spatial, most);
     const size_t parts = kernels::CeilDiv(spatial, columns);
     const size_t tiles = x_.shape[0] * parts * groups;
-    const size_t grain = std::max<size_t>(1, kGrain / (columns * width));
+    const size_t grain = std::max<size_t>(1, kReorderGrain / (columns * width));
     kernels::ParallelFor(tiles, grain, [&](size_t begin, size_t end) {
       std::vector<uint32_t> memory(columns * width);
       for (size_t i = begin; i < end; ++i) {
-        // The channels of the same positions after each other; blocks in the order of memory.
         const size_t n = i / (parts * groups), rest = i % (parts * groups);
-        const size_t part = wide ? rest / groups : rest % parts;
-        const size_t group = wide ? rest % groups : rest / parts;
+        const size_t part = by_position ? rest / groups : rest % parts;
+        const size_t group = by_position ? rest % groups : rest / parts;
         Tile tile;
         tile.n = n;
         tile.c = group * width;
@@ -205,17 +208,29 @@ class ReorderStep : public Step {
     const char* x = from.At(tile.n, tile.c, tile.position);
     char* y = to.At(tile.n, tile.c, tile.position);
     if (to.row() == 1) return ConvertRun(tile.rows, x_, x, y_, y);
+    char* const spare = static_cast<char*>(memory);
     if (AreAlike(x_, y_)) {
-      Transpose(x_size, tile.columns, tile.rows, x, from.step(), y, to.row());
+      TransposeToRows(tile, x_size, x, from.step(), y, to.row(), spare);
     } else if (x_size < y_size) {
-      Transpose(x_size, tile.columns, tile.rows, x, from.step(), memory, tile.columns);
-      for (size_t r = 0; r < tile.rows; ++r) {
-        ConvertRun(tile.columns, x_, static_cast<char*>(memory) + r * tile.columns * x_size, y_,
-                   y + r * to.row() * y_size);
-      }
+      char* const rows = spare + tile.columns * tile.width * x_size;
+      TransposeToRows(tile, x_size, x, from.step(), rows, tile.columns, spare);
+      ConvertRows(tile.rows, tile.columns, rows, tile.columns, y, to.row());
     } else {
-      ConvertPositions(tile, x, from.step(), static_cast<char*>(memory), tile.width);
-      Transpose(y_size, tile.columns, tile.rows, memory, tile.width, y, to.row());
+      char* const converted = spare + tile.columns * tile.width * y_size;
+      ConvertRows(tile.columns, tile.width, x, from.step(), converted, tile.width);
+      TransposeToRows(tile, y_size, converted, tile.width, y, to.row(), spare);
+    }
+  }
+
+  /// A row for each channel of the tile. A few bytes of many positions take as long as a block of
+  /// them: `spare` has room for the tile.
+  static void TransposeToRows(const Tile& tile, size_t size, const char* x, size_t x_step, char* y,
+                              size_t y_row, char* spare) {
+    if (size == 1 && tile.rows < tile.width) {
+      Transpose(size, tile.columns, tile.width, x, x_step, spare, tile.columns);
+      CopyRows(tile.rows, tile.columns, spare, tile.columns, y, y_row);
+    } else {
+      Transpose(size, tile.columns, tile.rows, x, x_step, y, y_row);
     }
   }
 
@@ -229,15 +244,13 @@ class ReorderStep : public Step {
     } else if (AreAlike(x_, y_)) {
       Transpose(x_size, tile.rows, tile.columns, x, from.row(), y, to.step());
     } else if (x_size > y_size) {
-      for (size_t r = 0; r < tile.rows; ++r) {
-        ConvertRun(tile.columns, x_, x + r * from.row() * x_size, y_,
-                   static_cast<char*>(memory) + r * tile.columns * y_size);
-      }
+      ConvertRows(tile.rows, tile.columns, x, from.row(), static_cast<char*>(memory), tile.columns);
       Transpose(y_size, tile.rows, tile.columns, memory, tile.columns, y, to.step());
     } else {
       if (tile.rows < tile.width) std::memset(memory, 0, tile.columns * tile.width * x_size);
       Transpose(x_size, tile.rows, tile.columns, x, from.row(), memory, tile.width);
-      ConvertPositions(tile, static_cast<const char*>(memory), tile.width, y, to.step());
+      ConvertRows(tile.columns, tile.width, static_cast<const char*>(memory), tile.width, y,
+                  to.step());
     }
     Pad(tile);
   }
@@ -259,20 +272,18 @@ class ReorderStep : public Step {
       copy(y_size, memory, tile.width, y, to.step());
     } else {
       copy(x_size, x, from.step(), memory, tile.width);
-      ConvertPositions(tile, static_cast<const char*>(memory), tile.width, y, to.step());
+      ConvertRows(tile.columns, tile.width, static_cast<const char*>(memory), tile.width, y,
+                  to.step());
     }
     Pad(tile);
   }
 
-  /// The channels of a tile's positions, with so many elements between positions.
-  void ConvertPositions(const Tile& tile, const char* x, size_t x_step, char* y,
-                        size_t y_step) const {
-    if (x_step == tile.width && y_step == tile.width) {
-      return ConvertRun(tile.columns * tile.width, x_, x, y_, y);
-    }
-    for (size_t i = 0; i < tile.columns; ++i) {
-      ConvertRun(tile.width, x_, x + i * x_step * SizeOf(x_.type), y_,
-                 y + i * y_step * SizeOf(y_.type));
+  /// Rows of x become rows of y, with so many elements between rows.
+  void ConvertRows(size_t rows, size_t columns, const char* x, size_t x_row, char* y,
+                   size_t y_row) const {
+    if (x_row == columns && y_row == columns) return ConvertRun(rows * columns, x_, x, y_, y);
+    for (size_t r = 0; r < rows; ++r) {
+      ConvertRun(columns, x_, x + r * x_row * SizeOf(x_.type), y_, y + r * y_row * SizeOf(y_.type));
     }
   }
 
