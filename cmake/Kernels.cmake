@@ -40,8 +40,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   caffe_instruction_set(avx512_vnni FEATURES avx2 f16c avx512 avx512_vnni FLAGS ${avx512} -mavx512vnni
     KERNELS Int8Tiles
     OTHERS avx512.VectorKernels avx512.PackedTiles avx512.WinogradKernels avx2.WinogradKernels)
-  caffe_instruction_set(amx FEATURES avx2 f16c avx512 amx_int8 amx_bf16
-    FLAGS ${avx512} -mamx-tile -mamx-int8 -mamx-bf16 KERNELS AmxTiles)
+  caffe_instruction_set(amx FEATURES avx2 f16c avx512 avx512_bf16 amx_int8 amx_bf16
+    FLAGS ${avx512} -mavx512bf16 KERNELS AmxTiles)
 endif()
 caffe_instruction_set(emulated_amx KERNELS AmxTiles)
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"

@@ -159,15 +159,15 @@ void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t 
   const auto weights_of = [&](size_t panel, int) {
     return weights + panel * windows_.packed_panel();
   };
-  sums.ForEachBlock(weights_of, [&](size_t panel, int panels, int image, const int32_t* pixels,
-                                    int rows, int32_t* block_sums, size_t pitch) {
-    const size_t block = panel * panel_blocks;
-    const int vectors = static_cast<int>(std::min(panels * panel_blocks, group_blocks - block));
+  sums.ForEachBlock(weights_of, [&](const CutSums::Block& sum, int first, int rows) {
+    const size_t block = sum.panel * panel_blocks;
+    const int vectors =
+        static_cast<int>(std::min(sum.panels * panel_blocks, group_blocks - block));
     Band of_image;
-    of_image.image = image;
+    of_image.image = sum.image;
     tiles_.finish_pixels(From(call, item.group * group_blocks + block, of_image),
-                         {block_sums, pitch, rows, vectors, pixels, call.strides.y_pixel,
-                          call.strides.residual_pixel});
+                         {sum.sums + first * sum.pitch, sum.pitch, rows, vectors,
+                          sum.pixels + first, call.strides.y_pixel, call.strides.residual_pixel});
   });
 }
 

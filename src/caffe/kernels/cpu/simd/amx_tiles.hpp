@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pixel_sums.hpp"
+
 // Matrix products in AMX's 8 tile registers of up to 16 rows of 64 bytes.
 namespace caffe::kernels {
 
@@ -80,6 +82,7 @@ struct AmxTiles {
     size_t starts[4];  ///< the first row of each tile
     const PixelStep* steps;
     int steps_count;
+    bool first, last;      ///< of several parts of the steps, between which sums stay in registers
     const void* weights;   ///< of a step: (bytes / 4, 16 outputs, 4 bytes)
     size_t weights_panel;  ///< bytes from panel to panel
     const float* bias;     ///< (panels, 16), for sums of floats; null: 0
@@ -95,6 +98,17 @@ struct AmxTiles {
   void (*sum_signed)(const PixelWork&, int tiles, int panels);    ///< int8_t by int8_t
   void (*sum_unsigned)(const PixelWork&, int tiles, int panels);  ///< uint8_t by int8_t
   void (*sum_bfloat16)(const PixelWork&, int tiles, int panels);  ///< as multiply_bfloat16
+
+  /// Where FinishBFloat16 writes: y and the residual, which may be null, are those of pixel 0 and of
+  /// the first vector, which has 16 outputs.
+  struct ClampedPixels {
+    float least, most;
+    const uint16_t* residual;
+    uint16_t* y;
+  };
+  /// y = sums + residual, within bounds, rounded to nearest even; of one or two vectors. A NaN stays
+  /// one, subnormal results become zero.
+  void (*finish_bfloat16)(const ClampedPixels& clamp, const PixelSums& sums);
 
   /// y = (n, 4) bytes, or bfloat16, from up to four arrays of n; the others are zeros.
   void (*interleave_bytes)(size_t n, int channels, const uint8_t* const* x, void* y);

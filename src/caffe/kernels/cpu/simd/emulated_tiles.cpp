@@ -164,4 +164,22 @@ void EmulatedTiles::DotBFloat16(int sum, int x, int w) {
   }
 }
 
+void EmulateFinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
+  for (int i = 0; i < s.rows; ++i) {
+    const ptrdiff_t pixel = s.pixels[i];
+    if (pixel < 0) continue;
+    for (int o = 0; o < s.vectors * kTileOutputs; ++o) {
+      float sum = static_cast<const float*>(s.sums)[i * s.pitch + o];
+      if (clamp.residual) {
+        sum += FloatOf(uint32_t(clamp.residual[pixel * s.residual_pixel + o]) << 16);
+      }
+      sum = sum < clamp.least ? clamp.least : sum > clamp.most ? clamp.most : sum;
+      const uint32_t bits = BitsOf(Flushed(sum));
+      const uint32_t rounded =
+          std::isnan(sum) ? bits | 0x400000 : bits + 0x7fff + ((bits >> 16) & 1);
+      clamp.y[pixel * s.y_pixel + o] = static_cast<uint16_t>(rounded >> 16);
+    }
+  }
+}
+
 }  // namespace caffe::kernels

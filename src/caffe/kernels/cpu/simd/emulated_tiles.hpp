@@ -41,6 +41,9 @@ class EmulatedTiles {
   Tile tiles_[8];
 };
 
+/// AmxTiles::finish_bfloat16.
+void EmulateFinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& sums);
+
 }  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_CPU_EMULATED_TILES_HPP_

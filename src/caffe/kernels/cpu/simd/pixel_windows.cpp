@@ -158,7 +158,7 @@ std::vector<AmxTiles::PixelStep> PixelWindows::Steps(const Plan& plan,
 PixelItem::PixelItem(const PixelWindows& windows, const PixelWindows::Plan& plan, Pieces* pieces)
     : buffer(pieces->Take<char>(plan.images * plan.image_bytes)),
       pixels(pieces->Take<int32_t>(windows.positions({0, 1, 0, plan.rows}))),
-      sums(pieces->Take<int32_t>(4 * kTileRows * kTileOutputs)) {}
+      sums(pieces->Take<int32_t>(2 * kBlockSums)) {}
 
 void FindPixels(const PixelWindows& windows, const PixelWindows::Cut& cut, int32_t* pixels) {
   const size_t pitch = windows.row_positions();

@@ -153,8 +153,10 @@ struct PixelItem {
   PixelItem(const PixelWindows& windows, const PixelWindows::Plan& plan, Pieces* pieces);
   char* buffer;     ///< of the cut's images
   int32_t* pixels;  ///< of each position of a cut of an image: its pixel, or -1
-  int32_t* sums;    ///< of 4 bytes
+  int32_t* sums;    ///< of 4 bytes, of two blocks
 };
+
+constexpr size_t kBlockSums = 4 * kTileRows * kTileOutputs;
 
 /// The pixel of each position of a cut, counted from that of its first one: -1 between rows.
 void FindPixels(const PixelWindows& windows, const PixelWindows::Cut& cut, int32_t* pixels);
@@ -176,40 +178,81 @@ struct CutSums {
   const int32_t* pixels;
   int32_t* sums;
 
-  /// Multiplies by weights(panel, panels) and hands sums on: finish(panel, panels, image, pixels,
-  /// rows, sums, sums from row to row). Row i is that of pixels[i], if that is not negative.
+  /// Rows of sums that wait to be written: row i is that of pixels[i] of an image, if that is not
+  /// negative.
+  struct Block {
+    size_t panel = 0;
+    int panels = 0, image = 0;
+    const int32_t* pixels = nullptr;
+    int rows = 0;
+    int32_t* sums = nullptr;
+    size_t pitch = 0;  ///< sums from row to row
+  };
+
+  /// Multiplies by weights(panel, panels), and calls finish(block, first row, rows) for all rows of
+  /// blocks of sums: for those of one while the tiles sum the next.
   template <typename Weights, typename Finish>
   void ForEachBlock(Weights&& weights, Finish&& finish) const {
     const int positions = static_cast<int>(windows.positions(cut));
     const int blocks = static_cast<int>(CeilDiv(positions, shape.rows()));
     AmxTiles::PixelWork work = {};
     work.x_pitch = x_pitch;
-    work.steps = steps.data();
-    work.steps_count = static_cast<int>(steps.size());
     work.weights_panel = panel_bytes;
-    work.sums = sums;
-    int configured = 0;
+    Block block, before;
+    int configured = 0, number = 0;
     for (size_t panel = first_panel; panel < last_panel; panel += shape.panels) {
-      const int panels = static_cast<int>(std::min<size_t>(shape.panels, last_panel - panel));
-      work.weights = weights(panel, panels);
+      block.panel = panel;
+      block.panels = static_cast<int>(std::min<size_t>(shape.panels, last_panel - panel));
+      block.pitch = size_t(block.panels) * kTileOutputs;
+      // They may be changed in their place.
+      if (before.rows > 0) finish(before, 0, before.rows);
+      before.rows = 0;
+      work.weights = weights(panel, block.panels);
       work.bias = bias ? bias + panel * kTileOutputs : nullptr;
-      work.sums_pitch = size_t(panels) * kTileOutputs;
-      for (int image = 0; image < cut.images; ++image) {
-        for (int block = 0; block < blocks; ++block) {
-          const int begin = static_cast<int>(int64_t(positions) * block / blocks);
-          const int rows = static_cast<int>(int64_t(positions) * (block + 1) / blocks) - begin;
-          const TileRows tile_rows(rows, shape.tiles);
-          if (tile_rows.rows != configured)
-            amx.configure_pixels(tile_rows.rows, windows.step_bytes());
-          configured = tile_rows.rows;
+      work.sums_pitch = block.pitch;
+      for (block.image = cut.image; block.image < cut.image + cut.images; ++block.image) {
+        for (int i = 0; i < blocks; ++i) {
+          const int begin = static_cast<int>(int64_t(positions) * i / blocks);
+          block.rows = static_cast<int>(int64_t(positions) * (i + 1) / blocks) - begin;
+          block.pixels = pixels + begin;
+          block.sums = sums + number++ % 2 * kBlockSums;
+          work.sums = block.sums;
+          work.x = x + (block.image - cut.image) * x_image + begin * x_pitch;
+          const TileRows tile_rows(block.rows, shape.tiles);
           std::copy_n(tile_rows.starts, 4, work.starts);
-          work.x = x + image * x_image + begin * x_pitch;
-          sum(work, tile_rows.tiles, panels);
-          finish(panel, panels, cut.image + image, pixels + begin, rows, sums, work.sums_pitch);
+          if (tile_rows.rows != configured) {
+            amx.configure_pixels(tile_rows.rows, windows.step_bytes());
+            configured = tile_rows.rows;
+          }
+          SumAndFinish(tile_rows.tiles, block.panels, before, finish, &work);
+          before = block;
         }
       }
     }
+    if (before.rows > 0) finish(before, 0, before.rows);
     amx.release();
+  }
+
+ private:
+  /// In parts, so that the tiles' instructions and those of `finish` alternate within the processor's
+  /// window.
+  template <typename Finish>
+  void SumAndFinish(int row_tiles, int panels, const Block& before, Finish&& finish,
+                    AmxTiles::PixelWork* work) const {
+    constexpr int kMaxParts = 4;
+    const int count = static_cast<int>(steps.size());
+    const int parts = std::min(count, kMaxParts);
+    for (int part = 0; part < parts; ++part) {
+      const int step = count * part / parts;
+      work->steps = steps.data() + step;
+      work->steps_count = count * (part + 1) / parts - step;
+      work->first = part == 0;
+      work->last = part + 1 == parts;
+      sum(*work, row_tiles, panels);
+      const int row = before.rows * part / parts;
+      const int rows = before.rows * (part + 1) / parts - row;
+      if (rows > 0) finish(before, row, rows);
+    }
   }
 };
 

@@ -1,7 +1,9 @@
 #ifndef CAFFE_KERNELS_CPU_SIMD_AMX_HPP_
 #define CAFFE_KERNELS_CPU_SIMD_AMX_HPP_
 
-// For amx_tiles.inc: AMX's own instructions.
+// For amx_tiles.inc: AMX's own instructions, and those that round to bfloat16.
+#include <immintrin.h>
+
 #include "amx_tiles.hpp"
 
 namespace caffe::kernels {
@@ -46,6 +48,53 @@ struct Tiles {
 };
 
 #undef CAFFE_DOT
+
+/// Sums, with a residual that may be null, within bounds: as bfloat16, rounded to nearest even;
+/// subnormal ones become zero.
+template <int kVectors, bool kResidual>
+__attribute__((always_inline)) inline void FinishRow(const float* sums, const uint16_t* residual,
+                                                     __m512 least, __m512 most, uint16_t* y) {
+  __m512 x[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    x[v] = _mm512_loadu_ps(sums + 16 * v);
+    if constexpr (kResidual) {
+      const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(residual + 16 * v));
+      x[v] = _mm512_add_ps(x[v],
+                           _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16)));
+    }
+    // A NaN stays one: the second operand is taken.
+    x[v] = _mm512_min_ps(most, _mm512_max_ps(least, x[v]));
+  }
+#pragma GCC unroll 2
+  for (int v = 0; v + 1 < kVectors; v += 2) {
+    _mm512_storeu_si512(y + 16 * v, (__m512i)_mm512_cvtne2ps_pbh(x[v + 1], x[v]));
+  }
+  if constexpr (kVectors % 2 == 1) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + 16 * (kVectors - 1)),
+                        (__m256i)_mm512_cvtneps_pbh(x[kVectors - 1]));
+  }
+}
+
+template <int kVectors, bool kResidual>
+void FinishRowsOf(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
+  const __m512 least = _mm512_set1_ps(clamp.least), most = _mm512_set1_ps(clamp.most);
+  const float* sums = static_cast<const float*>(s.sums);
+  for (int i = 0; i < s.rows; ++i, sums += s.pitch) {
+    const ptrdiff_t pixel = s.pixels[i];
+    if (pixel < 0) continue;
+    FinishRow<kVectors, kResidual>(sums, clamp.residual + pixel * s.residual_pixel, least, most,
+                                   clamp.y + pixel * s.y_pixel);
+  }
+}
+/// AmxTiles::finish_bfloat16.
+inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
+  if (s.vectors == 2) {
+    clamp.residual ? FinishRowsOf<2, true>(clamp, s) : FinishRowsOf<2, false>(clamp, s);
+  } else {
+    clamp.residual ? FinishRowsOf<1, true>(clamp, s) : FinishRowsOf<1, false>(clamp, s);
+  }
+}
 
 }  // namespace
 }  // namespace caffe::kernels

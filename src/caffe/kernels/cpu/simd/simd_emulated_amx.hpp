@@ -40,6 +40,11 @@ struct Tiles {
   }
 };
 
+/// AmxTiles::finish_bfloat16.
+inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
+  EmulateFinishBFloat16(clamp, s);
+}
+
 }  // namespace
 }  // namespace caffe::kernels
 
