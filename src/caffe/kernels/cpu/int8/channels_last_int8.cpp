@@ -15,8 +15,7 @@ class ChannelsLastInt8 : public PackedInt8 {
                    const AmxTiles& amx)
       : PackedInt8(shape, plain_input),
         amx_(amx),
-        sum_shape_(tile_shape),
-        windows_(shape, plain_input, tiles_.block, sizeof(int8_t)) {}
+        windows_(shape, plain_input, tiles_.block, sizeof(int8_t), SumShape(tile_shape)) {}
 
   size_t packed_size() const override { return shape_.group * windows_.packed_group(); }
 
@@ -75,7 +74,6 @@ class ChannelsLastInt8 : public PackedInt8 {
                  const uint8_t* image, uint8_t* to) const;
 
   const AmxTiles& amx_;
-  const SumShape sum_shape_;
   const PixelWindows windows_;
   Plans<Planned> plans_;
 };
@@ -143,14 +141,12 @@ void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t 
                         call.x.is_signed ? amx_.sum_signed : amx_.sum_unsigned,
                         windows_,
                         cut,
-                        plan.items.Begin(item.slice, windows_.panels()),
-                        plan.items.Begin(item.slice + 1, windows_.panels()),
-                        sum_shape_,
+                        windows_.FirstPanel(plan.items, item.slice),
+                        windows_.FirstPanel(plan.items, item.slice + 1),
                         planned.steps,
                         in_place ? x + cut.row * call.strides.x_pixel : own.buffer,
                         in_place ? call.strides.x_pixel : windows_.position_bytes(),
                         plan.image_bytes,
-                        windows_.packed_panel(),
                         nullptr,
                         own.pixels,
                         own.sums};
@@ -159,15 +155,21 @@ void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t 
   const auto weights_of = [&](size_t panel, int) {
     return weights + panel * windows_.packed_panel();
   };
+  Int8Tiles::TilePostOps target;
+  size_t panel = 0;
+  int image = -1;
   sums.ForEachBlock(weights_of, [&](const CutSums::Block& sum, int first, int rows) {
     const size_t block = sum.panel * panel_blocks;
-    const int vectors =
-        static_cast<int>(std::min(sum.panels * panel_blocks, group_blocks - block));
-    Band of_image;
-    of_image.image = sum.image;
-    tiles_.finish_pixels(From(call, item.group * group_blocks + block, of_image),
-                         {sum.sums + first * sum.pitch, sum.pitch, rows, vectors,
-                          sum.pixels + first, call.strides.y_pixel, call.strides.residual_pixel});
+    if (sum.panel != panel || sum.image != image) {
+      Band of_image;
+      of_image.image = image = sum.image;
+      panel = sum.panel;
+      target = From(call, item.group * group_blocks + block, of_image);
+    }
+    const int vectors = static_cast<int>(std::min(sum.panels * panel_blocks, group_blocks - block));
+    tiles_.finish_pixels(
+        target, {sum.sums + first * sum.pitch, sum.pitch, rows, vectors, sum.pixels + first,
+                 call.strides.y_pixel, call.strides.residual_pixel});
   });
 }
 

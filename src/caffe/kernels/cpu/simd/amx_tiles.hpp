@@ -68,7 +68,8 @@ struct AmxTiles {
   /// (depth / 4, width, 4); depth is a multiple of 4.
   void (*pairs_to_quads)(size_t depth, int width, size_t pitch, const int8_t* x, int8_t* y);
 
-  /// A step of PixelWork, in bytes: where it begins in each row of x, and in a panel's weights.
+  /// A step of PixelWork, in bytes: where it begins in each row of x, and in the weights if there
+  /// is one panel.
   struct PixelStep {
     ptrdiff_t x, weights;
   };
@@ -83,8 +84,8 @@ struct AmxTiles {
     const PixelStep* steps;
     int steps_count;
     bool first, last;      ///< of several parts of the steps, between which sums stay in registers
-    const void* weights;   ///< of a step: (bytes / 4, 16 outputs, 4 bytes)
-    size_t weights_panel;  ///< bytes from panel to panel
+    const void* weights;   ///< of a step: (panels, bytes / 4, 16 outputs, 4 bytes)
+    size_t weights_panel;  ///< bytes of a panel of a step
     const float* bias;     ///< (panels, 16), for sums of floats; null: 0
     void* sums;            ///< of 4 bytes
     size_t sums_pitch;     ///< sums from row to row
@@ -99,15 +100,15 @@ struct AmxTiles {
   void (*sum_unsigned)(const PixelWork&, int tiles, int panels);  ///< uint8_t by int8_t
   void (*sum_bfloat16)(const PixelWork&, int tiles, int panels);  ///< as multiply_bfloat16
 
-  /// Where FinishBFloat16 writes: y and the residual, which may be null, are those of pixel 0 and of
-  /// the first vector, which has 16 outputs.
+  /// Where FinishBFloat16 writes: y and the residual, which may be null, are those of pixel 0 and
+  /// of the first vector, which has 16 outputs.
   struct ClampedPixels {
     float least, most;
     const uint16_t* residual;
     uint16_t* y;
   };
-  /// y = sums + residual, within bounds, rounded to nearest even; of one or two vectors. A NaN stays
-  /// one, subnormal results become zero.
+  /// y = sums + residual, within bounds, rounded to nearest even; of one or two vectors. A NaN
+  /// stays one, subnormal results become zero.
   void (*finish_bfloat16)(const ClampedPixels& clamp, const PixelSums& sums);
 
   /// y = (n, 4) bytes, or bfloat16, from up to four arrays of n; the others are zeros.

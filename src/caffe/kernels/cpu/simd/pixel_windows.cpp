@@ -28,10 +28,12 @@ bool PixelWindows::Takes(const ConvolutionShape& shape, bool plain, int block) {
                               shape.outputs / shape.group % kTileOutputs == 0);
 }
 
-PixelWindows::PixelWindows(const ConvolutionShape& shape, bool plain, int block, size_t element)
+PixelWindows::PixelWindows(const ConvolutionShape& shape, bool plain, int block, size_t element,
+                           const SumShape& sum_shape)
     : channels_(shape.channels / shape.group),
       outputs_(shape.outputs / shape.group),
       element_(element),
+      sum_shape_(sum_shape),
       pointwise_(shape.is_pointwise() && !plain) {
   const Bands bands(shape);
   rows_ = bands.rows();
@@ -68,7 +70,9 @@ size_t PixelWindows::WeightAt(size_t output, size_t channel, int row, int column
   const size_t in_segment = std::min(at * element_ / step_bytes_, segment_steps_ - 1);
   const size_t number = at - StepStart(in_segment) / element_;
   const size_t step = segment * segment_steps_ + in_segment;
-  return (output / kTileOutputs * steps() + step) * step_weights() +
+  const size_t panel = output / kTileOutputs, first = panel / sum_shape_.panels * sum_shape_.panels;
+  const size_t together = std::min<size_t>(sum_shape_.panels, panels() - first);
+  return (first * steps() + step * together + panel - first) * step_weights() +
          (number / four_bytes * kTileOutputs + output % kTileOutputs) * four_bytes +
          number % four_bytes;
 }
@@ -114,7 +118,7 @@ PixelWindows::Plan PixelWindows::PlanFor(int num, int groups, int parts) const {
   plan.rows = static_cast<int>(CeilDiv(all_rows, row_cuts));
   plan.items.cuts = image_cuts * CeilDiv(all_rows, plan.rows);
   plan.images = static_cast<int>(images);
-  plan.items.Slice(panels());
+  plan.items.Slice(CeilDiv(panels(), sum_shape_.panels));
   plan.image_bytes = parts == 0 ? 0 : RoundUp(bytes(plan.rows), 64);
   return plan;
 }

@@ -17,6 +17,14 @@
 // each output.
 namespace caffe::kernels {
 
+/// A TileShape in numbers.
+struct SumShape {
+  explicit SumShape(TileShape shape)
+      : tiles(shape == TileShape::FOUR_BY_ONE ? 4 : 2), panels(4 / tiles) {}
+  int rows() const { return tiles * kTileRows; }
+  int tiles, panels;
+};
+
 /// The order of a convolution's numbers.
 ///
 /// A window's row of the kernel is contiguous if it has one column or a dilation of 1: a *segment*.
@@ -32,7 +40,8 @@ class PixelWindows {
  public:
   /// `element`: bytes of a number, 1 or 2. A plain image has few channels, each in an array of its
   /// own.
-  PixelWindows(const ConvolutionShape& shape, bool plain, int block, size_t element);
+  PixelWindows(const ConvolutionShape& shape, bool plain, int block, size_t element,
+               const SumShape& sum_shape);
   /// False where tiles cannot compute it: groups are of whole panels, and a plain image, in one
   /// group, has a window.
   static bool Takes(const ConvolutionShape& shape, bool plain, int block);
@@ -50,6 +59,12 @@ class PixelWindows {
   /// bytes' worth.
   size_t packed_group() const { return panels() * packed_panel(); }
   size_t packed_panel() const { return steps() * step_weights(); }
+  const SumShape& sum_shape() const { return sum_shape_; }
+  /// The first panel of a slice of the work.
+  size_t FirstPanel(const WorkItems& items, size_t slice) const {
+    const size_t together = sum_shape_.panels;
+    return std::min(items.Begin(slice, CeilDiv(panels(), together)) * together, panels());
+  }
   /// Where the weight of an output, channel and position of the kernel lies in a group.
   size_t WeightAt(size_t output, size_t channel, int row, int column) const;
 
@@ -67,8 +82,8 @@ class PixelWindows {
   };
   Cut CutAt(int num, const Plan& plan, size_t index) const;
 
-  /// Steps for each pair of a part of x and a part of the weights, which are panels one after
-  /// another.
+  /// Steps for each pair of a part of x and a part of the weights; those of the panels that are
+  /// summed together lie behind those of the part before.
   std::vector<AmxTiles::PixelStep> Steps(const Plan& plan, const TilePairs& pairs) const;
 
   bool is_pointwise() const { return pointwise_; }
@@ -105,6 +120,7 @@ class PixelWindows {
 
   size_t channels_, outputs_;  // of a group
   const size_t element_;
+  const SumShape sum_shape_;
   bool pointwise_;
   BandAxis rows_, columns_;
   bool joins_;
@@ -140,14 +156,6 @@ struct TileRows {
   size_t starts[4];
 };
 
-/// A TileShape in numbers.
-struct SumShape {
-  explicit SumShape(TileShape shape)
-      : tiles(shape == TileShape::FOUR_BY_ONE ? 4 : 2), panels(4 / tiles) {}
-  int rows() const { return tiles * kTileRows; }
-  int tiles, panels;
-};
-
 /// What an item needs in addition to its plan.
 struct PixelItem {
   PixelItem(const PixelWindows& windows, const PixelWindows::Plan& plan, Pieces* pieces);
@@ -168,13 +176,11 @@ struct CutSums {
   const PixelWindows& windows;
   PixelWindows::Cut cut;
   size_t first_panel, last_panel;
-  SumShape shape;
   const std::vector<AmxTiles::PixelStep>& steps;
-  const char* x;       ///< the first position of the first image
-  size_t x_pitch;      ///< bytes from position to position
-  size_t x_image;      ///< and from image to image
-  size_t panel_bytes;  ///< of weights
-  const float* bias;   ///< of the group, 16 for each panel; null: sums start with 0
+  const char* x;      ///< the first position of the first image
+  size_t x_pitch;     ///< bytes from position to position
+  size_t x_image;     ///< and from image to image
+  const float* bias;  ///< of the group, 16 for each panel; null: sums start with 0
   const int32_t* pixels;
   int32_t* sums;
 
@@ -193,11 +199,12 @@ struct CutSums {
   /// blocks of sums: for those of one while the tiles sum the next.
   template <typename Weights, typename Finish>
   void ForEachBlock(Weights&& weights, Finish&& finish) const {
+    const SumShape shape = windows.sum_shape();
     const int positions = static_cast<int>(windows.positions(cut));
     const int blocks = static_cast<int>(CeilDiv(positions, shape.rows()));
     AmxTiles::PixelWork work = {};
     work.x_pitch = x_pitch;
-    work.weights_panel = panel_bytes;
+    work.weights_panel = windows.step_bytes() * kTileOutputs;
     Block block, before;
     int configured = 0, number = 0;
     for (size_t panel = first_panel; panel < last_panel; panel += shape.panels) {
@@ -234,8 +241,8 @@ struct CutSums {
   }
 
  private:
-  /// In parts, so that the tiles' instructions and those of `finish` alternate within the processor's
-  /// window.
+  /// In parts, so that the tiles' instructions and those of `finish` alternate within the
+  /// processor's window.
   template <typename Finish>
   void SumAndFinish(int row_tiles, int panels, const Block& before, Finish&& finish,
                     AmxTiles::PixelWork* work) const {

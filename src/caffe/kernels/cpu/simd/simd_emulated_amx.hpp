@@ -26,6 +26,7 @@ struct Tiles {
   static void Store(void* base, size_t stride) {
     Own().Store(tile, base, stride);
   }
+  static void Prefetch(const char*) {}
   template <int sum, int x, int weights>
   static void DotSigned() {
     Own().DotSigned(sum, x, weights);
