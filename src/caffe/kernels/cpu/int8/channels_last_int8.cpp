@@ -158,7 +158,15 @@ void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t 
   Int8Tiles::TilePostOps target;
   size_t panel = 0;
   int image = -1;
-  sums.ForEachBlock(weights_of, [&](const CutSums::Block& sum, int first, int rows) {
+  const size_t residual_size = SizeOf(call.writing.residual.type);
+  const auto ahead = [&](const CutSums::Block& sum) {
+    if (!call.writing.residual.data) return;
+    const size_t first = sum.image * call.strides.residual +
+                         (item.group * group_blocks + sum.panel * panel_blocks) * tiles_.block;
+    PrefetchPixels(sum.pixels, sum.rows, call.writing.residual.at(first),
+                   call.strides.residual_pixel * residual_size);
+  };
+  sums.ForEachBlock(weights_of, ahead, [&](const CutSums::Block& sum, int first, int rows) {
     const size_t block = sum.panel * panel_blocks;
     if (sum.panel != panel || sum.image != image) {
       Band of_image;

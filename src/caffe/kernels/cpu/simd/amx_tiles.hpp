@@ -60,6 +60,8 @@ struct AmxTiles {
   /// from 2^-103 to below 2^128 - 2^119; no part is subnormal unless x is. False if some x is
   /// infinite, NaN or, with three parts, another float: y is then undefined.
   bool (*split)(size_t n, int parts, const float* x, uint16_t* y, size_t plane);
+  /// The same for float16 numbers in two parts; false if some x is infinite or NaN.
+  bool (*split_halves)(size_t n, const uint16_t* x, uint16_t* y, size_t plane);
   /// The same for weights (used, pitch), of which the first `width` of each row, 8 or 16, become
   /// (depth / 2, width, 2); depth is even, rows from `used` on are zero.
   bool (*split_weights)(size_t used, size_t depth, int width, size_t pitch, int parts,

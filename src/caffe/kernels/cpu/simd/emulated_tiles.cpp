@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "caffe/error.hpp"
+#include "caffe/float16.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -162,6 +163,20 @@ void EmulatedTiles::DotBFloat16(int sum, int x, int w) {
       Set(tiles_[sum].row[m], n, Flushed(before + products));
     }
   }
+}
+
+bool EmulateSplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane) {
+  bool all_finite = true;
+  for (size_t i = 0; i < n; ++i) {
+    float16 half;
+    std::memcpy(&half, x + i, sizeof(half));
+    const float value = static_cast<float>(half);
+    all_finite &= std::isfinite(value);
+    const bfloat16 high(value), low(value - static_cast<float>(high));
+    std::memcpy(y + i, &high, sizeof(high));
+    std::memcpy(y + plane + i, &low, sizeof(low));
+  }
+  return all_finite;
 }
 
 void EmulateFinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {

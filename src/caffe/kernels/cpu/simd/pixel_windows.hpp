@@ -156,6 +156,15 @@ struct TileRows {
   size_t starts[4];
 };
 
+/// Prefetches a cache line for each pixel of a block, to be read or written: the pixel's is at
+/// memory + pixel * pitch.
+inline void PrefetchPixels(const int32_t* pixels, int rows, const void* memory, size_t pitch) {
+  for (int i = 0; i < rows; ++i) {
+    if (pixels[i] < 0) continue;
+    __builtin_prefetch(static_cast<const char*>(memory) + pixels[i] * ptrdiff_t(pitch));
+  }
+}
+
 /// What an item needs in addition to its plan.
 struct PixelItem {
   PixelItem(const PixelWindows& windows, const PixelWindows::Plan& plan, Pieces* pieces);
@@ -196,9 +205,10 @@ struct CutSums {
   };
 
   /// Multiplies by weights(panel, panels), and calls finish(block, first row, rows) for all rows of
-  /// blocks of sums: for those of one while the tiles sum the next.
-  template <typename Weights, typename Finish>
-  void ForEachBlock(Weights&& weights, Finish&& finish) const {
+  /// blocks of sums: for those of one while the tiles sum the next. ahead(block) comes before a
+  /// block is summed, to prefetch what finish reads.
+  template <typename Weights, typename Ahead, typename Finish>
+  void ForEachBlock(Weights&& weights, Ahead&& ahead, Finish&& finish) const {
     const SumShape shape = windows.sum_shape();
     const int positions = static_cast<int>(windows.positions(cut));
     const int blocks = static_cast<int>(CeilDiv(positions, shape.rows()));
@@ -206,7 +216,8 @@ struct CutSums {
     work.x_pitch = x_pitch;
     work.weights_panel = windows.step_bytes() * kTileOutputs;
     Block block, before;
-    int configured = 0, number = 0;
+    TileRows tile_rows(1, 1);
+    int rows_of_tiles = 0, configured = 0, number = 0;
     for (size_t panel = first_panel; panel < last_panel; panel += shape.panels) {
       block.panel = panel;
       block.panels = static_cast<int>(std::min<size_t>(shape.panels, last_panel - panel));
@@ -225,12 +236,16 @@ struct CutSums {
           block.sums = sums + number++ % 2 * kBlockSums;
           work.sums = block.sums;
           work.x = x + (block.image - cut.image) * x_image + begin * x_pitch;
-          const TileRows tile_rows(block.rows, shape.tiles);
-          std::copy_n(tile_rows.starts, 4, work.starts);
-          if (tile_rows.rows != configured) {
-            amx.configure_pixels(tile_rows.rows, windows.step_bytes());
-            configured = tile_rows.rows;
+          if (block.rows != rows_of_tiles) {
+            rows_of_tiles = block.rows;
+            tile_rows = TileRows(block.rows, shape.tiles);
+            std::copy_n(tile_rows.starts, 4, work.starts);
+            if (tile_rows.rows != configured) {
+              amx.configure_pixels(tile_rows.rows, windows.step_bytes());
+              configured = tile_rows.rows;
+            }
           }
+          ahead(block);
           SumAndFinish(tile_rows.tiles, block.panels, before, finish, &work);
           before = block;
         }

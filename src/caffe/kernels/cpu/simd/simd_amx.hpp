@@ -92,6 +92,24 @@ void FinishRowsOf(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
                                    clamp.y + pixel * s.y_pixel);
   }
 }
+/// AmxTiles::split_halves.
+inline bool SplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane) {
+  const __m256i magnitude = _mm256_set1_epi16(0x7fff);
+  __m256i most = _mm256_setzero_si256();
+  for (size_t i = 0; i < n; i += 16) {
+    const __mmask16 used = n - i < 16 ? __mmask16((1u << (n - i)) - 1) : __mmask16(0xffff);
+    const __m256i halves = _mm256_maskz_loadu_epi16(used, x + i);
+    most = _mm256_max_epu16(most, _mm256_and_si256(halves, magnitude));
+    const __m512 value = _mm512_cvtph_ps(halves);
+    const __m256i high = (__m256i)_mm512_cvtneps_pbh(value);
+    const __m512 rest = _mm512_sub_ps(
+        value, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16)));
+    _mm256_mask_storeu_epi16(y + i, used, high);
+    _mm256_mask_storeu_epi16(y + plane + i, used, (__m256i)_mm512_cvtneps_pbh(rest));
+  }
+  return _mm256_cmpge_epu16_mask(most, _mm256_set1_epi16(0x7c00)) == 0;
+}
+
 /// AmxTiles::finish_bfloat16.
 inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   if (s.vectors == 2) {

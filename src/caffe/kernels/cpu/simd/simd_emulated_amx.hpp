@@ -41,6 +41,11 @@ struct Tiles {
   }
 };
 
+/// AmxTiles::split_halves.
+inline bool SplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane) {
+  return EmulateSplitHalves(n, x, y, plane);
+}
+
 /// AmxTiles::finish_bfloat16.
 inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   EmulateFinishBFloat16(clamp, s);
