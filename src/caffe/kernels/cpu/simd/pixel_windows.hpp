@@ -261,7 +261,7 @@ struct CutSums {
   template <typename Finish>
   void SumAndFinish(int row_tiles, int panels, const Block& before, Finish&& finish,
                     AmxTiles::PixelWork* work) const {
-    constexpr int kMaxParts = 4;
+    constexpr int kMaxParts = 2;
     const int count = static_cast<int>(steps.size());
     const int parts = std::min(count, kMaxParts);
     for (int part = 0; part < parts; ++part) {

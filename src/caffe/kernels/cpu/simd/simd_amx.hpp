@@ -42,10 +42,16 @@ struct Tiles {
                      : [base] "r"(base), [stride] "r"(stride), [tile] "i"(tile)
                      : "memory");
   }
-  /// The 16 cache lines from here on.
+  /// The 16 cache lines from here on. As one text, or the compiler keeps an address for each line.
   static void Prefetch(const char* memory) {
-#pragma GCC unroll 16
-    for (int line = 0; line < 16; ++line) __builtin_prefetch(memory + 64 * line);
+    __asm__ volatile(
+        "prefetcht0 (%[m])\n prefetcht0 64(%[m])\n prefetcht0 128(%[m])\n prefetcht0 192(%[m])\n"
+        "prefetcht0 256(%[m])\n prefetcht0 320(%[m])\n prefetcht0 384(%[m])\n"
+        "prefetcht0 448(%[m])\n prefetcht0 512(%[m])\n prefetcht0 576(%[m])\n"
+        "prefetcht0 640(%[m])\n prefetcht0 704(%[m])\n prefetcht0 768(%[m])\n"
+        "prefetcht0 832(%[m])\n prefetcht0 896(%[m])\n prefetcht0 960(%[m])"
+        :
+        : [m] "r"(memory));
   }
   CAFFE_DOT(DotSigned, "tdpbssd")
   CAFFE_DOT(DotUnsigned, "tdpbusd")
