@@ -5,8 +5,9 @@
 namespace caffe::kernels {
 namespace {
 
-// What a thread works on at a time, so that it stays in a core's L2 cache next to the weights.
-constexpr size_t kCutBytes = 192 << 10;
+// What a thread works on at a time, for each part of x, so that it stays in a core's L2 cache next
+// to the weights. Parts of weights are made for each cut.
+constexpr size_t kCutBytes = 256 << 10;
 // Fewer rows than this do not pay for reading the weights of all outputs once more.
 constexpr int kMinPositions = 2 * kTileRows;
 
@@ -82,17 +83,18 @@ PixelWindows::Plan PixelWindows::PlanFor(int num, int groups, int parts) const {
   const size_t threads = Threads();
   const size_t all_rows = pointwise_ ? size_t(num) * rows_.output : rows_.output;
   const size_t pixel_bytes = std::max(1, parts) * pixel_ * element_;
+  const size_t cut_bytes = std::max(1, parts) * kCutBytes;
   size_t rows = all_rows;
   const auto bytes = [&](size_t r) { return part_pixels(static_cast<int>(r)) * pixel_bytes; };
-  if (bytes(rows) > kCutBytes) {
+  if (bytes(rows) > cut_bytes) {
     // The buffer grows by as much with each row.
     const size_t of_row = std::max<size_t>(1, bytes(2) - bytes(1)),
                  rest = bytes(1) - std::min(bytes(1), of_row);
-    rows = kCutBytes > rest ? std::max<size_t>(1, (kCutBytes - rest) / of_row) : 1;
+    rows = cut_bytes > rest ? std::max<size_t>(1, (cut_bytes - rest) / of_row) : 1;
   }
   size_t images = 1, image_cuts = pointwise_ ? 1 : num;
   if (!pointwise_ && rows == all_rows) {
-    images = std::clamp<size_t>(kCutBytes / bytes(rows), 1, num);
+    images = std::clamp<size_t>(cut_bytes / bytes(rows), 1, num);
     image_cuts = CeilDiv(num, images);
     images = CeilDiv(num, image_cuts);
   }
