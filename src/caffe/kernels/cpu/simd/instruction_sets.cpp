@@ -36,8 +36,8 @@ const InstructionSetRow kRows[] = {
      &avx2::kWinogradKernels, nullptr},
 #endif
 #ifdef CAFFE_COMPILED_AMX
-    {"amx", kAvx512 | Features::AVX512_BF16 | Features::AMX_INT8 | Features::AMX_BF16, false, nullptr, nullptr, nullptr,
-     nullptr, nullptr, &amx::kAmxTiles},
+    {"amx", kAvx512 | Features::AVX512_BF16 | Features::AMX_INT8 | Features::AMX_BF16, false,
+     nullptr, nullptr, nullptr, nullptr, nullptr, &amx::kAmxTiles},
 #endif
     // AMX's instructions emulated one by one: runs everywhere, slowly.
     {"emulated_amx", Features::NONE, true, nullptr, nullptr, nullptr, nullptr, nullptr,
