@@ -1,13 +1,28 @@
 #include "pixel_windows.hpp"
 
+#include <unistd.h>
+
 #include "caffe/kernels/ceil_div.hpp"
 
 namespace caffe::kernels {
 namespace {
 
-// What a thread works on at a time, for each part of x, so that it stays in a core's L2 cache next
-// to the weights. Parts of weights are made for each cut.
-constexpr size_t kCutBytes = 256 << 10;
+/// Of a core's L2 cache.
+size_t L2Bytes() {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  static const long found = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (found >= 256 << 10) return static_cast<size_t>(found);
+#endif
+  return 1 << 20;
+}
+
+/// What a thread works on at a time, for each part of x, next to the weights in its L2 cache.
+/// Weights that do not stay there are read, and parts of weights made, for each cut: these are
+/// larger then.
+size_t CutBytes(size_t weights, int parts) {
+  return weights > L2Bytes() / 4 ? L2Bytes() / 2 : std::max(1, parts) * L2Bytes() / 8;
+}
+
 // Fewer rows than this do not pay for reading the weights of all outputs once more.
 constexpr int kMinPositions = 2 * kTileRows;
 
@@ -84,7 +99,7 @@ PixelWindows::Plan PixelWindows::PlanFor(int num, int groups, int parts) const {
   const size_t threads = Threads();
   const size_t all_rows = pointwise_ ? size_t(num) * rows_.output : rows_.output;
   const size_t pixel_bytes = std::max(1, parts) * pixel_ * element_;
-  const size_t cut_bytes = std::max(1, parts) * kCutBytes;
+  const size_t weights = packed_group() * element_, cut_bytes = CutBytes(weights, parts);
   size_t rows = all_rows;
   const auto bytes = [&](size_t r) { return part_pixels(static_cast<int>(r)) * pixel_bytes; };
   if (bytes(rows) > cut_bytes) {
@@ -102,7 +117,6 @@ PixelWindows::Plan PixelWindows::PlanFor(int num, int groups, int parts) const {
   size_t row_cuts = CeilDiv(all_rows, rows);
   const size_t least_rows = CeilDiv(kMinPositions, row_positions());
   // Threads share the rows, or, where weights are most of what is read, the outputs.
-  const size_t weights = packed_group() * element_;
   const size_t x_bytes = bytes(all_rows) * (pointwise_ ? 1 : num);
   plan.items = {image_cuts * row_cuts, size_t(groups), 1};
   if (weights < 2 * x_bytes || panels() < threads) {
