@@ -107,7 +107,7 @@ void ForAllShapes(F&& f) {
   };
   for (const ConvolutionShape& s : Shapes()) call(s, false);
   for (const ConvolutionShape& s : PlainShapes()) call(s, true);
-  for (int i = 0; i < 12; ++i) call(RandomShape(&random), false);
+  for (int i = 0; i < 6; ++i) call(RandomShape(&random), false);
 }
 
 /// Compared with the kernel for blocks, whose own test is the definition.
