@@ -175,6 +175,7 @@ TEST_P(ChannelsLastConvolutions, OfBytesAreThoseInBlocks) {
     const Activation relu = {Activation::RELU, 0, 0}, leaky = {Activation::RELU, 0.1, 0};
     ExpectTheSameBytes<uint8_t, uint8_t>(s, plain, shape, 2, relu, false, 0, random);
     ExpectTheSameBytes<int8_t, int8_t>(s, plain, shape, 1, relu, true, 16, random);
+    ExpectTheSameBytes<uint8_t, int8_t>(s, plain, shape, 1, leaky, false, 0, random);
     ExpectTheSameBytes<uint8_t, float>(s, plain, shape, 3, leaky, true, 0, random);
   });
 }

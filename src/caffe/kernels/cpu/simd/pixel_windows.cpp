@@ -78,6 +78,7 @@ size_t PixelWindows::WeightAt(size_t output, size_t channel, int row, int column
 }
 
 PixelWindows::Plan PixelWindows::PlanFor(int num, int groups, int parts) const {
+  num = std::max(1, num);
   Plan plan;
   const size_t threads = Threads();
   const size_t all_rows = pointwise_ ? size_t(num) * rows_.output : rows_.output;

@@ -74,7 +74,8 @@ class PixelWindows {
     size_t image_bytes = 0;    ///< of a buffered image of a cut; 0: x is read in place
     WorkItems items;
   };
-  /// For `num` images. `parts`: of x; 0: tiles read it in place, which is for pointwise ones.
+  /// For `num` images; for none as for one. `parts`: of x; 0: tiles read it in place, which is for
+  /// pointwise ones.
   Plan PlanFor(int num, int groups, int parts) const;
 
   struct Cut {
