@@ -434,7 +434,8 @@ TEST_P(ShapesOfInputs, ThatCannotBeLeaveEverythingAsItWas) {
   };
   ExpectContains(error({2, 2, 9, 8}), "does not fit where shape");
   ExpectContains(error({3, 2, 8, 8}), "does not fit where shape");
-  ExpectContains(error({2, 3, 5, 5}), "layer 'a' (Convolution)");
+  // Of the two that read x, whichever the engine runs first.
+  ExpectContains(error({2, 3, 5, 5}), "' (Convolution)");
   EXPECT_NE(error({2, 2, 25}), "");
   ExpectContains(error({2, 2, 0, 5}), "input 'x': shape 2 2 0 5");
   ExpectContains(error({2, 2, -5, 5}), "not positive");

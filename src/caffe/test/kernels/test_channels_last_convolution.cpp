@@ -65,7 +65,9 @@ std::vector<ConvolutionShape> Shapes() {
       Shape(32, 64, 2, {{5, 3, 1, 1}, {5, 3, 1, 1}}),
       Shape(64, 32, 2, {{6, 1}, {5, 1}}),
       Shape(150, 40, 1, {{4, 1}, {5, 1}}),  // a last step that begins before the one before ends
-      Shape(33, 16, 1, {{1, 1}, {1, 1}})};
+      Shape(33, 16, 1, {{1, 1}, {1, 1}}),
+      Shape(17, 18, 1, {{6, 1, 1, 1}, {5, 1, 1, 1}}),  // outputs of padding alone
+      Shape(16, 16, 1, {{5, 2, 2, 3}, {6, 2, 1, 3}})};
 }
 std::vector<ConvolutionShape> PlainShapes() {
   return {Shape(3, 32, 1, {{23, 7, 2, 3}, {23, 7, 2, 3}}),
@@ -85,7 +87,7 @@ ConvolutionShape RandomShape(std::mt19937* random) {
     const int kernel = between(1, 5), dilation = between(1, 4) == 1 ? 2 : 1;
     const int window = dilation * (kernel - 1) + 1;
     axes.push_back(
-        {between(window, window + 12), kernel, between(1, 3), between(0, kernel - 1), dilation});
+        {between(window, window + 12), kernel, between(1, 3), between(0, kernel), dilation});
   }
   return Shape(between(1, 130), between(1, 70), 1, axes);
 }

@@ -70,7 +70,9 @@ PixelWindows::PixelWindows(const ConvolutionShape& shape, bool plain, int block,
   first_column_ = std::min(wanted, positions(-first));
   last_column_ =
       std::max<size_t>(first_column_, std::min(wanted, positions(columns_.input - first)));
-  const size_t shared = std::min(wanted - last_column_, first_column_);
+  // No further than windows overlap: each output of a row has a position of its own.
+  const size_t overlap = columns_.extent(1) - 1;
+  const size_t shared = std::min({wanted - last_column_, first_column_, overlap});
   row_pixels_ = RoundUp(wanted - shared, columns_.pace());
   row_rest_ = wanted > static_cast<int>(row_pixels_) ? wanted - row_pixels_ : 0;
 }
