@@ -78,7 +78,7 @@ std::vector<ConvolutionShape> PlainShapes() {
           Shape(3, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}})};
 }
 
-ConvolutionShape RandomShape(std::mt19937* random) {
+ConvolutionShape SomeShape(std::mt19937* random) {
   const auto between = [&](int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(*random);
   };
@@ -109,7 +109,7 @@ void ForAllShapes(F&& f) {
   };
   for (const ConvolutionShape& s : Shapes()) call(s, false);
   for (const ConvolutionShape& s : PlainShapes()) call(s, true);
-  for (int i = 0; i < 6; ++i) call(RandomShape(&random), false);
+  for (int i = 0; i < 6; ++i) call(SomeShape(&random), false);
 }
 
 /// Compared with the kernel for blocks, whose own test is the definition.
@@ -184,7 +184,7 @@ TEST_P(ChannelsLastConvolutions, OfBytesAreThoseInBlocks) {
 
 /// What the kernel multiplies.
 template <typename T>
-std::vector<T> RandomNumbers(size_t n, std::mt19937* random) {
+std::vector<T> NormalNumbers(size_t n, std::mt19937* random) {
   std::normal_distribution<float> normal;
   std::vector<T> result(n);
   for (T& value : result) value = static_cast<T>(normal(*random));
@@ -207,10 +207,10 @@ void ExpectWithinBounds(const ConvolutionShape& s, bool plain, TileShape tile_sh
   ASSERT_TRUE(kernel);
   const size_t block = kernel->block(), outputs = num * s.output_size();
   const size_t spatial = s.output_spatial();
-  const std::vector<X> x = RandomNumbers<X>(num * s.input_size(), random);
-  const std::vector<W> weights = RandomNumbers<W>(s.weight_count(), random);
+  const std::vector<X> x = NormalNumbers<X>(num * s.input_size(), random);
+  const std::vector<W> weights = NormalNumbers<W>(s.weight_count(), random);
   const std::vector<float> bias = Floats(s.outputs, 1, random);
-  const std::vector<Y> residual = RandomNumbers<Y>(outputs, random);
+  const std::vector<Y> residual = NormalNumbers<Y>(outputs, random);
   std::vector<double> wide_x = AsDoubles(x), wide_weights = AsDoubles(weights), sums(outputs),
                       magnitudes(outputs);
   if (math == ElementType::BFLOAT16) {
