@@ -124,7 +124,7 @@ TEST(LayerRates, CountTheProductsOfTheShapesThatRun) {
       layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
       layer { name: 'fc' type: 'InnerProduct' bottom: 'conv' top: 'fc'
               inner_product_param { num_output: 7 weight_filler { type: 'xavier' } } })");
-  const auto engine = Builder(BuilderConfig()).Build(NetworkDefinition::FromCaffe(net));
+  const auto engine = Builder(BuilderConfig()).Build(NetworkDefinition::FromCaffe(net, {}));
   const double conv = 5 * 27 * 36, fc = 7 * 180;
   for (const LayerInfo& layer : engine->layers()) {
     EXPECT_EQ(layer.products, layer.name == "conv" ? 4 * conv

@@ -48,16 +48,37 @@ double RateOf(const std::vector<PeakPart>& parts) {
   return work / Seconds(end - begin);
 }
 
-/// Work a second that all threads do: the best of runs, three or more, that begin until `seconds`
-/// are over. work(thread, threads, run) does one thread's part of a run, and returns how much it
-/// is. Runs should be short, so that some are not interrupted by other programs.
+/// The best of several runs. Other programs interrupt some of them: three have to agree about what
+/// is the best, unless it takes too long.
+class BestOfRuns {
+ public:
+  explicit BestOfRuns(double seconds) : seconds_(seconds) {}
+
+  void Add(double rate) { rates_.push_back(rate); }
+  double best() const { return *std::max_element(rates_.begin(), rates_.end()); }
+  bool done() const {
+    constexpr double kSame = 0.97, kMost = 3;
+    const double passed = Seconds(PeakClock::now() - start_), same = kSame * best();
+    const auto agree =
+        std::count_if(rates_.begin(), rates_.end(), [same](double rate) { return rate >= same; });
+    return passed >= kMost * seconds_ || (passed >= seconds_ && agree >= 3);
+  }
+
+ private:
+  const double seconds_;
+  const PeakClock::time_point start_ = PeakClock::now();
+  std::vector<double> rates_;
+};
+
+/// Work a second that all threads do, in runs for `seconds` or a few times as long. work(thread,
+/// threads, run) does one thread's part of a run, and returns how much it is. Runs should be short,
+/// so that some are not interrupted.
 template <typename Work>
 double BestRate(double seconds, const Work& work) {
-  double best = 0;
+  BestOfRuns runs(seconds);
   std::vector<PeakPart> parts;
   bool done = false;
   std::atomic<int64_t> arrived{0};
-  const PeakClock::time_point start = PeakClock::now();
 #pragma omp parallel
   {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
@@ -77,19 +98,19 @@ double BestRate(double seconds, const Work& work) {
 #pragma omp barrier
 #pragma omp single
       {
-        best = std::max(best, RateOf(parts));
-        done = run >= 2 && Seconds(PeakClock::now() - start) >= seconds;
+        runs.Add(RateOf(parts));
+        done = runs.done();
       }
     }
   }
-  return best;
+  return runs.best();
 }
 
 using MultiplyLoop = double(int64_t steps);
 
 /// Runs of about half a millisecond, against which threads begin at the same time.
 double ProductsPerSecond(MultiplyLoop* multiply) {
-  constexpr double kRunSeconds = 0.0005, kSeconds = 0.15;
+  constexpr double kRunSeconds = 0.0005, kSeconds = 0.1;
   int64_t steps = 16;
   for (;; steps *= 2) {
     const PeakClock::time_point start = PeakClock::now();
