@@ -15,8 +15,9 @@
 #include "caffe/allocator.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/inference/builder.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/activation_statistics.hpp"
-#include "machine_peaks.hpp"
+#include "caffe/kernels/processor_peaks.hpp"
 
 DEFINE_string(model, "", "The net with an Input layer (prototxt).");
 DEFINE_string(weights, "", "Its weights (caffemodel).");
@@ -130,23 +131,6 @@ std::shared_ptr<const Engine> BuildEngine() {
   return engine;
 }
 
-/// Multiplications that the definitions of the layers with weights ask for.
-double Products(const Graph& graph) {
-  double products = 0;
-  for (const Node& node : graph.nodes) {
-    if (node.parameters.empty() || node.parameters[0].shape.size() < 2) continue;
-    const double weights = static_cast<double>(node.parameters[0].count());
-    const int first = node.parameters[0].shape[0];  // outputs, of a Deconvolution inputs
-    const int of = node.type() == "Deconvolution" ? node.inputs[0] : node.outputs[0];
-    const double places = static_cast<double>(CountOf(graph.values[of].shape)) / first;
-    if (node.type() == "Convolution" || node.type() == "Deconvolution" ||
-        node.type() == "DepthwiseConvolution" || node.type() == "InnerProduct") {
-      products += weights * places;
-    }
-  }
-  return products;
-}
-
 /// Bytes that a Net of floats takes: parameters, blobs and scratch, at most.
 size_t BytesOfNet() {
   const size_t before = caffe::Allocator::bytes_in_use();
@@ -162,6 +146,9 @@ void Describe() {
   Graph graph = NetworkDefinition::FromCaffe(ReadModel(), {FLAGS_weights}).graph();
   if (BatchOf(graph) != FLAGS_batch) graph = WithBatch(std::move(graph), FLAGS_batch);
   const auto engine = BuildEngine();
+  double products = 0;
+  for (const auto& [layer, of_layer] : ProductsByLayer(graph, ShapesOf(graph)))
+    products += of_layer;
   size_t narrow = 0, all = 0;
   for (const LayerInfo& layer : engine->layers()) {
     if (layer.weight_bytes == 0) continue;
@@ -170,14 +157,16 @@ void Describe() {
   }
   std::cout << "{\"weight_bytes\": " << engine->weight_bytes()
             << ", \"activation_bytes\": " << engine->activation_bytes()
-            << ", \"net_bytes\": " << net_bytes << ", \"products\": " << Products(graph)
+            << ", \"net_bytes\": " << net_bytes << ", \"products\": " << products
             << ", \"narrow_layers\": " << narrow << ", \"weighted_layers\": " << all << "}"
             << std::endl;
 }
 
 void PrintPeaks() {
-  std::cout << "{\"products_per_second\": " << caffe::PeakProducts()
-            << ", \"bytes_per_second\": " << caffe::PeakBandwidth() << "}" << std::endl;
+  using namespace caffe::kernels;
+  const double products = FastestProducts(MeasureProductPeaks(), caffe::ElementType::FLOAT);
+  std::cout << "{\"products_per_second\": " << products
+            << ", \"bytes_per_second\": " << MeasureMemoryBandwidth() << "}" << std::endl;
 }
 
 /// Detections as their scores in order, which programs and precisions agree on; else all numbers.

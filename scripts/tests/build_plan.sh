@@ -166,6 +166,12 @@ runs "$caffe" inspect -plan range.plan
 has out.txt '^profile 0: from data 1x3x8x8 to data 4x3x8x8, tuned for data 2x3x8x8$'
 runs "$caffe" time -plan range.plan -shape 3x3x8x8 -iterations 2
 has out.txt "^engine 'small', 3x3x8x8, batch 3, 2 runs"
+has out.txt '^layer .* mean  *share  *rate  *of peak$'
+has out.txt '^conv.* % .*[0-9.]* [GT]FLOP/s  *[<0-9.]* %$'
+has out.txt '^total .* 100.00 % .*[0-9.]* [GT]FLOP/s  *[<0-9.]* %$'
+runs "$caffe" time -plan range.plan -shape 3x3x8x8 -iterations 2 -peaks=false
+has out.txt '^total .* 100.00 % .*[0-9.]* [GT]FLOP/s$'
+lacks out.txt 'of peak'
 refuses 'but for profile 0: data 1x3x8x8 to 4x3x8x8' "$caffe" time -plan range.plan -shape 5x3x8x8
 runs "$caffe" build $net -plan ranges.plan -min_shape data=1x3x8x8:data=1x3x8x8 \
   -opt_shape 1x3x8x8:4x3x8x8

@@ -35,6 +35,32 @@ refuses "-model needs a value" "$caffe" time -model
 refuses "caffe build has no flag -bisect" "$caffe" build -bisect
 refuses "'x.prototxt' is not expected" "$caffe" time x.prototxt
 
+# What the processor does at most, measured unless the flag says no; by the units of the set in use.
+runs "$caffe" device_query
+has err.txt 'CPU peaks, measured with [0-9]* threads*  *unit  *rate$'
+has err.txt ' FLOAT  *[a-z0-9_]*  *[0-9.]* [GT]FLOP/s$'
+has err.txt ' 8-bit integers  *[a-z0-9_]*  *[0-9.]* [GT]OP/s$'
+has err.txt 'reading memory  *[0-9.]* GB/s$'
+CAFFE_CPU_ISA=emulated_amx runs "$caffe" device_query -threads 1
+has err.txt 'measured with 1 thread  *unit  *rate$'
+has err.txt ' BFLOAT16  *emulated_amx  *[0-9.]* GFLOP/s$'
+runs "$caffe" device_query -peaks=false
+lacks err.txt 'CPU peaks'
+
+# A system that refuses AMX's registers: the next set computes, and one line says so.
+without_tiles() { python3 "$root/scripts/tests/lib/refuse_tiles.py" "$@"; }
+if [ "$(uname -sm)" = 'Linux x86_64' ] && without_tiles true; then
+  runs "$caffe" device_query -peaks=false
+  lines=0
+  ! grep -q 'instruction set:  *amx$' err.txt || lines=1
+  runs without_tiles "$caffe" device_query -peaks=false
+  [ "$(grep -c 'refuses this process the registers of amx_int8' err.txt)" = $lines ] ||
+    fail "not $lines lines about refused registers"
+  has err.txt 'matrix products in tiles  *none$'
+  CAFFE_CPU_ISA=amx refuses '^caffe: CAFFE_CPU_ISA is .* runs generic' without_tiles "$caffe" device_query
+  [ "$(wc -l < err.txt)" = 1 ] || fail "more than a line"
+fi
+
 # Completion: scripts that the shells can read, with commands, flags and choices.
 runs "$caffe" completion bash
 bash -n out.txt

@@ -1,13 +1,35 @@
 #include <sstream>
+#include <string>
 
+#include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
+#include "caffe/inference/evaluation/layer_rates.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/processor_peaks.hpp"
 #include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"
 #include "net_flags.hpp"
 
 namespace caffe {
 namespace {
+
+void LogTable(const TextTable& table) {
+  std::stringstream text;
+  table.Print(text);
+  for (std::string line; std::getline(text, line);) PROGRAM_LOG() << line;
+}
+
+void QueryPeaks() {
+  TextTable table({"CPU peaks, measured with " + ThreadsText(Caffe::threads()), "unit", "rate"}, 2);
+  for (const kernels::ProductPeak& peak : kernels::MeasureProductPeaks()) {
+    const bool integers = peak.type == ElementType::INT8;
+    table.Add(
+        {std::string("products and sums of ") + (integers ? "8-bit integers" : Name(peak.type)),
+         peak.unit, inference::RateText(2 * peak.per_second, integers)});
+  }
+  table.Add({"reading memory", "", ThreeDigits(kernels::MeasureMemoryBandwidth() / 1e9) + " GB/s"});
+  LogTable(table);
+}
 
 void QueryCpu() {
   std::string features;
@@ -19,9 +41,8 @@ void QueryCpu() {
   PROGRAM_LOG() << "CPU threads:                   " << Caffe::threads();
   TextTable table({"CPU kernels", "instruction set"}, 2);
   for (const auto& [family, set] : kernels::ChosenKernelFamilies()) table.Add({family, set});
-  std::stringstream text;
-  table.Print(text);
-  for (std::string line; std::getline(text, line);) PROGRAM_LOG() << line;
+  LogTable(table);
+  if (FLAGS_peaks) QueryPeaks();
 }
 
 int DeviceQuery() {
@@ -40,11 +61,16 @@ Command DeviceQueryCommand() {
   Command command;
   command.name = "device_query";
   command.summary = "shows the processor, and with -gpu the GPUs";
-  command.usage = {"[-gpu 0|0,1|all]"};
+  command.usage = {"[-gpu 0|0,1|all] [-peaks=false]"};
   command.about =
-      "Of the processor: its features that kernels know, and for each kind of kernels the\n"
-      "instruction set whose kernels are in use. CAFFE_CPU_ISA in the environment takes another\n"
+      "Of the processor: its features that kernels know, for each kind of kernels the instruction\n"
+      "set whose kernels are in use, and what its units do at most, measured in about a second "
+      "with\n"
+      "all threads: multiplications and additions of numbers in registers, two operations for "
+      "each\n"
+      "product, and bytes read from memory. CAFFE_CPU_ISA in the environment takes another\n"
       "set, by its name; an unknown one is refused with the names that are valid here.\n";
+  command.groups = {{"what is measured", "", {"peaks"}, ""}};
   command.examples =
       "  caffe device_query\n  caffe device_query -gpu all\n"
       "  CAFFE_CPU_ISA=generic caffe device_query\n";

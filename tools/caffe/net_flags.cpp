@@ -16,6 +16,8 @@ CAFFE_FLAG(int32, level, 0, "N", "the net's level, for include and exclude rules
 CAFFE_FLAG(string, stage, "", "A,B", "the net's stages, likewise");
 CAFFE_FLAG(int32, iterations, 50, "N", "how many iterations to run");
 CAFFE_FLAG(bool, json, false, "", "print JSON instead of tables");
+CAFFE_FLAG(bool, peaks, true, "",
+           "measure how fast the processor multiplies (-peaks=false: do not)");
 CAFFE_FLAG(bool, verbose, false, "",
            "show what nets log; caffe build: and what could compute each layer");
 CAFFE_FLAG(string, gpu, "", "0|0,1|all", "the GPUs to use; the CPU when not given, or -1");

@@ -20,6 +20,7 @@ DECLARE_int32(level);
 DECLARE_int32(iterations);
 DECLARE_string(gpu);
 DECLARE_bool(json);
+DECLARE_bool(peaks);
 
 /// LOG(INFO) in the name of Caffe's own source of the program: scripts look for "caffe.cpp:".
 #define PROGRAM_LOG() google::LogMessage("caffe.cpp", __LINE__).stream()

@@ -9,7 +9,9 @@
 #include "caffe/caffe.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/inference/evaluation/latency.hpp"
+#include "caffe/inference/evaluation/layer_rates.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/processor_peaks.hpp"
 #include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
@@ -114,19 +116,49 @@ void WarmUp(Net<float>* net) {
 
 std::string Milliseconds(double value) { return ThreeDigits(value) + " ms"; }
 
-void PrintTimes(const inference::Engine& engine, int profile, const inference::LayerTimes& times,
-                std::ostream& out) {
+std::string PeakText(const inference::LayerRate& rate) {
+  return rate.share_of_peak > 0 ? PercentText(rate.share_of_peak) : "-";
+}
+
+/// Without peaks their column is left out.
+void PrintTimes(const inference::Engine& engine, const inference::LoadResult& profiled,
+                const std::vector<kernels::ProductPeak>& peaks, std::ostream& out) {
+  const std::vector<inference::LayerInfo> layers = engine.layers(profiled.profile);
+  const inference::LayerRates rates = inference::RatesOf(profiled, layers, peaks);
   std::map<std::string, inference::LayerInfo> known;
-  for (const inference::LayerInfo& layer : engine.layers(profile)) known[layer.name] = layer;
-  TextTable table({"layer", "type", "implementation", "precision", "median", "mean", "share"}, 4);
-  const double total = times.Total();
-  for (const auto& layer : times.layers()) {
+  for (const inference::LayerInfo& layer : layers) known[layer.name] = layer;
+  std::vector<std::string> header = {"layer",  "type", "implementation", "precision",
+                                     "median", "mean", "share",          "rate"};
+  if (!peaks.empty()) header.push_back("of peak");
+  TextTable table(header, 4);
+  const auto add = [&](std::vector<std::string> row, const inference::LayerRate& rate) {
+    row.push_back(inference::RateText(rate.per_second, rate.integers));
+    if (!peaks.empty()) row.push_back(PeakText(rate));
+    table.Add(std::move(row));
+  };
+  const double total = profiled.layers.Total();
+  double medians = 0, means = 0;
+  for (size_t i = 0; i < profiled.layers.layers().size(); ++i) {
+    const inference::LayerTimes::Layer& layer = profiled.layers.layers()[i];
     const inference::LayerInfo& info = known[layer.name];
-    table.Add({layer.name, info.type, info.implementation, info.precision(),
-               TimeText(1000 * layer.times.Median()), TimeText(1000 * layer.times.Mean()),
-               PercentText(total > 0 ? layer.times.Total() / total : 0)});
+    const double median = layer.times.Median(), mean = layer.times.Mean();
+    medians += median;
+    means += mean;
+    add({layer.name, info.type, info.implementation, info.precision(), TimeText(1000 * median),
+         TimeText(1000 * mean), PercentText(total > 0 ? layer.times.Total() / total : 0)},
+        rates.layers[i]);
   }
+  add({"total", "", "", "", TimeText(1000 * medians), TimeText(1000 * means),
+       PercentText(total > 0 ? 1 : 0)},
+      rates.total);
   table.Print(out);
+}
+
+/// Of the threads that a run has; none where a GPU computes or -peaks=false says so.
+std::vector<kernels::ProductPeak> PeaksOfRun(bool on_cpu, const inference::ThreadSplit& split) {
+  if (!on_cpu || !FLAGS_peaks) return {};
+  const kernels::TeamSize team(split.threads);
+  return kernels::MeasureProductPeaks();
 }
 
 std::string ThreadSplitText(const inference::ThreadSplit& split) {
@@ -161,7 +193,8 @@ int TimePlan() {
   // Apart, as looking at each layer takes time of its own.
   options.profile = true;
   options.warm_up_ms = 0;
-  PrintTimes(*engine, result.profile, inference::MeasureLoad(engine, options).layers, std::cout);
+  PrintTimes(*engine, inference::MeasureLoad(engine, options), PeaksOfRun(on_cpu, split),
+             std::cout);
   return 0;
 }
 
@@ -222,7 +255,13 @@ Command TimeCommand() {
       "data or the inputs that its prototxt has. A plan is run on noise: latency of a run (the\n"
       "smallest, the mean, the median, and what 99 of 100 do not exceed), items a second, and "
       "then\n"
-      "the time of each layer.\n";
+      "the time of each layer, with the rate at which it multiplies by its weights: two "
+      "operations\n"
+      "for each product of its definition, in the median time. On a processor \"of peak\" is this\n"
+      "rate as a share of what the fastest unit for the layer's type does, as caffe device_query\n"
+      "measures it: more than all where Winograd's algorithm leaves products out. The line "
+      "\"total\"\n"
+      "has the share of the time in which all layers would be done at their peaks.\n";
   command.groups = {{"what is timed",
                      "",
                      {"model",
@@ -232,6 +271,7 @@ Command TimeCommand() {
                       "shape",
                       {"iterations", "runs (default 50), of each context"},
                       "hint",
+                      "peaks",
                       "phase",
                       "forward_only",
                       "level",

@@ -35,6 +35,7 @@ struct LayerInfo {
   std::vector<Shape> tops;        ///< at the largest shapes
   size_t weight_bytes = 0;        ///< as the engine holds them
   size_t activation_bytes = 0;    ///< of the tops, at the largest shapes
+  double products = 0;            ///< multiplications by its weights, at the largest shapes
   double microseconds = 0;        ///< as timed when the engine was built; 0: not timed
   std::vector<std::string> also;  ///< names of the layers that were fused into it
   AffineParameters affine;        ///< of the first top, where `integers`

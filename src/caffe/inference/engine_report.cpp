@@ -88,6 +88,7 @@ void SetLayer(const LayerInfo& layer, json::Struct* object) {
   json::Set(object, "precision", std::string(Name(layer.type_of_math)));
   if (layer.integers) SetIntegers(layer, object);
   json::Set(object, "microseconds", layer.microseconds);
+  json::Set(object, "products", layer.products);
   json::Set(object, "weight_bytes", static_cast<double>(layer.weight_bytes));
   json::Set(object, "activation_bytes", static_cast<double>(layer.activation_bytes));
   json::ListValue* tops = json::List(object, "tops");
@@ -132,6 +133,9 @@ LayerInfo InfoOf(const Graph& graph, const Node& node) {
   for (const int output : node.outputs) {
     layer.tops.push_back(graph.values[output].shape);
     layer.activation_bytes += BytesOf(graph.values[output]);
+  }
+  if (node.inputs.size() == 1 && node.outputs.size() == 1) {
+    layer.products = ProductsOf(node, graph.values[node.inputs[0]].shape, layer.tops[0]);
   }
   for (const Epilogue& step : node.epilogue) layer.also.push_back(step.layer.name());
   return layer;

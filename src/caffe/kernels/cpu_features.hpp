@@ -38,9 +38,23 @@ constexpr bool Includes(CpuFeatures all, CpuFeatures some) { return (all & some)
 /// "avx2", "f16c", "avx_vnni", ...: in the order above.
 std::vector<std::string> NamesOf(CpuFeatures features);
 
+struct DetectedCpuFeatures {
+  CpuFeatures found = CpuFeatures::NONE;  ///< what programs can use
+  /// What the processor has and the operating system saves registers for, but refuses to this
+  /// process: AMX's features, or none.
+  CpuFeatures refused = CpuFeatures::NONE;
+};
+
+/// Looks at the processor. `request_tiles` asks the operating system for permission to use AMX's
+/// registers, and is called where there are any; false: it refuses. For tests; null: that of the
+/// system.
+DetectedCpuFeatures DetectCpuFeatures(bool (*request_tiles)());
+
 /// What the processor has and the operating system lets programs use. Detected once: the first call
 /// asks Linux for permission to use AMX's registers; where it refuses, AMX is missing.
 CpuFeatures FoundCpuFeatures();
+/// DetectedCpuFeatures::refused of the same detection.
+CpuFeatures RefusedCpuFeatures();
 
 }  // namespace caffe::kernels
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/util/text/json.hpp"
 
 namespace caffe::inference {
@@ -259,12 +260,26 @@ std::string LoadResult::TracesToJson() const {
   return text + "]\n";
 }
 
+namespace {
+
+std::map<std::string, double> ProductsOfRun(const ExecutionContext& context) {
+  const Graph& graph = *context.engine().graph(context.profile());
+  std::vector<Shape> inputs;
+  for (const int input : graph.inputs) {
+    inputs.push_back(context.InputShape(graph.values[input].name));
+  }
+  return ProductsByLayer(graph, ShapesFor(graph, inputs));
+}
+
+}  // namespace
+
 LoadResult MeasureLoad(std::vector<ExecutionContext>* contexts, const LoadOptions& options) {
   RequirePossible(options);
   Require(!contexts->empty(), "there is no context to measure");
   LoadResult result;
   result.batch = std::max(1, contexts->front().batch());
   result.profile = contexts->front().profile();
+  if (options.profile) result.products = ProductsOfRun(contexts->front());
   std::vector<StreamState> streams(contexts->size());
   for (size_t i = 0; i < streams.size(); ++i) {
     streams[i].index = static_cast<int>(i);

@@ -85,6 +85,8 @@ struct LoadResult {
   std::vector<RunTrace> traces;  ///< of each run, in the order in which they were asked for
   double seconds = 0;            ///< from the first run to the end of the last one
   LayerTimes layers;             ///< of the first stream, where LoadOptions::profile
+  /// And ProductsByLayer for a run of it.
+  std::map<std::string, double> products;
   int batch = 0;
   int warm_up_runs = 0;        ///< before the clock started, of all streams
   double warm_up_seconds = 0;  ///< their duration

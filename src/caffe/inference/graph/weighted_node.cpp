@@ -190,6 +190,30 @@ std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExt
   return weights;
 }
 
+double ProductsOf(const Node& node, const Shape& x, const Shape& y) {
+  if (!MultipliesWeights(node)) return 0;
+  if (node.type() == "InnerProduct") {
+    const InnerProductExtents extents = ExtentsOf(node, x, y);
+    return double(extents.rows) * extents.inputs * extents.outputs;
+  }
+  const bool transposed = node.type() == "Deconvolution";
+  const auto shape = transposed ? DeconvolutionShapeOf(node, x, y) : ConvolutionShapeOf(node, x, y);
+  if (!shape) return 0;
+  const size_t positions = transposed ? shape->input_spatial() : shape->output_spatial();
+  return double(x[0]) * shape->weight_count() * positions;
+}
+
+std::map<std::string, double> ProductsByLayer(const Graph& graph,
+                                              const std::vector<Shape>& shapes) {
+  std::map<std::string, double> all;
+  for (const Node& node : graph.nodes) {
+    if (node.inputs.size() != 1 || node.outputs.size() != 1) continue;
+    const double products = ProductsOf(node, shapes[node.inputs[0]], shapes[node.outputs[0]]);
+    if (products > 0) all[node.name()] = products;
+  }
+  return all;
+}
+
 std::vector<float> BiasOf(const Node& node, size_t outputs) {
   return node.parameters.size() > 1 ? node.parameters[1].ToVector()
                                     : std::vector<float>(outputs, 0.f);

@@ -1,7 +1,9 @@
 #ifndef CAFFE_INFERENCE_GRAPH_WEIGHTED_NODE_HPP_
 #define CAFFE_INFERENCE_GRAPH_WEIGHTED_NODE_HPP_
 
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "caffe/inference/graph.hpp"
@@ -69,6 +71,14 @@ InnerProductExtents ExtentsOf(const Node& node, const Shape& x, const Shape& y);
 InnerProductExtents ExtentsOf(const Graph& graph, const Node& node);
 /// The weights of an InnerProduct as (outputs, inputs).
 std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExtents& extents);
+
+/// Multiplications by weights that the definition of the node asks for, with a bottom x and a top y
+/// of these shapes: of a convolution a weight's at each position of the output (of a Deconvolution,
+/// the input), whatever an algorithm leaves out. 0 for nodes without weights, and for those that
+/// only layers compute.
+double ProductsOf(const Node& node, const Shape& x, const Shape& y);
+/// Of the nodes with any, by name; `shapes`: of each value.
+std::map<std::string, double> ProductsByLayer(const Graph& graph, const std::vector<Shape>& shapes);
 
 /// The bias; zeros where the node has none.
 std::vector<float> BiasOf(const Node& node, size_t outputs);

@@ -71,6 +71,40 @@ TEST(CpuFeatures, AreThoseThatLinuxFound) {
   }
 }
 
+constexpr CpuFeatures kTileFeatures =
+    CpuFeatures::AMX_INT8 | CpuFeatures::AMX_BF16 | CpuFeatures::AMX_FP16;
+
+TEST(CpuFeatures, LackTilesWhereTheSystemRefusesThem) {
+  const DetectedCpuFeatures granted = DetectCpuFeatures([] { return true; });
+  EXPECT_EQ(granted.refused, CpuFeatures::NONE);
+  const DetectedCpuFeatures refused = DetectCpuFeatures([] { return false; });
+  EXPECT_EQ(refused.found, Without(granted.found, kTileFeatures));
+  EXPECT_EQ(refused.refused, granted.found & kTileFeatures);
+  EXPECT_EQ(FoundCpuFeatures() | RefusedCpuFeatures(), granted.found);
+}
+
+TEST(InstructionSets, WithoutRefusedTilesAreNamedInAWarning) {
+  const InstructionSetRow plain = InstructionSet::Named("generic").row();
+  InstructionSetRow rows[] = {plain, plain, plain, plain};
+  rows[1].name = "vectors";
+  rows[1].needed = CpuFeatures::AVX2;
+  rows[2].name = "tiles";
+  rows[2].needed = CpuFeatures::AVX2 | CpuFeatures::AMX_INT8;
+  rows[3].by_name_only = true;
+  const auto warning = [&rows](CpuFeatures found, CpuFeatures refused) {
+    return RefusedFeaturesWarning({rows, rows + 4}, {found, refused});
+  };
+  const std::string text = warning(CpuFeatures::AVX2, CpuFeatures::AMX_INT8);
+  for (const char* part : {"refuses", "amx_int8", "'vectors' kernels", "instead of 'tiles'"}) {
+    ExpectContains(text, part);
+  }
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(warning(CpuFeatures::AVX2 | CpuFeatures::AMX_INT8, CpuFeatures::NONE), "");
+  // No kernels for them.
+  EXPECT_EQ(warning(CpuFeatures::AVX2, CpuFeatures::AMX_FP16), "");
+  EXPECT_EQ(warning(CpuFeatures::NONE, CpuFeatures::AMX_INT8), "");
+}
+
 TEST(InstructionSets, HaveNamesOfTheirOwn) {
   std::set<std::string> names;
   for (const InstructionSet& set : RegisteredInstructionSets()) {

@@ -74,6 +74,9 @@ struct PackedTiles {
   /// Writes sums with the residual and the activation of a Work: y and the residual are those of
   /// pixel 0 and the first vector.
   void (*finish_pixels)(const Work&, const PixelSums& sums);
+  /// Multiplies and adds floats in registers alone, as `blocked` does at most; returns how many
+  /// products `steps` steps have.
+  double (*multiply_registers)(int64_t steps);
 };
 
 /// The kernels of the instruction set in use.

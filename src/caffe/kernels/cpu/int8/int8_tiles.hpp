@@ -241,6 +241,10 @@ struct Int8Tiles {
 
   /// Writes sums, y and the residual being those of pixel 0 and of the first vector.
   void (*finish_pixels)(const TilePostOps&, const PixelSums& sums);
+
+  /// Multiplies and adds 8-bit integers, as bytes where has_bytes() and as pairs elsewhere, in
+  /// registers alone; returns how many products `steps` steps have.
+  double (*multiply_registers)(int64_t steps);
 };
 
 /// The kernels of the instruction set in use.

@@ -116,6 +116,10 @@ struct AmxTiles {
   /// y = (n, 4) bytes, or bfloat16, from up to four arrays of n; the others are zeros.
   void (*interleave_bytes)(size_t n, int channels, const uint8_t* const* x, void* y);
   void (*interleave_bfloat16)(size_t n, int channels, const uint16_t* const* x, void* y);
+
+  /// Multiply tiles in registers alone; return how many products `steps` steps have.
+  double (*multiply_signed_registers)(int64_t steps);    ///< int8_t by int8_t
+  double (*multiply_bfloat16_registers)(int64_t steps);  ///< bfloat16 by bfloat16
 };
 
 /// The kernels of the instruction set in use; null if it has no tiles.

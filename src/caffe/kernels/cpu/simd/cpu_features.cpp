@@ -67,7 +67,7 @@ unsigned SavedStates() {
 }
 
 /// Linux grants a process the tiles' 8 KB of state only on request, for all its threads at once.
-bool MayUseTiles() {
+bool RequestTiles() {
 #if defined(__linux__)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XTILEDATA
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
@@ -76,9 +76,7 @@ bool MayUseTiles() {
 #endif
 }
 
-CpuFeatures FindFeatures() {
-  unsigned states = SavedStates();
-  if ((states & kTileState) == kTileState && Has(kTile) && !MayUseTiles()) states &= ~kTileState;
+CpuFeatures FeaturesWith(unsigned states) {
   CpuFeatures found = CpuFeatures::NONE;
   for (const FeatureRow& row : kFeatureRows) {
     const bool has = Has(row.bits[0]) && Has(row.bits[1]) && (states & row.state) == row.state;
@@ -86,11 +84,28 @@ CpuFeatures FindFeatures() {
   }
   return found;
 }
-#else
-CpuFeatures FindFeatures() { return CpuFeatures::NONE; }
 #endif
 
+const DetectedCpuFeatures& Detected() {
+  static const DetectedCpuFeatures detected = DetectCpuFeatures(nullptr);
+  return detected;
+}
+
 }  // namespace
+
+#if defined(__x86_64__)
+DetectedCpuFeatures DetectCpuFeatures(bool (*request_tiles)()) {
+  if (!request_tiles) request_tiles = RequestTiles;
+  const unsigned states = SavedStates();
+  const CpuFeatures all = FeaturesWith(states);
+  const bool has_tiles = (states & kTileState) == kTileState && Has(kTile);
+  if (!has_tiles || request_tiles()) return {all, CpuFeatures::NONE};
+  const CpuFeatures found = FeaturesWith(states & ~kTileState);
+  return {found, Without(all, found)};
+}
+#else
+DetectedCpuFeatures DetectCpuFeatures(bool (*)()) { return {}; }
+#endif
 
 std::vector<std::string> NamesOf(CpuFeatures features) {
   std::vector<std::string> names;
@@ -100,9 +115,7 @@ std::vector<std::string> NamesOf(CpuFeatures features) {
   return names;
 }
 
-CpuFeatures FoundCpuFeatures() {
-  static const CpuFeatures found = FindFeatures();
-  return found;
-}
+CpuFeatures FoundCpuFeatures() { return Detected().found; }
+CpuFeatures RefusedCpuFeatures() { return Detected().refused; }
 
 }  // namespace caffe::kernels

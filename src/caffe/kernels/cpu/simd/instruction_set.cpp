@@ -43,8 +43,11 @@ std::string ValidNames() {
 /// `setting`: what requested it, for messages.
 void RequireSupported(InstructionSet set, const std::string& setting) {
   if (set.supported()) return;
-  Fail(setting, set.name(), ": this machine lacks ",
-       Joined(NamesOf(Without(set.needed(), FoundCpuFeatures()))), "; it runs ", ValidNames());
+  const CpuFeatures missing = Without(set.needed(), FoundCpuFeatures());
+  const bool refused = (missing & RefusedCpuFeatures()) != CpuFeatures::NONE;
+  Fail(setting, set.name(), ": this machine lacks ", Joined(NamesOf(missing)),
+       refused ? ", whose registers the system refuses this process" : "", "; it runs ",
+       ValidNames());
 }
 
 const InstructionSetRow* FindInstructionSet(const std::string& name) {
@@ -71,18 +74,23 @@ const Choice* ChoiceOf(InstructionSet set) {
 }
 
 /// Once a process: threads may make the first choice at the same time.
-void WarnOnOtherProcessors() {
+void WarnOfSlowerKernels() {
   static std::once_flag once;
   std::call_once(once, [] {
-    const std::string warning = OtherProcessorWarning(RegisteredRows(), FoundCpuFeatures());
-    if (!warning.empty()) LOG(WARNING) << warning;
+    const InstructionSetRows rows = RegisteredRows();
+    const std::string warnings[] = {
+        HasNativeKernelsOnly() ? OtherProcessorWarning(rows, FoundCpuFeatures()) : "",
+        RefusedFeaturesWarning(rows, {FoundCpuFeatures(), RefusedCpuFeatures()})};
+    for (const std::string& warning : warnings) {
+      if (!warning.empty()) LOG(WARNING) << warning;
+    }
   });
 }
 
 InstructionSet FirstChoice() {
   const char* wanted = std::getenv(kSetting);
   if (!wanted || !*wanted) {
-    if (HasNativeKernelsOnly()) WarnOnOtherProcessors();
+    WarnOfSlowerKernels();
     return SupportedInstructionSets().back();
   }
   const InstructionSetRow* row = FindInstructionSet(wanted);
@@ -156,6 +164,23 @@ std::string OtherProcessorWarning(const InstructionSetRows& rows, CpuFeatures fo
               Joined(NamesOf(Without(native->needed, found))), ", so that the slow '",
               rows.begin()->name,
               "' kernels are used. Build on this machine, or with -DCAFFE_CPU_KERNELS=ALL");
+}
+
+std::string RefusedFeaturesWarning(const InstructionSetRows& rows,
+                                   const DetectedCpuFeatures& detected) {
+  const auto last = [&rows](CpuFeatures features) {
+    const InstructionSetRow* chosen = rows.begin();
+    for (const InstructionSetRow& row : rows) {
+      if (!row.by_name_only && Includes(features, row.needed)) chosen = &row;
+    }
+    return chosen;
+  };
+  const InstructionSetRow* wanted = last(detected.found | detected.refused);
+  const InstructionSetRow* used = last(detected.found);
+  if (wanted == used) return "";
+  return Join("The system refuses this process the registers of ",
+              Joined(NamesOf(detected.refused)), ", which the processor has: the '", used->name,
+              "' kernels are used instead of '", wanted->name, "'");
 }
 
 InstructionSet CpuInstructionSet() { return InstructionSet(*Chosen().set); }

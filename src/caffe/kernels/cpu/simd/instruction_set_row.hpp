@@ -44,6 +44,11 @@ bool HasNativeKernelsOnly();
 /// `found`: that of `rows` the plainest is left, and the remedy. Empty if a better one runs there.
 std::string OtherProcessorWarning(const InstructionSetRows& rows, CpuFeatures found);
 
+/// What to log where the operating system refuses features: which of `rows` is used instead of
+/// which. Empty if these are the same.
+std::string RefusedFeaturesWarning(const InstructionSetRows& rows,
+                                   const DetectedCpuFeatures& detected);
+
 }  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_CPU_INSTRUCTION_SET_ROW_HPP_

@@ -1,0 +1,38 @@
+#ifndef CAFFE_KERNELS_PROCESSOR_PEAKS_HPP_
+#define CAFFE_KERNELS_PROCESSOR_PEAKS_HPP_
+
+#include <string>
+#include <vector>
+
+#include "caffe/element_type.hpp"
+
+// What the processor can do at most, measured: loops of the instructions that kernels are made of,
+// on registers alone, and an array that no cache holds. By all threads that OpenMP would use now,
+// at the same time; the best of several runs, as other programs disturb them.
+namespace caffe::kernels {
+
+/// How fast a unit multiplies.
+struct ProductPeak {
+  ElementType type;   ///< of the factors: FLOAT, BFLOAT16 or INT8
+  std::string unit;   ///< the instruction set: "avx512", "avx512_vnni", "amx", "avx512_bf16", ...
+  bool tiles;         ///< the unit multiplies matrices in tiles
+  double per_second;  ///< multiplications with an addition each; operations are twice as many
+};
+
+/// Of all units of the instruction set in use, and of AVX512-BF16, which oneDNN uses, where the
+/// processor has it: FLOAT, BFLOAT16, INT8. Takes 0.1 s for each, up to 0.3 s where other programs
+/// are busy.
+std::vector<ProductPeak> MeasureProductPeaks();
+
+/// Products a second of layers that compute in `math`, FLOAT, FLOAT16, BFLOAT16 or INT8, by the
+/// fastest of the units that do: tiles take several products for one of FLOAT or FLOAT16, vectors
+/// multiply all but INT8 as floats. 0 without such a unit.
+double FastestProducts(const std::vector<ProductPeak>& peaks, ElementType math);
+
+/// Bytes a second that are read from memory; takes about half a second, and 256 MB to 1 GB of
+/// memory.
+double MeasureMemoryBandwidth();
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_PROCESSOR_PEAKS_HPP_
