@@ -21,8 +21,8 @@ runs "$caffe" time -plan net.plan -iterations 20
 has out.txt "^engine 'small', batch 2, 20 runs"
 has out.txt '^latency:    min .* ms, mean .* ms, median .* ms, 99% .* ms$'
 has out.txt '^throughput: .* items/s$'
-has out.txt '^layer  *type  *implementation  *precision  *median  *mean  *share$'
-has out.txt '^conv  *Convolution .* %$'
+has out.txt '^layer  *type  *implementation  *precision  *median  *mean  *share  *rate  *of peak$'
+has out.txt '^conv  *Convolution .* %  *[0-9.]* .FLOP/s  *[0-9.]* %$'
 runs "$caffe" time -plan net.plan -batch 1 -iterations 2
 has out.txt 'batch 1, 2 runs'
 

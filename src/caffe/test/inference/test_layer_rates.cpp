@@ -50,7 +50,7 @@ TEST(ProductsOf, CountEachWeightAtEachPosition) {
             0);
 }
 
-LayerInfo Layer(const std::string& name, ElementType math) {
+LayerInfo LayerNamed(const std::string& name, ElementType math) {
   LayerInfo layer;
   layer.name = name;
   layer.type_of_math = math;
@@ -67,8 +67,8 @@ LoadResult Profiled() {
   return profiled;
 }
 std::vector<LayerInfo> TheLayers() {
-  return {Layer("conv", ElementType::FLOAT), Layer("pool", ElementType::FLOAT),
-          Layer("fc", ElementType::INT8)};
+  return {LayerNamed("conv", ElementType::FLOAT), LayerNamed("pool", ElementType::FLOAT),
+          LayerNamed("fc", ElementType::INT8)};
 }
 
 TEST(LayerRates, AreOperationsInTheMedianTime) {
