@@ -15,6 +15,7 @@
 #include "caffe/allocator.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/inference/builder.hpp"
+#include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/activation_statistics.hpp"
 #include "caffe/kernels/processor_peaks.hpp"

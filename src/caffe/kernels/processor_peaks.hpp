@@ -20,7 +20,7 @@ struct ProductPeak {
 };
 
 /// Of all units of the instruction set in use, and of AVX512-BF16, which oneDNN uses, where the
-/// processor has it: FLOAT, BFLOAT16, INT8. Takes 0.1 s for each, up to 0.3 s where other programs
+/// processor has it: FLOAT, BFLOAT16, INT8. Takes 0.1 s for each, up to 0.4 s where other programs
 /// are busy.
 std::vector<ProductPeak> MeasureProductPeaks();
 

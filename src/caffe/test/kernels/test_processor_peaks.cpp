@@ -7,6 +7,7 @@
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
 #include "caffe/kernels/cpu/int8/int8_tiles.hpp"
 #include "caffe/kernels/cpu/simd/amx_tiles.hpp"
+#include "caffe/kernels/cpu/simd/instruction_set_row.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/processor_peaks.hpp"
@@ -34,28 +35,34 @@ TEST_P(ProductPeaks, CountTheProductsOfTheirSteps) {
   EXPECT_EQ(tiles->multiply_bfloat16_registers(3), 3 * 4 * 16 * 16 * 32);
 }
 
-// Tile registers are the thread's again afterwards: kernels that follow compute as before.
-TEST_P(ProductPeaks, LeaveNoTilesConfigured) {
-  const AmxTiles* tiles = ChosenAmxTiles();
-  if (!tiles) GTEST_SKIP() << "it has no tiles";
+std::vector<int32_t> SumsInTiles(const AmxTiles& tiles) {
   const std::vector<int8_t> x(16 * 64, 1), weights(16 * 64, 2);
   const TilePair pair = {0, 0};
-  const auto sums = [&] {
-    std::vector<int32_t> y(16 * 16, 0);
-    AmxTiles::Work work = {};
-    work.rows = work.width = 16;
-    work.row_tiles = work.panels = work.steps = work.pairs_count = 1;
-    work.x = x.data();
-    work.x_pitch = 64;
-    work.weights = weights.data();
-    work.sums = y.data();
-    work.sums_pitch = 16;
-    work.pairs = &pair;
-    tiles->multiply_signed(work);
-    return y;
-  };
-  tiles->multiply_signed_registers(1);
-  EXPECT_EQ(sums(), std::vector<int32_t>(16 * 16, 128));
+  std::vector<int32_t> y(16 * 16, 0);
+  AmxTiles::Work work = {};
+  work.rows = work.width = 16;
+  work.row_tiles = work.panels = work.steps = work.pairs_count = 1;
+  work.x = x.data();
+  work.x_pitch = 64;
+  work.weights = weights.data();
+  work.sums = y.data();
+  work.sums_pitch = 16;
+  work.pairs = &pair;
+  tiles.multiply_signed(work);
+  return y;
+}
+
+// Kernels that follow find tiles that nothing is left in.
+TEST(TilePeaks, LeaveTilesAsTheyWere) {
+  for (const InstructionSet& set : TestedInstructionSets()) {
+    if (!set.has_tiles()) continue;
+    const AmxTiles& tiles = *set.row().tiles;
+    for (const auto multiply :
+         {tiles.multiply_signed_registers, tiles.multiply_bfloat16_registers}) {
+      multiply(1);
+      EXPECT_EQ(SumsInTiles(tiles), std::vector<int32_t>(16 * 16, 128)) << set.name();
+    }
+  }
 }
 
 TEST_P(ProductPeaks, HaveTheUnitsOfTheInstructionSet) {
