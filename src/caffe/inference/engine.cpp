@@ -40,7 +40,9 @@ Engine::Engine(std::vector<Graph> graphs, int tuned_threads) : tuned_threads_(tu
 
 std::shared_ptr<const Engine> Engine::Load(const std::string& file) {
   Plan plan = ReadPlan(file);
-  return std::make_shared<const Engine>(std::move(plan.graphs), plan.tuned_threads);
+  return WithFile(file, [&] {
+    return std::make_shared<const Engine>(std::move(plan.graphs), plan.tuned_threads);
+  });
 }
 
 void Engine::Save(const std::string& file) const {
