@@ -1,8 +1,8 @@
 // LRN and Softmax across channels, with channels last, in every type of floating-point numbers.
 #include <memory>
-#include <vector>
 
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/across_channels_node.hpp"
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/softmax.hpp"
@@ -61,42 +61,11 @@ class SoftmaxAcrossStep : public AcrossChannelsStep {
   }
 };
 
-bool IsLrnAcross(const Node& node) {
-  const LRNParameter& param = node.layer.lrn_param();
-  return node.type() == "LRN" && param.local_size() % 2 == 1 &&
-         param.norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS;
-}
-
-bool IsSoftmaxAcross(const Node& node) {
-  const int axis = node.layer.softmax_param().axis();
-  return node.type() == "Softmax" && (axis == 1 || axis == -3);
-}
-
-class AcrossChannelsImpl : public Implementation {
- public:
-  const char* name() const override { return "across channels"; }
-
-  std::vector<Candidate> Candidates(const LoweringContext& context,
-                                    const Node& node) const override {
-    if (!(IsLrnAcross(node) || IsSoftmaxAcross(node)) || node.inputs.size() != 1 ||
-        node.outputs.size() != 1 || !node.epilogue.empty() ||
-        context.graph.values[node.inputs[0]].shape.size() != 4) {
-      return context.None("is for LRN and Softmax across channels of images");
-    }
-    std::vector<Candidate> candidates;
-    for (const ElementType type : kFloatTypes) {
-      if (!context.Stores(type)) continue;
-      const Format format = {type, kChannelsLast};
-      candidates.push_back(Formats(*this, node, type, format, format));
-    }
-    return candidates;
+class AcrossChannelsImpl : public AcrossChannelsImplBase {
+  std::unique_ptr<Step> MakeLrn(const LRNParameter& param) const override {
+    return std::make_unique<LrnAcrossStep>(param);
   }
-
-  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    Require(node.inputs.size() == 1 && node.outputs.size() == 1 &&
-                (IsLrnAcross(node) || IsSoftmaxAcross(node)),
-            "layer '", node.name(), "' (", node.type(), ") is not an operation across channels");
-    if (IsLrnAcross(node)) return std::make_unique<LrnAcrossStep>(node.layer.lrn_param());
+  std::unique_ptr<Step> MakeSoftmax() const override {
     return std::make_unique<SoftmaxAcrossStep>();
   }
 };

@@ -3,7 +3,7 @@
 
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/backends/across_channels_node.hpp"
 #include "cuda_target.hpp"
 
 namespace caffe::inference::cuda {
@@ -55,40 +55,11 @@ class SoftmaxStep : public AcrossChannelsStep {
   }
 };
 
-bool IsLrn(const Node& node) {
-  return node.type() == "LRN" &&
-         node.layer.lrn_param().norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS;
-}
-
-bool IsSoftmax(const Node& node) {
-  const int axis = node.layer.softmax_param().axis();
-  return node.type() == "Softmax" && (axis == 1 || axis == -3);
-}
-
-class AcrossChannelsImpl : public Implementation {
- public:
-  const char* name() const override { return "across channels"; }
-
-  std::vector<Candidate> Candidates(const LoweringContext& context,
-                                    const Node& node) const override {
-    if (!(IsLrn(node) || IsSoftmax(node)) || node.outputs.size() != 1 || !node.epilogue.empty() ||
-        context.graph.values[node.inputs[0]].shape.size() != 4) {
-      return context.None("is for LRN and Softmax across channels of images");
-    }
-    std::vector<Candidate> candidates;
-    for (const ElementType type : kFloatTypes) {
-      if (!context.Stores(type)) continue;
-      candidates.push_back(Formats(*this, node, type, {type, kLast}, {type, kLast}));
-    }
-    return candidates;
+class AcrossChannelsImpl : public AcrossChannelsImplBase {
+  std::unique_ptr<Step> MakeLrn(const LRNParameter& param) const override {
+    return std::make_unique<LrnStep>(param);
   }
-
-  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    if (IsLrn(node)) return std::make_unique<LrnStep>(node.layer.lrn_param());
-    Require(IsSoftmax(node), "layer '", node.name(), "' (", node.type(),
-            ") is not an operation across channels");
-    return std::make_unique<SoftmaxStep>();
-  }
+  std::unique_ptr<Step> MakeSoftmax() const override { return std::make_unique<SoftmaxStep>(); }
 };
 
 }  // namespace
