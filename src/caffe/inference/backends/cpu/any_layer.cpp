@@ -1,7 +1,6 @@
 // A node by its Layer, in FLOAT or FLOAT16.
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "caffe/error.hpp"
@@ -35,15 +34,16 @@ bool ComputesByPosition(const Graph& graph, const Node& node) {
   if (shape.size() != 4 || !std::all_of(node.inputs.begin(), node.inputs.end(), alike)) {
     return false;
   }
-  static const std::set<std::string> functions = {
-      "AbsVal", "BNLL", "BatchNorm", "Dropout", "Eltwise", "Exp", "Log", "Power", "Threshold"};
   const LayerParameter& layer = node.layer;
   const std::string& type = node.type();
   const auto is_of_channels = [&](const Constant& c) { return c.shape == Shape{shape[1]}; };
   const bool by_channel =
       node.inputs.size() == 1 &&
       std::all_of(node.parameters.begin(), node.parameters.end(), is_of_channels);
-  if (functions.count(type) > 0 || node.operation().activation) return true;
+  if (node.operation().activation || type == "BatchNorm" || type == "Dropout" ||
+      type == "Eltwise") {
+    return true;
+  }
   if (type == "Scale") return by_channel && layer.scale_param().axis() == 1;
   if (type == "Bias") return by_channel && layer.bias_param().axis() == 1;
   return type == "Normalize" && !NormExtentsOf(node, shape).across_spatial;
