@@ -27,6 +27,8 @@ struct ConvolutionShape {
   size_t weight_count() const { return outputs * column_rows(); }
   /// True if the column matrix is the image itself: kernel and stride 1, no padding.
   bool is_pointwise() const;
+  /// True if each of several channels is a group, with one output.
+  bool is_depthwise() const { return group > 1 && group == channels && group == outputs; }
 };
 
 /// column[(c, kernel position), output position] = the input value under the kernel position there,

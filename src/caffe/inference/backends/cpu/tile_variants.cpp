@@ -22,7 +22,7 @@ std::vector<std::string> AllTileVariants() {
 
 std::vector<std::string> TileVariants(const kernels::ConvolutionShape& shape) {
   std::vector<std::string> names = AllTileVariants();
-  if (shape.group > 1 && shape.group == shape.channels) names.resize(1);
+  if (shape.is_depthwise()) names.resize(1);
   return names;
 }
 

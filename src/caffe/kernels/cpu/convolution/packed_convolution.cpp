@@ -592,7 +592,7 @@ std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const Convoluti
     return nullptr;
   }
   if (shape.group > 1 && plain_input) return nullptr;
-  if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
+  if (shape.is_depthwise()) {
     return std::make_shared<DepthwisePacked>(shape);
   }
   const int block = ChosenPackedTiles().block;
@@ -607,7 +607,7 @@ std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const Convoluti
 
 std::shared_ptr<const PackedConvolution> PackedConvolution::MakeChannelsLast(
     const ConvolutionShape& shape, bool plain_input, ElementType math, TileShape tile_shape) {
-  if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
+  if (shape.is_depthwise()) {
     return Make(shape, plain_input, math);
   }
   const AmxTiles* amx = ChosenAmxTiles();

@@ -373,21 +373,18 @@ void DepthwiseInt8::RunItem(const Call& call, size_t index, void* scratch) const
   RunTiles(tiles_.depthwise, kMaxInt8Pixels, band.pixels(), work);
 }
 
-}  // namespace
-
 /// True for shapes that have 32-bit sums.
-static bool Int8SumsFit(const ConvolutionShape& shape) {
+bool Int8SumsFit(const ConvolutionShape& shape) {
   return shape.axes() >= 1 && shape.axes() <= 2 && shape.weight_count() > 0 &&
          shape.output_spatial() > 0 && shape.column_rows() <= kMaxTerms;
 }
-static bool IsDepthwise(const ConvolutionShape& shape) {
-  return shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs;
-}
+
+}  // namespace
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionShape& shape,
                                                              bool plain_input) {
   if (!Int8SumsFit(shape) || (shape.group > 1 && plain_input)) return nullptr;
-  if (IsDepthwise(shape)) {
+  if (shape.is_depthwise()) {
     if (shape.column_rows() > kMaxFloatTerms) return nullptr;
     return std::make_shared<DepthwiseInt8>(shape);
   }
@@ -405,7 +402,7 @@ std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionSh
 std::shared_ptr<const Int8Convolution> Int8Convolution::MakeChannelsLast(
     const ConvolutionShape& shape, bool plain_input, TileShape tile_shape) {
   if (!Int8SumsFit(shape)) return nullptr;
-  if (IsDepthwise(shape)) return Make(shape, plain_input);
+  if (shape.is_depthwise()) return Make(shape, plain_input);
   const AmxTiles* amx = ChosenAmxTiles();
   return amx ? MakeChannelsLastInt8(shape, plain_input, tile_shape, *amx) : nullptr;
 }
