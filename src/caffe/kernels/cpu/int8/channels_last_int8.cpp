@@ -21,17 +21,8 @@ class ChannelsLastInt8 : public PackedInt8 {
 
   void PackWeights(const int8_t* weights, int8_t* packed) const override {
     std::fill_n(packed, packed_size(), int8_t(0));
-    for (int o = 0; o < shape_.outputs; ++o) {
-      const size_t outputs = windows_.group_outputs();
-      int8_t* const group = packed + o / outputs * windows_.packed_group();
-      for (size_t c = 0; c < windows_.group_channels(); ++c) {
-        for (int row = 0; row < windows_.rows().kernel; ++row) {
-          for (int column = 0; column < windows_.columns().kernel; ++column) {
-            group[windows_.WeightAt(o % outputs, c, row, column)] = *weights++;
-          }
-        }
-      }
-    }
+    windows_.ForEachWeight(shape_.group,
+                           [=](size_t to, size_t from) { packed[to] = weights[from]; });
   }
 
  protected:
@@ -150,34 +141,37 @@ void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t 
                         nullptr,
                         own.pixels,
                         own.sums};
-  const size_t group_blocks = CeilDiv(windows_.group_outputs(), tiles_.block);
-  const size_t panel_blocks = kTileOutputs / tiles_.block;
+  const size_t group_block = item.group * CeilDiv(windows_.group_outputs(), tiles_.block);
   const auto weights_of = [&](size_t panel, int) {
     return weights + panel * windows_.packed_panel();
+  };
+  const auto block_of = [&](const CutSums::Block& sum) {
+    return group_block + CutSums::FirstBlock(sum, tiles_.block);
+  };
+  const auto image_of = [](const CutSums::Block& sum) {
+    Band band;
+    band.image = sum.image;
+    return band;
+  };
+  const Numbers& residual = call.writing.residual;
+  const auto ahead = [&](const CutSums::Block& sum) {
+    if (!residual.data) return;
+    const size_t pixel = call.strides.residual_pixel;
+    const size_t first = bands_.FirstOfBlock(image_of(sum), tiles_.block, block_of(sum),
+                                             call.strides.residual, pixel);
+    PrefetchPixels(sum.pixels, sum.rows, residual.at(first), pixel * SizeOf(residual.type));
   };
   Int8Tiles::TilePostOps target;
   size_t panel = 0;
   int image = -1;
-  const size_t residual_size = SizeOf(call.writing.residual.type);
-  const auto ahead = [&](const CutSums::Block& sum) {
-    if (!call.writing.residual.data) return;
-    const size_t first = sum.image * call.strides.residual +
-                         (item.group * group_blocks + sum.panel * panel_blocks) * tiles_.block;
-    PrefetchPixels(sum.pixels, sum.rows, call.writing.residual.at(first),
-                   call.strides.residual_pixel * residual_size);
-  };
   sums.ForEachBlock(weights_of, ahead, [&](const CutSums::Block& sum, int first, int rows) {
-    const size_t block = sum.panel * panel_blocks;
-    if (sum.panel != panel || sum.image != image) {
-      Band of_image;
-      of_image.image = image = sum.image;
+    if (!sum.IsIn(panel, image)) {
       panel = sum.panel;
-      target = From(call, item.group * group_blocks + block, of_image);
+      image = sum.image;
+      target = From(call, block_of(sum), image_of(sum));
     }
-    const int vectors = static_cast<int>(std::min(sum.panels * panel_blocks, group_blocks - block));
-    tiles_.finish_pixels(
-        target, {sum.sums + first * sum.pitch, sum.pitch, rows, vectors, sum.pixels + first,
-                 call.strides.y_pixel, call.strides.residual_pixel});
+    tiles_.finish_pixels(target,
+                         sum.Rows(first, rows, sums.Vectors(sum, tiles_.block), call.strides));
   });
 }
 

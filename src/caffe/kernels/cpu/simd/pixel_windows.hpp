@@ -67,6 +67,10 @@ class PixelWindows {
   }
   /// Where the weight of an output, channel and position of the kernel lies in a group.
   size_t WeightAt(size_t output, size_t channel, int row, int column) const;
+  /// Calls f(index among the packed weights, index among those that Caffe stores) for each weight
+  /// of this many groups.
+  template <typename Function>
+  void ForEachWeight(int groups, Function&& f) const;
 
   /// How work is split. Numbers of x may be sums of parts, each in a buffer of its own.
   struct Plan {
@@ -129,6 +133,21 @@ class PixelWindows {
   size_t row_pixels_, row_rest_;       // of a buffered row; and of the last one's padding behind it
   size_t first_column_, last_column_;  // of a buffered row, in the image
 };
+
+template <typename Function>
+void PixelWindows::ForEachWeight(int groups, Function&& f) const {
+  size_t from = 0;
+  for (size_t o = 0; o < groups * outputs_; ++o) {
+    const size_t group = o / outputs_ * packed_group();
+    for (size_t c = 0; c < channels_; ++c) {
+      for (int row = 0; row < rows_.kernel; ++row) {
+        for (int column = 0; column < columns_.kernel; ++column) {
+          f(group + WeightAt(o % outputs_, c, row, column), from++);
+        }
+      }
+    }
+  }
+}
 
 template <typename Copy, typename Clear>
 void PixelWindows::ForEachRun(const Cut& cut, int buffer_rows, Copy&& copy, Clear&& clear) const {
@@ -203,7 +222,27 @@ struct CutSums {
     int rows = 0;
     int32_t* sums = nullptr;
     size_t pitch = 0;  ///< sums from row to row
+
+    bool IsIn(size_t of_panel, int of_image) const {
+      return panel == of_panel && image == of_image;
+    }
+    /// Some of its rows, to be written as images with these strides.
+    PixelSums Rows(int first, int count, int vectors, const ImageStrides& strides) const {
+      return {sums + first * pitch,  pitch, count, vectors, pixels + first, strides.y_pixel,
+              strides.residual_pixel};
+    }
   };
+
+  /// The block of `lanes` outputs, counted in the group, that a panel begins with, and the vectors
+  /// of them that it and the panels summed with it have.
+  static size_t FirstBlock(const Block& block, int lanes) {
+    return block.panel * (kTileOutputs / lanes);
+  }
+  int Vectors(const Block& block, int lanes) const {
+    const size_t all = CeilDiv(windows.group_outputs(), lanes);
+    return static_cast<int>(
+        std::min<size_t>(block.panels * (kTileOutputs / lanes), all - FirstBlock(block, lanes)));
+  }
 
   /// Multiplies by weights(panel, panels), and calls finish(block, first row, rows) for all rows of
   /// blocks of sums: for those of one while the tiles sum the next. ahead(block) comes before a
