@@ -12,7 +12,9 @@ if(HAVE_OPENCV)
 endif()
 add_executable(caffe_tests ${test_sources})
 caffe_internal_headers(caffe_tests)
-target_compile_definitions(caffe_tests PRIVATE CAFFE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+# In one file, so that a compiler cache serves the others wherever the source is.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/support/test_data.cpp
+  PROPERTIES COMPILE_DEFINITIONS CAFFE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/kernels/test_instruction_sets.cpp
   PROPERTIES COMPILE_DEFINITIONS CAFFE_CPU_KERNELS_${CAFFE_CPU_KERNELS})
 if(TEST_FP16)

@@ -272,8 +272,8 @@ TEST(Calibrators, AreWrittenAsTheDocumentationShows) {
   EXPECT_EQ(Calibrate(&net, &without_data, AnyNumberOfImages()).Text(), table.Text());
 
   const std::string source =
-      ReadFile(CAFFE_SOURCE_DIR "/src/caffe/test/inference/test_calibrator.cpp");
-  const std::string page = ReadFile(CAFFE_SOURCE_DIR "/docs/calibration.md");
+      ReadFile(SourceFolder() / "src/caffe/test/inference/test_calibrator.cpp");
+  const std::string page = ReadFile(SourceFolder() / "docs/calibration.md");
   const std::string begin = "/// Images that a program has in memory.", end = "\n};\n";
   const size_t from = source.find(begin), to = source.find(end, from);
   ASSERT_LT(from, to);

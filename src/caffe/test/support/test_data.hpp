@@ -9,12 +9,15 @@
 
 namespace caffe {
 
+/// The source tree that the tests were built from.
+std::filesystem::path SourceFolder();
+
 /// Where real nets, weights and images lie, which are no part of the source: the directory that
 /// the environment variable CAFFE_TEST_DATA names, else ../shared/data next to the source tree.
 inline std::filesystem::path SharedDataRoot() {
   const char* root = std::getenv("CAFFE_TEST_DATA");
   if (root) return root;
-  return std::filesystem::path(CAFFE_SOURCE_DIR) / ".." / "shared" / "data";
+  return SourceFolder() / ".." / "shared" / "data";
 }
 
 /// The path of a file there: SharedData("models/lenet_v1format/deploy.prototxt").
