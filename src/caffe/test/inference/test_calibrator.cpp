@@ -17,6 +17,7 @@
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/test_data.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
