@@ -2,6 +2,7 @@
 #define CAFFE_KERNELS_PACKED_CONVOLUTION_HPP_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -34,6 +35,11 @@ namespace caffe::kernels {
 /// and floats that are not a sum of three bfloat16 are multiplied without splitting.
 class PackedConvolution {
  public:
+  /// Elements from one weight to the next along each axis, for weights in another order.
+  struct WeightStrides {
+    ptrdiff_t group, output, channel, row, column;
+  };
+
   /// For one or two spatial axes, and groups of whole blocks or of one channel with one output
   /// each; null for other shapes. `plain_input` is for a single group. `math` is FLOAT16 where
   /// products of float16 may be rounded, by less than float16 itself rounds.
@@ -62,6 +68,11 @@ class PackedConvolution {
   void PackWeights(const V* weights, const float* scale, W* packed) const;
   template <typename W>
   void UnpackWeights(const W* packed, W* weights) const;
+
+  /// packed = weights of 16 bits, the first of which is `weights`, by several threads. Throws Error
+  /// where there are no such kernels: those of MakeChannelsLast have them, but of single channels.
+  virtual void PackStrided(const uint16_t* weights, const WeightStrides& strides,
+                           uint16_t* packed) const;
 
   /// y = post(conv(x)). x, weights and y: float, float16 or bfloat16 each; the residual is of y's
   /// type. Work is spread over images, rows and outputs.

@@ -615,6 +615,10 @@ std::shared_ptr<const PackedConvolution> PackedConvolution::MakeChannelsLast(
   return std::make_shared<ChannelsLastPacked>(shape, plain_input, math, tile_shape, *amx);
 }
 
+void PackedConvolution::PackStrided(const uint16_t*, const WeightStrides&, uint16_t*) const {
+  Require(false, "only kernels with channels last pack weights in another order");
+}
+
 template <typename V, typename W>
 void PackedConvolution::PackWeights(const V* weights, const float* scale, W* packed) const {
   std::fill_n(packed, packed_size(), W(0.f));

@@ -23,6 +23,14 @@ struct alignas(64) TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64, "what the instruction reads");
 
+/// The bits of 16-bit numbers, whose types this header does not know.
+struct HalfBits {
+  uint16_t bits;
+};
+struct BFloat16Bits {
+  uint16_t bits;
+};
+
 /// A part of x and a part of the weights to multiply.
 struct TilePair {
   int x, weights;
@@ -112,6 +120,26 @@ struct AmxTiles {
   /// y = sums + residual, within bounds, rounded to nearest even; of one or two vectors. A NaN
   /// stays one, subnormal results become zero.
   void (*finish_bfloat16)(const ClampedPixels& clamp, const PixelSums& sums);
+
+  /// 16 numbers of each of some pixels, in bfloat16 parts, a row for each pair of neighbours: of
+  /// 16 numbers, each with that of the second pixel behind that of the first.
+  struct PixelPairs {
+    const void* x;
+    const ptrdiff_t* pixels;  ///< where in x each begins, in bytes; negative: zeros
+    size_t count;             ///< of pixels, even
+    uint16_t* even;           ///< rows of the pairs (0, 1), (2, 3), ...
+    uint16_t* odd;            ///< and of (1, 2), (3, 4), ...; or null
+    size_t part;              ///< elements from part to part
+  };
+  /// For x of floats in three parts, float16 in two, bfloat16 in one: as `split` and
+  /// `split_halves`, but of numbers that cannot be split some parts are NaN or, of floats below
+  /// 2^-103, zero.
+  void (*pair_floats)(const PixelPairs&);
+  void (*pair_halves)(const PixelPairs&);
+  void (*pair_bfloat16)(const PixelPairs&);
+  /// y = 16 rows, `pitch` elements apart, of the numbers of 32 pixels each, from their 16 rows of
+  /// pairs.
+  void (*transpose_pairs)(const uint16_t* pairs, uint16_t* y, size_t pitch);
 
   /// y = (n, 4) bytes, or bfloat16, from up to four arrays of n; the others are zeros.
   void (*interleave_bytes)(size_t n, int channels, const uint8_t* const* x, void* y);

@@ -179,6 +179,55 @@ bool EmulateSplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane) 
   return all_finite;
 }
 
+namespace {
+
+/// Pixels of T, each number of which is the sum of `parts` of bfloat16.
+template <typename T>
+void PairPixelsOf(const AmxTiles::PixelPairs& work, int parts) {
+  const auto store = [&](uint16_t* rows, size_t pixel, int second, int o, int part, uint16_t bits) {
+    rows[part * work.part + (pixel / 2 * kTileOutputs + o) * 2 + second] = bits;
+  };
+  for (size_t i = 0; i < work.count; ++i) {
+    for (int o = 0; o < kTileOutputs; ++o) {
+      T number(0.f);
+      if (work.pixels[i] >= 0) {
+        std::memcpy(&number, static_cast<const char*>(work.x) + work.pixels[i] + o * sizeof(T),
+                    sizeof(T));
+      }
+      float rest = static_cast<float>(number);
+      for (int part = 0; part < parts; ++part) {
+        const bfloat16 rounded(rest);
+        uint16_t bits;
+        std::memcpy(&bits, &rounded, sizeof(bits));
+        rest -= static_cast<float>(rounded);
+        store(work.even, i, i % 2, o, part, bits);
+        // The odd pairs are the even ones of pixels from 1 on; the last pixel is in none.
+        if (work.odd && i > 0 && i + 1 < work.count) {
+          store(work.odd, i - 1, (i - 1) % 2, o, part, bits);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void EmulatePairPixels(const AmxTiles::PixelPairs& work, float) { PairPixelsOf<float>(work, 3); }
+void EmulatePairPixels(const AmxTiles::PixelPairs& work, HalfBits) {
+  PairPixelsOf<float16>(work, 2);
+}
+void EmulatePairPixels(const AmxTiles::PixelPairs& work, BFloat16Bits) {
+  PairPixelsOf<bfloat16>(work, 1);
+}
+
+void EmulateTransposePairs(const uint16_t* pairs, uint16_t* y, size_t pitch) {
+  for (int pair = 0; pair < kTileRows; ++pair) {
+    for (int o = 0; o < kTileOutputs; ++o) {
+      std::memcpy(y + o * pitch + 2 * pair, pairs + (pair * kTileOutputs + o) * 2, 4);
+    }
+  }
+}
+
 void EmulateFinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   for (int i = 0; i < s.rows; ++i) {
     const ptrdiff_t pixel = s.pixels[i];

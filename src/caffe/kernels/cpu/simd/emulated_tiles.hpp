@@ -43,6 +43,12 @@ class EmulatedTiles {
 
 /// AmxTiles::split_halves.
 bool EmulateSplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane);
+/// AmxTiles::pair_floats, pair_halves and pair_bfloat16: of pixels of the last argument's type.
+void EmulatePairPixels(const AmxTiles::PixelPairs& work, float);
+void EmulatePairPixels(const AmxTiles::PixelPairs& work, HalfBits);
+void EmulatePairPixels(const AmxTiles::PixelPairs& work, BFloat16Bits);
+/// AmxTiles::transpose_pairs.
+void EmulateTransposePairs(const uint16_t* pairs, uint16_t* y, size_t pitch);
 /// AmxTiles::finish_bfloat16.
 void EmulateFinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& sums);
 

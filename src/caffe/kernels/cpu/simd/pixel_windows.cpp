@@ -1,26 +1,17 @@
 #include "pixel_windows.hpp"
 
-#include <unistd.h>
-
 #include "caffe/kernels/ceil_div.hpp"
+#include "l2_cache.hpp"
 
 namespace caffe::kernels {
 namespace {
-
-/// Of a core's L2 cache.
-size_t L2Bytes() {
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  static const long found = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  if (found >= 256 << 10) return static_cast<size_t>(found);
-#endif
-  return 1 << 20;
-}
 
 /// What a thread works on at a time, for each part of x, next to the weights in its L2 cache.
 /// Weights that do not stay there are read, and parts of weights made, for each cut: these are
 /// larger then.
 size_t CutBytes(size_t weights, int parts) {
-  return weights > L2Bytes() / 4 ? L2Bytes() / 2 : std::max(1, parts) * L2Bytes() / 8;
+  return weights > L2CacheBytes() / 4 ? L2CacheBytes() / 2
+                                      : std::max(1, parts) * L2CacheBytes() / 8;
 }
 
 // Fewer rows than this do not pay for reading the weights of all outputs once more.
@@ -77,7 +68,7 @@ PixelWindows::PixelWindows(const ConvolutionShape& shape, bool plain, int block,
   row_rest_ = wanted > static_cast<int>(row_pixels_) ? wanted - row_pixels_ : 0;
 }
 
-size_t PixelWindows::WeightAt(size_t output, size_t channel, int row, int column) const {
+PixelWindows::InStep PixelWindows::InPanel(size_t channel, int row, int column) const {
   const size_t four_bytes = 4 / element_;
   size_t segment = row, at = channel;
   if (joins_) {
@@ -87,12 +78,20 @@ size_t PixelWindows::WeightAt(size_t output, size_t channel, int row, int column
   }
   const size_t in_segment = std::min(at * element_ / step_bytes_, segment_steps_ - 1);
   const size_t number = at - StepStart(in_segment) / element_;
-  const size_t step = segment * segment_steps_ + in_segment;
-  const size_t panel = output / kTileOutputs, first = panel / sum_shape_.panels * sum_shape_.panels;
+  return {segment * segment_steps_ + in_segment,
+          number / four_bytes * kTileOutputs * four_bytes + number % four_bytes};
+}
+
+PixelWindows::PanelSteps PixelWindows::StepsOf(size_t panel) const {
+  const size_t first = panel / sum_shape_.panels * sum_shape_.panels;
   const size_t together = std::min<size_t>(sum_shape_.panels, panels() - first);
-  return (first * steps() + step * together + panel - first) * step_weights() +
-         (number / four_bytes * kTileOutputs + output % kTileOutputs) * four_bytes +
-         number % four_bytes;
+  return {(first * steps() + panel - first) * step_weights(), together * step_weights()};
+}
+
+size_t PixelWindows::WeightAt(size_t output, size_t channel, int row, int column) const {
+  const InStep at = InPanel(channel, row, column);
+  const PanelSteps steps = StepsOf(output / kTileOutputs);
+  return steps.first + at.step * steps.pitch + at.number + output % kTileOutputs * (4 / element_);
 }
 
 PixelWindows::Plan PixelWindows::PlanFor(int num, int groups, int parts) const {

@@ -67,6 +67,18 @@ class PixelWindows {
   }
   /// Where the weight of an output, channel and position of the kernel lies in a group.
   size_t WeightAt(size_t output, size_t channel, int row, int column) const;
+  /// The same in two parts: the step and where the first output of a panel lies in it, ...
+  struct InStep {
+    size_t step, number;
+  };
+  InStep InPanel(size_t channel, int row, int column) const;
+  /// ... and where a panel's steps lie in its group: the first one, and from one to the next.
+  struct PanelSteps {
+    size_t first, pitch;
+  };
+  PanelSteps StepsOf(size_t panel) const;
+  size_t steps() const { return segments() * segment_steps_; }
+  size_t step_weights() const { return step_bytes_ * kTileOutputs / element_; }
   /// Calls f(index among the packed weights, index among those that Caffe stores) for each weight
   /// of this many groups.
   template <typename Function>
@@ -112,8 +124,6 @@ class PixelWindows {
 
  private:
   size_t segments() const { return joins_ ? rows_.kernel : rows_.kernel * columns_.kernel; }
-  size_t steps() const { return segments() * segment_steps_; }
-  size_t step_weights() const { return step_bytes_ * kTileOutputs / element_; }
   /// Where a step of a segment begins, in bytes.
   size_t StepStart(size_t step) const {
     return step + 1 < segment_steps_ ? step * step_bytes_ : segment_bytes_ - step_bytes_;

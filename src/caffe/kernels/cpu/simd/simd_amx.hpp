@@ -116,6 +116,91 @@ inline bool SplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane) 
   return _mm256_cmpge_epu16_mask(most, _mm256_set1_epi16(0x7c00)) == 0;
 }
 
+/// 16 floats as bfloat16, and what they differ from them by.
+inline __m256i RoundOff(__m512* x) {
+  const __m256i high = (__m256i)_mm512_cvtneps_pbh(*x);
+  *x = _mm512_sub_ps(*x, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16)));
+  return high;
+}
+
+/// 16 numbers in parts.
+inline void LoadParts(const float* x, __m256i* parts) {
+  __m512 rest = _mm512_loadu_ps(x);
+  parts[0] = RoundOff(&rest);
+  parts[1] = RoundOff(&rest);
+  parts[2] = (__m256i)_mm512_cvtneps_pbh(rest);
+}
+inline void LoadParts(const HalfBits* x, __m256i* parts) {
+  __m512 rest = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
+  parts[0] = RoundOff(&rest);
+  parts[1] = (__m256i)_mm512_cvtneps_pbh(rest);
+}
+inline void LoadParts(const BFloat16Bits* x, __m256i* parts) {
+  parts[0] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+}
+
+inline void StorePair(uint16_t* y, __m256i first, __m256i second) {
+  const __m512i high = _mm512_slli_epi32(_mm512_cvtepu16_epi32(second), 16);
+  _mm512_storeu_si512(y, _mm512_or_si512(_mm512_cvtepu16_epi32(first), high));
+}
+
+/// AmxTiles::pair_floats, pair_halves and pair_bfloat16.
+template <typename T>
+void PairPixels(const AmxTiles::PixelPairs& work) {
+  constexpr int kParts = sizeof(T) == 4 ? 3 : __is_same(T, HalfBits) ? 2 : 1;
+  const auto load = [&](size_t i, __m256i* parts) {
+    for (int p = 0; p < kParts; ++p) parts[p] = _mm256_setzero_si256();
+    if (work.pixels[i] < 0) return;
+    LoadParts(reinterpret_cast<const T*>(static_cast<const char*>(work.x) + work.pixels[i]), parts);
+  };
+  __m256i first[kParts], second[kParts], before[kParts];
+  for (size_t i = 0; i < work.count; i += 2) {
+    load(i, first);
+    load(i + 1, second);
+    for (int p = 0; p < kParts; ++p) {
+      const size_t row = p * work.part + i * kTileOutputs;
+      StorePair(work.even + row, first[p], second[p]);
+      if (work.odd && i > 0) StorePair(work.odd + row - 2 * kTileOutputs, before[p], first[p]);
+      before[p] = second[p];
+    }
+  }
+}
+
+/// AmxTiles::transpose_pairs: a matrix of 16 x 16 words of 32 bits. Words of equal place in rows 1,
+/// 2, 4 and 8 apart are exchanged in turn.
+inline void TransposePairs(const uint16_t* pairs, uint16_t* y, size_t pitch) {
+  __m512i a[16], b[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) a[i] = _mm512_loadu_si512(pairs + 2 * kTileOutputs * i);
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+    b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
+    a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
+    a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
+    a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
+  }
+  // a[4 g + i] has column 4 lane + i of rows 4 g to 4 g + 3, in each lane of 128 bits.
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    b[i] = _mm512_shuffle_i32x4(a[i], a[4 + i], 0x88);      // lanes 0 and 2 of groups 0 and 1
+    b[4 + i] = _mm512_shuffle_i32x4(a[i], a[4 + i], 0xdd);  // lanes 1 and 3
+    b[8 + i] = _mm512_shuffle_i32x4(a[8 + i], a[12 + i], 0x88);
+    b[12 + i] = _mm512_shuffle_i32x4(a[8 + i], a[12 + i], 0xdd);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    _mm512_storeu_si512(y + i * pitch, _mm512_shuffle_i32x4(b[i], b[8 + i], 0x88));
+    _mm512_storeu_si512(y + (4 + i) * pitch, _mm512_shuffle_i32x4(b[4 + i], b[12 + i], 0x88));
+    _mm512_storeu_si512(y + (8 + i) * pitch, _mm512_shuffle_i32x4(b[i], b[8 + i], 0xdd));
+    _mm512_storeu_si512(y + (12 + i) * pitch, _mm512_shuffle_i32x4(b[4 + i], b[12 + i], 0xdd));
+  }
+}
+
 /// AmxTiles::finish_bfloat16.
 inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   if (s.vectors == 2) {

@@ -46,6 +46,17 @@ inline bool SplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane) 
   return EmulateSplitHalves(n, x, y, plane);
 }
 
+/// AmxTiles::pair_floats, pair_halves and pair_bfloat16.
+template <typename T>
+void PairPixels(const AmxTiles::PixelPairs& work) {
+  EmulatePairPixels(work, T());
+}
+
+/// AmxTiles::transpose_pairs.
+inline void TransposePairs(const uint16_t* pairs, uint16_t* y, size_t pitch) {
+  EmulateTransposePairs(pairs, y, pitch);
+}
+
 /// AmxTiles::finish_bfloat16.
 inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   EmulateFinishBFloat16(clamp, s);

@@ -1,0 +1,456 @@
+#include "caffe/kernels/weights_gradient.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "caffe/kernels/ceil_div.hpp"
+#include "caffe/kernels/cpu/simd/amx_tiles.hpp"
+#include "caffe/kernels/cpu/simd/l2_cache.hpp"
+#include "caffe/kernels/cpu/simd/tile_pairs.hpp"
+#include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "convolution_bands.hpp"
+#include "work_items.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+constexpr int kStepPixels = kTileBytes / sizeof(uint16_t);  // of dy in a row of a tile
+
+/// One axis of a grid of positions on which each output and each window has its place, so that the
+/// number under a position of the kernel (a *tap*) lies a fixed distance from the output. With a
+/// stride there is a grid for each *phase*: every stride-th number of x.
+class GridAxis {
+ public:
+  explicit GridAxis(const BandAxis& axis) : axis_(axis) {
+    for (int tap = 0; tap < axis.kernel; ++tap) {
+      const int phase = tap * axis.dilation % axis.stride;
+      const auto found = std::find(phases_.begin(), phases_.end(), phase);
+      phase_of_.push_back(static_cast<int>(found - phases_.begin()));
+      if (found == phases_.end()) phases_.push_back(phase);
+    }
+    // Rows, and images, share the padding between them: what is behind the end of one is what is
+    // before the beginning of the next.
+    const int all = axis.output + most_shift();
+    int before = 0, behind = 0;
+    while (before < most_shift() && IsPadding(before)) ++before;
+    while (behind < before && IsPadding(all - 1 - behind)) ++behind;
+    pitch_ = all - behind;
+  }
+
+  int taps() const { return axis_.kernel; }
+  int outputs() const { return axis_.output; }
+  int inputs() const { return axis_.input; }
+  int phases() const { return static_cast<int>(phases_.size()); }
+  int phase(int tap) const { return phase_of_[tap]; }
+  int shift(int tap) const { return tap * axis_.dilation / axis_.stride; }
+  int most_shift() const { return shift(axis_.kernel - 1); }
+  /// Positions of a row of outputs, or rows of an image.
+  int pitch() const { return pitch_; }
+  /// The number of x at a position of a phase; outside of x in the padding.
+  int At(int phase, int position) const {
+    return position * axis_.stride + phases_[phase] - axis_.pad;
+  }
+  bool IsInside(int number) const { return number >= 0 && number < axis_.input; }
+
+ private:
+  /// In all phases.
+  bool IsPadding(int position) const {
+    for (int phase = 0; phase < phases(); ++phase) {
+      if (IsInside(At(phase, position))) return false;
+    }
+    return true;
+  }
+
+  const BandAxis axis_;
+  std::vector<int> phases_, phase_of_;
+  int pitch_;
+};
+
+/// The axis of a plain x whose windows' columns are lanes: the whole row of a window at one place.
+BandAxis WithoutTaps(BandAxis axis) {
+  axis.kernel = axis.dilation = 1;
+  return axis;
+}
+
+/// Outputs become rows of tiles, channels their columns, positions of the grid are summed: of some
+/// rows of it at a time, a *chunk*, whose x and dy stay in the L2 cache in parts. The images lie
+/// below each other. Between their rows dy is zero.
+///
+/// x becomes rows of pairs of neighbouring positions. A tap is a distance on the grid; for odd ones
+/// there are the pairs in between, too, so that tiles are whole lines of the cache.
+class TileWeightsGradient : public WeightsGradient {
+ public:
+  TileWeightsGradient(const ConvolutionShape& shape, bool plain, const AmxTiles& amx)
+      : amx_(amx),
+        plain_(plain),
+        group_(shape.group),
+        x_channels_(shape.channels),
+        outputs_(shape.outputs / shape.group),
+        bands_(shape),
+        rows_(bands_.rows()),
+        columns_(plain ? WithoutTaps(bands_.columns()) : bands_.columns()),
+        channels_(shape.channels / shape.group * (plain ? bands_.columns().kernel : 1)) {}
+
+  size_t scratch_bytes(int num, ElementType x, ElementType dy) const override {
+    Pieces pieces;
+    Buffers(*this, PlanFor(num, StorageOf(x), StorageOf(dy)), &pieces);
+    return pieces.bytes();
+  }
+  void Add(int num, const Numbers& x, const Numbers& dy, void* scratch,
+           float* d_weights) const override;
+
+ private:
+  using Pairs = void(const AmxTiles::PixelPairs&);
+
+  struct Plan {
+    int num;
+    Storage x, dy;
+    int x_parts, dy_parts;
+    int all_rows, rows;                         // of the grid; of a chunk, at most
+    size_t steps;                               // of a chunk
+    size_t x_positions;                         // for which a panel of x has pairs
+    size_t x_part, x_panel, x_phase, x_parity;  // elements from one to the next
+    size_t dy_pitch, dy_part;
+    WorkItems items;  // cuts: taps and pairs of panels; slices: of the outputs
+    size_t threads;
+  };
+  struct Chunk {
+    int row, rows;
+    size_t steps;
+  };
+  struct Buffers {
+    Buffers(const TileWeightsGradient& self, const Plan& plan, Pieces* pieces)
+        : x(pieces->Take<uint16_t>(self.parities() * plan.x_parity)),
+          dy(pieces->Take<uint16_t>(plan.dy_parts * plan.dy_part)),
+          sums(pieces->Take<float>(self.sums_count())),
+          x_pixels(pieces->Take<ptrdiff_t>(self.phases() * plan.x_positions)),
+          dy_pixels(pieces->Take<ptrdiff_t>(plan.steps * kStepPixels)),
+          own(pieces->Take<char>(plan.threads * self.OwnBytes(plan))) {}
+    uint16_t* x;                      ///< (parity, phase, panel, part, pair, 16, 2)
+    uint16_t* dy;                     ///< (part, output, position)
+    float* sums;                      ///< (group, tap, panel, output, 16)
+    ptrdiff_t *x_pixels, *dy_pixels;  ///< of each position, in bytes; -1: zeros
+    char* own;                        ///< of each thread
+  };
+
+  size_t panels() const { return CeilDiv(channels_, kTileOutputs); }
+  size_t all_panels() const { return group_ * panels(); }
+  size_t taps() const { return size_t(rows_.taps()) * columns_.taps(); }
+  size_t phases() const { return size_t(rows_.phases()) * columns_.phases(); }
+  size_t sums_count() const { return group_ * taps() * panels() * outputs_ * kTileOutputs; }
+  /// Positions from an output to the furthest tap.
+  size_t most_shift() const {
+    return size_t(rows_.most_shift()) * columns_.pitch() + columns_.most_shift();
+  }
+  size_t Shift(int row_tap, int column_tap) const {
+    return size_t(rows_.shift(row_tap)) * columns_.pitch() + columns_.shift(column_tap);
+  }
+  /// 2 if some tap is an odd distance away.
+  size_t parities() const {
+    for (int r = 0; r < rows_.taps(); ++r) {
+      for (int c = 0; c < columns_.taps(); ++c) {
+        if (Shift(r, c) % 2 == 1) return 2;
+      }
+    }
+    return 1;
+  }
+  /// A thread's pairs of 32 positions of dy in parts, or its lanes of a plain x.
+  size_t OwnBytes(const Plan& plan) const {
+    const size_t lanes = plain_ ? plan.x_positions * kTileOutputs * SizeOf(plan.x) : 0;
+    return RoundUp(std::max<size_t>(lanes, plan.dy_parts * kTileRows * kTileBytes), 64) +
+           kBetweenThreads;
+  }
+
+  Plan PlanFor(int num, Storage x, Storage dy) const;
+  Pairs* PairsOf(Storage storage) const {
+    return storage == STORED_FLOAT  ? amx_.pair_floats
+           : storage == STORED_HALF ? amx_.pair_halves
+                                    : amx_.pair_bfloat16;
+  }
+  void FindPixels(const Plan& plan, const Chunk& chunk, const Buffers& buffers) const;
+  void FillX(const Plan& plan, const Stored& x, const Chunk& chunk, size_t phase, size_t panel,
+             const Buffers& buffers, char* own) const;
+  void FillLanes(const Plan& plan, const Stored& x, const ptrdiff_t* pixels, size_t panel,
+                 char* lanes, ptrdiff_t* in_lanes) const;
+  void FillDy(const Plan& plan, const Stored& dy, const Chunk& chunk, size_t tile,
+              const Buffers& buffers, char* own) const;
+  void Sum(const Plan& plan, const Chunk& chunk, size_t item, const Buffers& buffers) const;
+  void AddSums(const float* sums, float* d_weights) const;
+
+  const AmxTiles& amx_;
+  const bool plain_;
+  const size_t group_, x_channels_, outputs_;  // outputs: of a group
+  const Bands bands_;
+  const GridAxis rows_, columns_;
+  const size_t channels_;  // of a group; of a plain x, times the kernel's columns
+};
+
+TileWeightsGradient::Plan TileWeightsGradient::PlanFor(int num, Storage x, Storage dy) const {
+  // Fewer positions than this do not pay for loading and storing the sums.
+  constexpr size_t kLeastPositions = 8 * kStepPixels;
+  Plan plan = {};
+  plan.num = num;
+  plan.x = x;
+  plan.dy = dy;
+  plan.x_parts = TileParts(x);
+  plan.dy_parts = TileParts(dy);
+  plan.threads = Threads();
+  plan.all_rows = (num - 1) * rows_.pitch() + rows_.outputs();
+  const size_t of_position =
+      sizeof(uint16_t) * (plan.dy_parts * group_ * outputs_ +
+                          plan.x_parts * parities() * phases() * all_panels() * kTileOutputs);
+  const size_t positions = std::max(kLeastPositions, L2CacheBytes() / 2 / of_position);
+  const size_t wanted = std::clamp<size_t>(positions / columns_.pitch(), 1, plan.all_rows);
+  plan.rows = static_cast<int>(CeilDiv(plan.all_rows, CeilDiv(plan.all_rows, wanted)));
+  plan.steps = CeilDiv(size_t(plan.rows) * columns_.pitch(), kStepPixels);
+  plan.x_positions = RoundUp(plan.steps * kStepPixels + most_shift() + 2, 2);
+  plan.x_part = plan.x_positions * kTileOutputs;
+  plan.x_panel = plan.x_parts * plan.x_part;
+  plan.x_phase = all_panels() * plan.x_panel;
+  plan.x_parity = phases() * plan.x_phase;
+  // An odd number of lines: the rows of a tile are then in different sets of the cache.
+  plan.dy_pitch = (plan.steps | 1) * kStepPixels;
+  plan.dy_part = group_ * outputs_ * plan.dy_pitch;
+  plan.items = {taps() * CeilDiv(panels(), 2), group_, 1};
+  plan.items.Slice(outputs_ / kTileRows);
+  return plan;
+}
+
+/// Where the pixels of a chunk's positions begin in x, for each phase, and in dy: of the first
+/// channel in bytes.
+void TileWeightsGradient::FindPixels(const Plan& plan, const Chunk& chunk,
+                                     const Buffers& buffers) const {
+  const int pitch = columns_.pitch();
+  const auto find = [&](size_t count, ptrdiff_t* found, auto&& row_of, auto&& column_of) {
+    std::fill_n(found, count, ptrdiff_t(-1));
+    for (size_t at = 0; at < count; at += pitch) {
+      const int row = chunk.row + static_cast<int>(at / pitch);
+      const ptrdiff_t first = row_of(row / rows_.pitch(), row % rows_.pitch());
+      if (row / rows_.pitch() >= plan.num || first < 0) continue;
+      const int columns = static_cast<int>(std::min<size_t>(pitch, count - at));
+      for (int column = 0; column < columns; ++column) {
+        const ptrdiff_t offset = column_of(column);
+        if (offset >= 0) found[at + column] = first + offset;
+      }
+    }
+  };
+  const ptrdiff_t x_pixel = SizeOf(plan.x) * (plain_ ? 1 : x_channels_);
+  const ptrdiff_t x_row = columns_.inputs() * x_pixel;
+  const ptrdiff_t x_image = rows_.inputs() * x_row * (plain_ ? x_channels_ : 1);
+  for (size_t phase = 0; phase < phases(); ++phase) {
+    const int row_phase = static_cast<int>(phase / columns_.phases());
+    const int column_phase = static_cast<int>(phase % columns_.phases());
+    find(
+        plan.x_positions, buffers.x_pixels + phase * plan.x_positions,
+        [&](int image, int position) -> ptrdiff_t {
+          const int row = rows_.At(row_phase, position);
+          return rows_.IsInside(row) ? image * x_image + row * x_row : -1;
+        },
+        [&](int position) -> ptrdiff_t {
+          // Of a plain x, the lanes look for themselves whether they are inside.
+          if (plain_) return 0;
+          const int column = columns_.At(column_phase, position);
+          return columns_.IsInside(column) ? column * x_pixel : -1;
+        });
+  }
+  const ptrdiff_t dy_pixel = SizeOf(plan.dy) * group_ * outputs_;
+  const ptrdiff_t dy_row = columns_.outputs() * dy_pixel;
+  find(
+      chunk.steps * kStepPixels, buffers.dy_pixels,
+      [&](int image, int row) -> ptrdiff_t {
+        return row < rows_.outputs() ? (image * rows_.outputs() + row) * dy_row : -1;
+      },
+      [&](int column) -> ptrdiff_t {
+        return column < columns_.outputs() ? column * dy_pixel : -1;
+      });
+}
+
+/// 16 lanes of a plain x for each position: a channel at a column of the window each.
+void TileWeightsGradient::FillLanes(const Plan& plan, const Stored& x, const ptrdiff_t* pixels,
+                                    size_t panel, char* lanes, ptrdiff_t* in_lanes) const {
+  const size_t size = SizeOf(plan.x), pitch = columns_.pitch();
+  const BandAxis& columns = bands_.columns();
+  const ptrdiff_t plane = ptrdiff_t(bands_.input_plane()) * size;
+  for (size_t i = 0; i < plan.x_positions; ++i) {
+    in_lanes[i] = pixels[i] < 0 ? -1 : ptrdiff_t(i * kTileOutputs * size);
+  }
+  const size_t first = panel * kTileOutputs;
+  for (size_t lane = 0; lane < kTileOutputs; ++lane) {
+    const size_t channel = (first + lane) % x_channels_;
+    const int tap = static_cast<int>((first + lane) / x_channels_);
+    const bool is_used = first + lane < channels_;
+    for (size_t at = 0; at < plan.x_positions; at += pitch) {
+      if (pixels[at] < 0) continue;
+      const size_t count = std::min(pitch, plan.x_positions - at);
+      const char* row = static_cast<const char*>(x.data) + pixels[at] + channel * plane;
+      for (size_t i = 0; i < count; ++i) {
+        const int column = columns.first(static_cast<int>(i)) + tap * columns.dilation;
+        const bool is_inside = is_used && column >= 0 && column < columns.input;
+        char* const to = lanes + ((at + i) * kTileOutputs + lane) * size;
+        if (!is_inside) {
+          std::memset(to, 0, size);
+        } else {
+          std::memcpy(to, row + column * size, size);
+        }
+      }
+    }
+  }
+}
+
+void TileWeightsGradient::FillX(const Plan& plan, const Stored& x, const Chunk& chunk, size_t phase,
+                                size_t panel, const Buffers& buffers, char* own) const {
+  const ptrdiff_t* pixels = buffers.x_pixels + phase * plan.x_positions;
+  AmxTiles::PixelPairs pairs = {};
+  std::vector<ptrdiff_t> in_lanes;
+  if (plain_) {
+    in_lanes.resize(plan.x_positions);
+    FillLanes(plan, x, pixels, panel, own, in_lanes.data());
+    pairs.x = own;
+    pairs.pixels = in_lanes.data();
+  } else {
+    pairs.x = x.at(panel * kTileOutputs);
+    pairs.pixels = pixels;
+  }
+  pairs.count = RoundUp(chunk.steps * kStepPixels + most_shift() + 2, 2);
+  pairs.even = buffers.x + phase * plan.x_phase + panel * plan.x_panel;
+  pairs.odd = parities() == 2 ? pairs.even + plan.x_parity : nullptr;
+  pairs.part = plan.x_part;
+  PairsOf(plan.x)(pairs);
+}
+
+/// 16 outputs of dy, counted over all groups.
+void TileWeightsGradient::FillDy(const Plan& plan, const Stored& dy, const Chunk& chunk,
+                                 size_t tile, const Buffers& buffers, char* own) const {
+  constexpr size_t kPairs = kTileRows * kTileBytes / sizeof(uint16_t);
+  AmxTiles::PixelPairs pairs = {};
+  pairs.x = dy.at(tile * kTileRows);
+  pairs.count = kStepPixels;
+  pairs.even = reinterpret_cast<uint16_t*>(own);
+  pairs.part = kPairs;
+  for (size_t step = 0; step < chunk.steps; ++step) {
+    pairs.pixels = buffers.dy_pixels + step * kStepPixels;
+    PairsOf(plan.dy)(pairs);
+    for (int part = 0; part < plan.dy_parts; ++part) {
+      amx_.transpose_pairs(
+          pairs.even + part * kPairs,
+          buffers.dy + part * plan.dy_part + tile * kTileRows * plan.dy_pitch + step * kStepPixels,
+          plan.dy_pitch);
+    }
+  }
+}
+
+/// The products of a tap, one or two panels and some outputs of a group.
+void TileWeightsGradient::Sum(const Plan& plan, const Chunk& chunk, size_t index,
+                              const Buffers& buffers) const {
+  const WorkItems::Item item = plan.items.At(index);
+  const size_t panel_pairs = CeilDiv(panels(), 2);
+  const size_t tap = item.cut / panel_pairs, panel = item.cut % panel_pairs * 2;
+  const int row_tap = static_cast<int>(tap / columns_.taps());
+  const int column_tap = static_cast<int>(tap % columns_.taps());
+  const size_t phase =
+      size_t(rows_.phase(row_tap)) * columns_.phases() + columns_.phase(column_tap);
+  const size_t shift = Shift(row_tap, column_tap);
+  const size_t first = plan.items.Begin(item.slice, outputs_ / kTileRows) * kTileRows;
+  const size_t last = plan.items.Begin(item.slice + 1, outputs_ / kTileRows) * kTileRows;
+  // Small parts first, as PackedConvolution multiplies them.
+  const TilePairs pairs = TilePairsOf(plan.dy, plan.x, ElementType::FLOAT16);
+
+  AmxTiles::Work work = {};
+  work.rows = kTileRows;
+  work.row_tiles = static_cast<int>((last - first) / kTileRows);
+  work.width = kTileOutputs;
+  work.panels = static_cast<int>(std::min<size_t>(2, panels() - panel));
+  work.steps = static_cast<int>(chunk.steps);
+  work.x = buffers.dy + (item.group * outputs_ + first) * plan.dy_pitch;
+  work.x_pitch = plan.dy_pitch * sizeof(uint16_t);
+  work.x_part = plan.dy_part * sizeof(uint16_t);
+  work.weights = buffers.x + shift % 2 * plan.x_parity + phase * plan.x_phase +
+                 (item.group * panels() + panel) * plan.x_panel + shift / 2 * (2 * kTileOutputs);
+  work.weights_panel = plan.x_panel * sizeof(uint16_t);
+  work.weights_part = plan.x_part * sizeof(uint16_t);
+  work.sums = buffers.sums +
+              (((item.group * taps() + tap) * panels() + panel) * outputs_ + first) * kTileOutputs;
+  work.sums_pitch = kTileOutputs;
+  work.sums_panel = outputs_ * kTileOutputs;
+  work.pairs = pairs.data();
+  work.pairs_count = pairs.size();
+  amx_.multiply_bfloat16(work);
+}
+
+/// From (group, tap, panel, output, 16) to the order of weights.
+void TileWeightsGradient::AddSums(const float* sums, float* d_weights) const {
+  const size_t kernel = size_t(bands_.rows().kernel) * bands_.columns().kernel;
+  const size_t of_output = x_channels_ / group_ * kernel;
+  const size_t row_taps = bands_.rows().kernel;
+  ParallelFor(group_ * outputs_, CeilDiv(1 << 14, of_output), [&](size_t begin, size_t end) {
+    for (size_t o = begin; o < end; ++o) {
+      const size_t group = o / outputs_;
+      for (size_t tap = 0; tap < taps(); ++tap) {
+        for (size_t c = 0; c < channels_; ++c) {
+          const size_t from =
+              ((group * taps() + tap) * panels() + c / kTileOutputs) * outputs_ + o % outputs_;
+          // Lanes of a plain x: columns of the kernel, channels.
+          const size_t to =
+              plain_ ? c % x_channels_ * kernel + tap * (kernel / row_taps) + c / x_channels_
+                     : c * kernel + tap;
+          d_weights[o * of_output + to] += sums[from * kTileOutputs + c % kTileOutputs];
+        }
+      }
+    }
+  });
+}
+
+void TileWeightsGradient::Add(int num, const Numbers& x, const Numbers& dy, void* scratch,
+                              float* d_weights) const {
+  if (num == 0) return;
+  const Plan plan = PlanFor(num, StorageOf(x.type), StorageOf(dy.type));
+  Pieces pieces(scratch);
+  const Buffers buffers(*this, plan, &pieces);
+  const Stored from_x = {x.data, plan.x}, from_dy = {dy.data, plan.dy};
+  const size_t own = OwnBytes(plan);
+  ParallelFor(sums_count(), 1 << 14, [&](size_t begin, size_t end) {
+    std::fill(buffers.sums + begin, buffers.sums + end, 0.f);
+  });
+  const size_t panel_fills = phases() * all_panels();
+  const size_t fills = panel_fills + group_ * outputs_ / kTileRows;
+  for (int row = 0; row < plan.all_rows; row += plan.rows) {
+    Chunk chunk = {row, std::min(plan.rows, plan.all_rows - row), 0};
+    chunk.steps = CeilDiv(size_t(chunk.rows) * columns_.pitch(), kStepPixels);
+    FindPixels(plan, chunk, buffers);
+    // Rows of dy behind the chunk's belong to the next one.
+    std::fill(buffers.dy_pixels + size_t(chunk.rows) * columns_.pitch(),
+              buffers.dy_pixels + chunk.steps * kStepPixels, ptrdiff_t(-1));
+    ParallelParts(fills, 1, [&](size_t part, size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        char* const memory = buffers.own + part * own;
+        if (i < panel_fills) {
+          FillX(plan, from_x, chunk, i / all_panels(), i % all_panels(), buffers, memory);
+        } else {
+          FillDy(plan, from_dy, chunk, i - panel_fills, buffers, memory);
+        }
+      }
+    });
+    ParallelFor(plan.items.count(), 1, [&](size_t begin, size_t end) {
+      for (size_t item = begin; item < end; ++item) Sum(plan, chunk, item, buffers);
+    });
+  }
+  AddSums(buffers.sums, d_weights);
+}
+
+}  // namespace
+
+std::shared_ptr<const WeightsGradient> WeightsGradient::Make(const ConvolutionShape& shape,
+                                                             bool plain_input) {
+  const AmxTiles* const amx = ChosenAmxTiles();
+  if (!amx || shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
+      shape.output_spatial() == 0) {
+    return nullptr;
+  }
+  const int channels = shape.channels / shape.group, outputs = shape.outputs / shape.group;
+  const bool fits = plain_input ? shape.group == 1 : channels % kTileOutputs == 0;
+  if (!fits || outputs % kTileRows != 0) return nullptr;
+  return std::make_shared<TileWeightsGradient>(shape, plain_input, *amx);
+}
+
+}  // namespace caffe::kernels

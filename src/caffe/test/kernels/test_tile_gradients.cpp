@@ -1,0 +1,261 @@
+// The gradients of convolutions in AMX's tiles, compared with their definition in double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "caffe/float16.hpp"
+#include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/cpu/simd/instruction_set_row.hpp"
+#include "caffe/kernels/data_gradient.hpp"
+#include "caffe/kernels/packed_convolution.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/weights_gradient.hpp"
+#include "caffe/test/support/blocked_convolutions.hpp"
+#include "caffe/test/support/seeds.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+class TileGradients : public OnInstructionSet {
+ protected:
+  bool has_tiles() const { return GetParam().row().tiles; }
+};
+INSTANTIATE_ON_EVERY_SET(TileGradients);
+
+/// Shapes that reach every part of the geometry.
+std::vector<ConvolutionShape> GradientShapes() {
+  return {Square(16, 16, 1, {5, 1}),
+          Square(32, 48, 1, {9, 3, 1, 1}),
+          Square(16, 32, 1, {10, 3, 2, 1}),  // a stride that leaves a last row out
+          Square(48, 16, 1, {9, 3, 2, 1}),
+          Square(16, 16, 1, {9, 1, 2}),  // pixels that get nothing
+          Square(16, 16, 1, {13, 5, 3, 2}),
+          Square(16, 16, 1, {15, 3, 1, 2, 2}),  // dilation
+          Square(16, 32, 1, {15, 3, 2, 2, 3}),  // which no phase divides
+          Square(16, 16, 1, {15, 4, 4, 3, 2}),  // which some phases divide
+          Square(16, 16, 1, {5, 1, 1, 1}),      // outputs of padding alone
+          Square(16, 16, 1, {4, 3, 1, 4}),      // more padding than kernel
+          Square(16, 16, 1, {3, 3, 1, 0}),      // a single output
+          Shape(16, 16, 1, {{1, 1}, {40, 7, 1, 3}}),
+          Shape(16, 16, 1, {{30, 7, 3, 3}}),  // one axis
+          Shape(32, 96, 1, {{7, 3, 2, 1}, {6, 1, 1, 0}}),
+          Square(64, 64, 2, {6, 3, 1, 1}),  // groups
+          Square(32, 64, 2, {7, 2, 2, 0})};
+}
+std::vector<ConvolutionShape> PlainGradientShapes() {
+  return {Square(3, 32, 1, {23, 7, 2, 3}), Square(3, 16, 1, {31, 11, 4}),
+          Square(1, 16, 1, {8, 3, 1, 1}), Shape(4, 48, 1, {{10, 3, 2, 0}, {12, 5, 3, 1, 2}}),
+          Square(3, 16, 1, {9, 1})};
+}
+ConvolutionShape SomeGradientShape(std::mt19937* random) {
+  const auto between = [&](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(*random);
+  };
+  std::vector<Extents> axes;
+  for (int axis = 0; axis < 2; ++axis) {
+    const int kernel = between(1, 5), dilation = between(1, 3);
+    const int window = dilation * (kernel - 1) + 1;
+    axes.push_back(
+        {between(window, window + 12), kernel, between(1, 3), between(0, kernel), dilation});
+  }
+  const int group = between(1, 2);
+  return Shape(16 * group * between(1, 5), 16 * group * between(1, 5), group, axes);
+}
+
+template <typename F>
+void ForAllGradients(F&& f) {
+  const unsigned seed = TestSeed();
+  std::mt19937 random(seed);
+  const auto call = [&](const ConvolutionShape& s, bool plain) {
+    SCOPED_TRACE(::testing::Message()
+                 << "CAFFE_TEST_SEED=" << seed << ": " << s.channels << " channels, " << s.outputs
+                 << " outputs, group " << s.group << ", input " << s.input[0] << " x "
+                 << s.input.back() << ", kernel " << s.kernel[0] << " x " << s.kernel.back()
+                 << ", stride " << s.stride[0] << " x " << s.stride.back() << ", pad " << s.pad[0]
+                 << " x " << s.pad.back() << ", dilation " << s.dilation[0] << " x "
+                 << s.dilation.back() << (plain ? ", plain" : ""));
+    f(s, plain, &random);
+  };
+  for (const ConvolutionShape& s : GradientShapes()) call(s, false);
+  for (const ConvolutionShape& s : PlainGradientShapes()) call(s, true);
+  for (int i = 0; i < 6; ++i) call(SomeGradientShape(&random), false);
+}
+
+template <typename T>
+std::vector<T> Drawn(size_t count, std::mt19937* random) {
+  std::normal_distribution<float> normal;
+  std::vector<T> values(count);
+  for (T& value : values) value = static_cast<T>(normal(*random));
+  return values;
+}
+template <typename T>
+std::vector<double> Wide(const std::vector<T>& values) {
+  std::vector<double> wide;
+  for (const T& value : values) wide.push_back(static_cast<float>(value));
+  return wide;
+}
+std::vector<double> Magnitudes(std::vector<double> values) {
+  for (double& value : values) value = std::abs(value);
+  return values;
+}
+/// (num, channels, spatial) to (num, spatial, channels), and back with the sizes exchanged.
+template <typename T>
+std::vector<T> LastFirst(const std::vector<T>& plain, size_t num, size_t channels, size_t spatial) {
+  std::vector<T> result(plain.size());
+  for (size_t n = 0; n < num; ++n) {
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t i = 0; i < spatial; ++i) {
+        result[(n * spatial + i) * channels + c] = plain[(n * channels + c) * spatial + i];
+      }
+    }
+  }
+  return result;
+}
+
+template <typename X, typename D>
+double OmittedParts() {
+  return sizeof(X) == 2 && sizeof(D) == 2 ? std::ldexp(1., -16) : std::ldexp(1., -22);
+}
+
+template <typename X, typename D>
+void ExpectWeightsGradient(const ConvolutionShape& s, bool plain, int num, std::mt19937* random) {
+  const auto kernel = WeightsGradient::Make(s, plain);
+  ASSERT_TRUE(kernel);
+  const std::vector<X> x = Drawn<X>(num * s.input_size(), random);
+  const std::vector<D> dy = Drawn<D>(num * s.output_size(), random);
+  const std::vector<float> before = Drawn<float>(s.weight_count(), random);
+  std::vector<double> expected = Wide(before), magnitudes = Magnitudes(expected);
+  ReferenceConvolutionBackwardWeights(s, num, Wide(x).data(), Wide(dy).data(), expected.data());
+  ReferenceConvolutionBackwardWeights(s, num, Magnitudes(Wide(x)).data(),
+                                      Magnitudes(Wide(dy)).data(), magnitudes.data());
+  const std::vector<X> from = plain ? x : LastFirst(x, num, s.channels, s.input_spatial());
+  const std::vector<D> last = LastFirst(dy, num, s.outputs, s.output_spatial());
+  std::vector<float> result[2] = {before, before};
+  for (const int threads : {1, 3}) {
+    const TeamSize team(threads);
+    std::vector<double> scratch(
+        kernel->scratch_bytes(num, kElementType<X>, kElementType<D>) / sizeof(double) + 8, NAN);
+    void* aligned = scratch.data();
+    size_t space = scratch.size() * sizeof(double);
+    std::align(64, 1, aligned, space);
+    kernel->Add(num, from.data(), last.data(), aligned, result[threads / 2].data());
+  }
+  EXPECT_EQ(result[0], result[1]) << "threads change the bits";
+  const double products = double(num) * s.output_spatial() + 6;
+  const double bound = OmittedParts<X, D>() + products * std::ldexp(1., -23);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(expected[i], result[0][i], bound * magnitudes[i] + num * 1e-30) << "weight " << i;
+  }
+}
+
+TEST_P(TileGradients, OfWeightsAreSumsOfProducts) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles";
+  ForAllGradients([](const ConvolutionShape& s, bool plain, std::mt19937* random) {
+    ExpectWeightsGradient<float16, float16>(s, plain, 3, random);
+    ExpectWeightsGradient<float16, float>(s, plain, 1, random);
+    ExpectWeightsGradient<float, float>(s, plain, 2, random);
+    ExpectWeightsGradient<bfloat16, bfloat16>(s, plain, 2, random);
+  });
+}
+
+TEST_P(TileGradients, OfManyPositionsComeInChunks) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles";
+  std::mt19937 random(TestSeed());
+  ExpectWeightsGradient<float16, float16>(Square(64, 64, 1, {50, 3, 1, 1}), false, 2, &random);
+}
+
+template <typename D, typename W, typename Y>
+void ExpectDataGradient(const ConvolutionShape& s, int num, std::mt19937* random) {
+  const auto kernel = DataGradient::Make(s);
+  ASSERT_TRUE(kernel);
+  const std::vector<D> dy = Drawn<D>(num * s.output_size(), random);
+  const std::vector<W> weights = Drawn<W>(s.weight_count(), random);
+  std::vector<double> expected(num * s.input_size()), magnitudes = expected;
+  ReferenceConvolutionBackwardData(s, num, Wide(dy).data(), Wide(weights).data(),
+                                   static_cast<const double*>(nullptr), expected.data());
+  ReferenceConvolutionBackwardData(s, num, Magnitudes(Wide(dy)).data(),
+                                   Magnitudes(Wide(weights)).data(),
+                                   static_cast<const double*>(nullptr), magnitudes.data());
+  std::vector<double> scratch(kernel->scratch_bytes(num, kElementType<Y>) / sizeof(double) + 8,
+                              NAN);
+  void* aligned = scratch.data();
+  size_t space = scratch.size() * sizeof(double);
+  std::align(64, 1, aligned, space);
+  const std::vector<D> last = LastFirst(dy, num, s.outputs, s.output_spatial());
+  std::vector<Y> dx(expected.size(), static_cast<Y>(NAN));
+  kernel->Run(num, last.data(), weights.data(), aligned, dx.data());
+  const std::vector<Y> result = LastFirst(dx, num, s.input_spatial(), s.channels);
+  const double products = double(s.outputs / s.group) * s.kernel_size() + 8;
+  const double bound = OmittedParts<D, W>() + products * std::ldexp(1., -23);
+  const double rounding = sizeof(Y) == 2 ? std::ldexp(1., -11) : 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(expected[i], static_cast<float>(result[i]),
+                bound * magnitudes[i] + rounding * std::abs(expected[i]) + std::ldexp(1., -25))
+        << "pixel " << i;
+  }
+}
+
+TEST_P(TileGradients, OfDataAreConvolutionsOfPhases) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles";
+  ForAllGradients([](const ConvolutionShape& s, bool plain, std::mt19937* random) {
+    if (plain) return;
+    ExpectDataGradient<float16, float16, float16>(s, 3, random);
+    ExpectDataGradient<float, float16, float>(s, 1, random);
+  });
+}
+
+TEST_P(TileGradients, KeepInfinitiesWithTheirOutput) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles";
+  const ConvolutionShape s = Square(16, 32, 1, {6, 3, 1, 1});
+  const auto kernel = WeightsGradient::Make(s, false);
+  std::vector<float16> x(s.input_size(), float16(1.f)), dy(s.output_size(), float16(1.f));
+  dy[5 * s.outputs + 7] = float16(std::numeric_limits<float>::infinity());
+  std::vector<double> scratch(
+      kernel->scratch_bytes(1, ElementType::FLOAT16, ElementType::FLOAT16) / sizeof(double) + 8);
+  void* aligned = scratch.data();
+  size_t space = scratch.size() * sizeof(double);
+  std::align(64, 1, aligned, space);
+  std::vector<float> d_weights(s.weight_count());
+  kernel->Add(1, x.data(), dy.data(), aligned, d_weights.data());
+  for (size_t i = 0; i < d_weights.size(); ++i) {
+    EXPECT_EQ(i / (s.channels * 9) != 7, std::isfinite(d_weights[i])) << "weight " << i;
+  }
+}
+
+TEST_P(TileGradients, AreNotThereForOtherShapes) {
+  EXPECT_FALSE(WeightsGradient::Make(Square(20, 16, 1, {5, 3, 1, 1}), false));
+  EXPECT_FALSE(WeightsGradient::Make(Square(16, 20, 1, {5, 3, 1, 1}), false));
+  EXPECT_FALSE(WeightsGradient::Make(Square(32, 32, 4, {5, 3, 1, 1}), false));
+  EXPECT_FALSE(WeightsGradient::Make(Shape(16, 16, 1, {{3, 1}, {3, 1}, {3, 1}}), false));
+  EXPECT_FALSE(DataGradient::Make(Square(20, 16, 1, {5, 3, 1, 1})));
+  EXPECT_FALSE(DataGradient::Make(Square(16, 24, 1, {5, 3, 1, 1})));
+  EXPECT_EQ(has_tiles(), WeightsGradient::Make(Square(16, 16, 1, {5, 3, 1, 1}), false) != nullptr);
+}
+
+TEST_P(TileGradients, WeightsPackStridedAsTheyPackInOrder) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles";
+  ForAllGradients([](const ConvolutionShape& s, bool plain, std::mt19937* random) {
+    if (plain && s.is_pointwise()) return;  // there is no such kernel
+    const TileShape tile_shape = TileShape::TWO_BY_TWO;
+    const auto kernel =
+        PackedConvolution::MakeChannelsLast(s, plain, ElementType::FLOAT16, tile_shape);
+    ASSERT_TRUE(kernel);
+    const std::vector<float16> weights = Drawn<float16>(s.weight_count(), random);
+    std::vector<float16> expected(kernel->packed_size()), packed(kernel->packed_size(), 9.f);
+    kernel->PackWeights(weights.data(), nullptr, expected.data());
+    const ptrdiff_t columns = s.kernel.back(), taps = s.kernel_size();
+    const ptrdiff_t of_output = s.column_rows();
+    kernel->PackStrided(reinterpret_cast<const uint16_t*>(weights.data()),
+                        {s.outputs / s.group * of_output, of_output, taps, columns, 1},
+                        reinterpret_cast<uint16_t*>(packed.data()));
+    for (size_t i = 0; i < packed.size(); ++i) {
+      ASSERT_EQ(static_cast<float>(expected[i]), static_cast<float>(packed[i])) << i;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace caffe::kernels
