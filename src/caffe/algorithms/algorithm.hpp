@@ -55,6 +55,8 @@ class Algorithm {
   /// False where Run reads weights as Caffe stores them, and the bias in their type; and knows no
   /// PostOps but the bias. Else the bias is FLOAT.
   virtual bool packs() const { return true; }
+  /// The type in which a layer of `type` packs weights for a single pass.
+  virtual ElementType PackedType(ElementType /*type*/) const { return ElementType::FLOAT; }
   /// Elements of the packed weights.
   virtual size_t packed_size() const { return 0; }
   /// From weights as Caffe stores them, times scale[output] if that is given.

@@ -80,7 +80,8 @@ bool ConvolutionProblem::operator==(const ConvolutionProblem& other) const {
 
 AlgorithmPtr Choose(const ConvolutionProblem& problem) {
   AlgorithmPtr algorithm;
-  if (problem.settings.is_native_half() && !problem.transposed) {
+  if (problem.settings.wants_tiles()) algorithm = TileConvolution(problem);
+  if (!algorithm && problem.settings.is_native_half() && !problem.transposed) {
     algorithm = ChooseNativeHalfConvolution(problem);
   }
   if (!algorithm) algorithm = ChooseOneDnnConvolution(problem);

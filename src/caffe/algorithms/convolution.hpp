@@ -60,6 +60,11 @@ struct ConvolutionProblem {
 /// Channels up to which an image is read in Caffe's order.
 constexpr int kPlainChannels = 4;
 
+/// FLOAT16 in AMX's tiles with channels last, with its gradients; null where the processor has no
+/// tiles, and for channels or outputs of a group that are no multiples of 16, but for a plain
+/// source.
+AlgorithmPtr TileConvolution(const ConvolutionProblem& problem);
+
 /// The fastest algorithm that a layer's settings allow.
 AlgorithmPtr Choose(const ConvolutionProblem& problem);
 /// The library's plain kernels (convolution.hpp), or the definition in loops: in every type, with

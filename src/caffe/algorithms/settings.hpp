@@ -2,6 +2,7 @@
 #define CAFFE_ALGORITHMS_SETTINGS_HPP_
 
 #include "caffe/engine.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/types.hpp"
 
 namespace caffe::algorithms {
@@ -17,6 +18,11 @@ struct Settings {
   /// FLOAT16 for inference, by the library's kernels.
   bool is_native_half() const {
     return types.forward_type == ElementType::FLOAT16 && phase == TEST && engine == Engine::DEFAULT;
+  }
+  /// FLOAT16 in AMX's tiles, in training, too.
+  bool wants_tiles() const {
+    return types.forward_type == ElementType::FLOAT16 && engine == Engine::DEFAULT &&
+           types.backward_type != ElementType::DOUBLE && kernels::CpuInstructionSet().has_tiles();
   }
   /// Convolutions may compute what is behind them.
   bool fuses() const {

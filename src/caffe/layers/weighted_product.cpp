@@ -100,16 +100,19 @@ bool WeightedProduct<Dtype, Problem>::Forward(const Problem& problem, const Blob
   const ElementType type = problem.settings.types.forward_type;
   // In training the weights are others in each pass: no memory is kept for packed ones.
   const bool for_one_pass = algorithm->packs() && problem.settings.phase == TRAIN;
-  std::unique_ptr<Workspace::Buffer<float>> packed;
+  std::unique_ptr<Workspace::Buffer<char>> packed;
   vector<float> bias;
   const WeightBlobs<Dtype> given = {blobs[0].get(), problem.bias ? blobs[1].get() : nullptr,
                                     static_cast<size_t>(problem.output_count()), type};
   Weights weights;
   if (for_one_pass) {
-    packed = WideBuffer(algorithm->packed_size());
-    algorithm->Pack(ReadFrom(given.values->data_tensor(), type), nullptr, packed->get());
+    const ElementType packed_type = algorithm->PackedType(type);
+    packed = std::make_unique<Workspace::Buffer<char>>(
+        Context::Current().workspace(), algorithm->packed_size() * SizeOf(packed_type));
+    algorithm->Pack(ReadFrom(given.values->data_tensor(), type), nullptr,
+                    {packed->get(), packed_type});
     bias = FoldedBias(given, pointwise);
-    weights = {packed->get(), bias.data()};
+    weights = {{packed->get(), packed_type}, bias.data()};
   } else if (algorithm->packs()) {
     weights = weights_.Get(algorithm, given, pointwise, stamp);
   } else {
