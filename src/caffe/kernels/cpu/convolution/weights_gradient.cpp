@@ -171,8 +171,9 @@ class TileWeightsGradient : public WeightsGradient {
   void FindPixels(const Plan& plan, const Chunk& chunk, const Buffers& buffers) const;
   void FillX(const Plan& plan, const Stored& x, const Chunk& chunk, size_t phase, size_t panel,
              const Buffers& buffers, char* own) const;
-  void FillLanes(const Plan& plan, const Stored& x, const ptrdiff_t* pixels, size_t panel,
-                 char* lanes, ptrdiff_t* in_lanes) const;
+  template <typename T>
+  void FillLanes(const Plan& plan, const T* x, const ptrdiff_t* pixels, size_t panel, T* lanes,
+                 ptrdiff_t* in_lanes) const;
   void FillDy(const Plan& plan, const Stored& dy, const Chunk& chunk, size_t tile,
               const Buffers& buffers, char* own) const;
   void Sum(const Plan& plan, const Chunk& chunk, size_t item, const Buffers& buffers) const;
@@ -200,7 +201,7 @@ TileWeightsGradient::Plan TileWeightsGradient::PlanFor(int num, Storage x, Stora
   const size_t of_position =
       sizeof(uint16_t) * (plan.dy_parts * group_ * outputs_ +
                           plan.x_parts * parities() * phases() * all_panels() * kTileOutputs);
-  const size_t positions = std::max(kLeastPositions, L2CacheBytes() / 2 / of_position);
+  const size_t positions = std::max(kLeastPositions, L2CacheBytes() / of_position);
   const size_t wanted = std::clamp<size_t>(positions / columns_.pitch(), 1, plan.all_rows);
   plan.rows = static_cast<int>(CeilDiv(plan.all_rows, CeilDiv(plan.all_rows, wanted)));
   plan.steps = CeilDiv(size_t(plan.rows) * columns_.pitch(), kStepPixels);
@@ -267,32 +268,34 @@ void TileWeightsGradient::FindPixels(const Plan& plan, const Chunk& chunk,
 }
 
 /// 16 lanes of a plain x for each position: a channel at a column of the window each.
-void TileWeightsGradient::FillLanes(const Plan& plan, const Stored& x, const ptrdiff_t* pixels,
-                                    size_t panel, char* lanes, ptrdiff_t* in_lanes) const {
-  const size_t size = SizeOf(plan.x), pitch = columns_.pitch();
+template <typename T>
+void TileWeightsGradient::FillLanes(const Plan& plan, const T* x, const ptrdiff_t* pixels,
+                                    size_t panel, T* lanes, ptrdiff_t* in_lanes) const {
   const BandAxis& columns = bands_.columns();
-  const ptrdiff_t plane = ptrdiff_t(bands_.input_plane()) * size;
-  for (size_t i = 0; i < plan.x_positions; ++i) {
-    in_lanes[i] = pixels[i] < 0 ? -1 : ptrdiff_t(i * kTileOutputs * size);
-  }
-  const size_t first = panel * kTileOutputs;
-  for (size_t lane = 0; lane < kTileOutputs; ++lane) {
-    const size_t channel = (first + lane) % x_channels_;
-    const int tap = static_cast<int>((first + lane) / x_channels_);
-    const bool is_used = first + lane < channels_;
-    for (size_t at = 0; at < plan.x_positions; at += pitch) {
-      if (pixels[at] < 0) continue;
-      const size_t count = std::min(pitch, plan.x_positions - at);
-      const char* row = static_cast<const char*>(x.data) + pixels[at] + channel * plane;
-      for (size_t i = 0; i < count; ++i) {
-        const int column = columns.first(static_cast<int>(i)) + tap * columns.dilation;
-        const bool is_inside = is_used && column >= 0 && column < columns.input;
-        char* const to = lanes + ((at + i) * kTileOutputs + lane) * size;
-        if (!is_inside) {
-          std::memset(to, 0, size);
-        } else {
-          std::memcpy(to, row + column * size, size);
-        }
+  const ptrdiff_t plane = bands_.input_plane();
+  const size_t pitch = columns_.pitch(),
+               used = std::min<size_t>(kTileOutputs, channels_ - panel * kTileOutputs);
+  std::fill_n(lanes, plan.x_positions * kTileOutputs, T());
+  for (size_t at = 0; at < plan.x_positions; at += pitch) {
+    const size_t count = std::min(pitch, plan.x_positions - at);
+    for (size_t i = 0; i < count; ++i) {
+      in_lanes[at + i] = pixels[at] < 0 ? -1 : ptrdiff_t((at + i) * kTileOutputs * sizeof(T));
+    }
+    if (pixels[at] < 0) continue;
+    for (size_t lane = 0; lane < used; ++lane) {
+      const size_t channel = (panel * kTileOutputs + lane) % x_channels_;
+      const int tap = static_cast<int>((panel * kTileOutputs + lane) / x_channels_);
+      // The outputs whose windows have this column inside of the image.
+      const int first = columns.first(0) + tap * columns.dilation, stride = columns.stride;
+      const size_t begin = first < 0 ? CeilDiv(size_t(-first), stride) : 0;
+      const size_t end = first < columns.input
+                             ? std::min<size_t>(count, (columns.input - first - 1) / stride + 1)
+                             : 0;
+      const T* const row =
+          x + pixels[at] / ptrdiff_t(sizeof(T)) + ptrdiff_t(channel) * plane + first;
+      T* const to = lanes + at * kTileOutputs + lane;
+      for (size_t i = begin; i < end; ++i) {
+        to[i * kTileOutputs] = row[ptrdiff_t(i) * stride];
       }
     }
   }
@@ -305,7 +308,12 @@ void TileWeightsGradient::FillX(const Plan& plan, const Stored& x, const Chunk& 
   std::vector<ptrdiff_t> in_lanes;
   if (plain_) {
     in_lanes.resize(plan.x_positions);
-    FillLanes(plan, x, pixels, panel, own, in_lanes.data());
+    const auto fill = [&](auto tag) {
+      using T = decltype(tag);
+      FillLanes(plan, static_cast<const T*>(x.data), pixels, panel, reinterpret_cast<T*>(own),
+                in_lanes.data());
+    };
+    SizeOf(plan.x) == sizeof(float) ? fill(float()) : fill(uint16_t());
     pairs.x = own;
     pairs.pixels = in_lanes.data();
   } else {
@@ -344,8 +352,8 @@ void TileWeightsGradient::FillDy(const Plan& plan, const Stored& dy, const Chunk
 void TileWeightsGradient::Sum(const Plan& plan, const Chunk& chunk, size_t index,
                               const Buffers& buffers) const {
   const WorkItems::Item item = plan.items.At(index);
-  const size_t panel_pairs = CeilDiv(panels(), 2);
-  const size_t tap = item.cut / panel_pairs, panel = item.cut % panel_pairs * 2;
+  // One tap after another, so that their panels stay in the L1 cache.
+  const size_t tap = item.cut % taps(), panel = item.cut / taps() * 2;
   const int row_tap = static_cast<int>(tap / columns_.taps());
   const int column_tap = static_cast<int>(tap % columns_.taps());
   const size_t phase =
