@@ -44,12 +44,15 @@ class DropoutLayer : public NeuronLayer<Dtype> {
 
  private:
   void DrawMask(size_t count);
+  /// From Caffe's order to channels last.
+  void TurnMask(const Layout& layout);
   template <typename T>
   void Apply(size_t count, const T* x, T* y) const;
 
   Dtype test_scale_ = 1;                // what all are multiplied by where none is dropped
   std::unique_ptr<Caffe::RNG> random_;  // with a random_seed of its own
-  vector<uint8_t> mask_;                // 1: kept
+  vector<uint8_t> mask_;                // 1: kept;
+  Layout layout_;                       // for values in this order
 #ifndef CPU_ONLY
   template <typename T>
   void ApplyOnGpu(int count, const T* x, T* y) const;

@@ -42,8 +42,6 @@ class EltwiseLayer : public Layer<Dtype> {
   vector<Dtype> coeffs_;
 
  private:
-  template <typename T, typename D>
-  void BackwardProduct(const Blob<Dtype>& top, const vector<Blob<Dtype>*>& bottom, size_t i);
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top);
 
   const Engine engine_ = ReadEngine(this->layer_param_);

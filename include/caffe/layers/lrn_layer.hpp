@@ -64,6 +64,9 @@ class LRNLayer : public Layer<Dtype> {
   template <typename T>
   bool ForwardBlocked(const kernels::LrnShape& shape, const Blob<Dtype>& bottom, Blob<Dtype>* top);
 
+  template <typename T>
+  Layout LayoutOf(const Blob<Dtype>& blob) const;
+
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<onednn::Unary<onednn::Lrn>> onednn_;
   bool by_onednn_ = false;  // the latest forward pass

@@ -59,6 +59,11 @@ class PoolingLayer : public Layer<Dtype> {
   template <typename Function>
   void WithMask(size_t count, Function&& f);
   kernels::PoolingShape BlockedShape(const Layout& layout) const;
+  kernels::PoolingShape ImageShape() const;
+  template <typename T>
+  bool ForwardChannelsLast(const Blob<Dtype>& bottom, const vector<Blob<Dtype>*>& top);
+  template <typename D>
+  void BackwardChannelsLast(const Blob<Dtype>& top, Blob<Dtype>* bottom);
   bool ForwardBlocked(const Blob<Dtype>& bottom, const vector<Blob<Dtype>*>& top);
   int Pieces(int images) const;
   void BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* bottom);
@@ -89,6 +94,8 @@ class PoolingLayer : public Layer<Dtype> {
   std::shared_ptr<SyncedMemory> gpu_mask_;
   Layout gpu_layout_;  // of the bottom in that pass; the mask lies as the top does
 #endif
+  Layout channels_last_;  // of the bottom in the latest forward pass; PLAIN: it was not, or is not
+                          // used
   Layout pooled_layout_;  // of the top, as the latest forward pass wrote it
   /// Null where the library's own kernels compute.
   onednn::Pooling* OneDnn(const Blob<Dtype>& bottom, size_t tops);

@@ -7,6 +7,10 @@
 
 namespace caffe {
 
+namespace kernels {
+struct ChannelOrder;
+}
+
 /// y = x for x > 0, slope * x otherwise, the slopes being learned: He, Zhang, Ren and Sun 2015.
 /// Bottom (N, C, ...) of 2 axes or more; the parameter has the shape (C), or is one number with
 /// channel_shared; it starts at 0.25 without a filler.
@@ -36,6 +40,9 @@ class PReLULayer : public NeuronLayer<Dtype> {
 
  private:
   bool ForwardBlocked(const Blob<Dtype>& bottom, Blob<Dtype>* top) const;
+  template <typename T>
+  Layout LayoutOf(const Blob<Dtype>& blob) const;
+  kernels::ChannelOrder OrderIn(const Layout& layout) const;
   bool InputIsLost(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const;
 
   size_t outer_ = 0, channels_ = 0, inner_ = 0;  // channels_: how many slopes

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe/blob.hpp"
+#include "caffe/kernels/convert.hpp"
 
 namespace caffe {
 
@@ -55,6 +56,68 @@ Layout BlockedLayoutFor(const Tensor& tensor, const std::vector<int>& shape) {
   const bool blocked =
       layout.kind == Layout::CHANNELS_BLOCKED && (layout.block == 8 || layout.block == 16);
   return blocked ? layout : Layout();
+}
+
+/// (num, channels, spatial...) with channels last. PLAIN where that is the same order in memory,
+/// and for shapes without spatial axes.
+inline Layout ChannelsLast(const std::vector<int>& shape) {
+  if (shape.size() < 3) return Layout();
+  size_t spatial = 1;
+  for (size_t axis = 2; axis < shape.size(); ++axis) spatial *= shape[axis];
+  if (shape[1] == 1 || spatial == 1) return Layout();
+  return Layout::ChannelsLast(shape[0], shape[1], spatial);
+}
+
+/// In what order a kernel takes a blob whose values were written last as T: channels last if they
+/// are, else Caffe's.
+template <typename T, typename Dtype>
+Layout StoredLayout(const Blob<Dtype>& blob) {
+  const Layout layout = blob.data_tensor().newest_layout(kElementType<T>);
+  return layout.kind == Layout::CHANNELS_LAST && layout == ChannelsLast(blob.shape()) ? layout
+                                                                                      : Layout();
+}
+
+/// The same for several of equal batch and spatial axes that are read together: channels last if
+/// one of them is, because later layers prefer it.
+template <typename T, typename Dtype>
+bool AnyChannelsLast(const std::vector<Blob<Dtype>*>& blobs) {
+  for (const Blob<Dtype>* blob : blobs) {
+    if (StoredLayout<T>(*blob).kind == Layout::CHANNELS_LAST) return true;
+  }
+  return false;
+}
+
+/// StoredLayout, but PLAIN unless the layout's channels are those of (outer, channels, ...).
+template <typename T, typename Dtype>
+Layout ChannelLayout(const Blob<Dtype>& blob, size_t outer, size_t channels) {
+  const Layout layout = StoredLayout<T>(blob);
+  return layout.num == outer && layout.channels == channels ? layout : Layout();
+}
+
+/// The layout in which several blobs of one shape are read together: channels last if one of them
+/// is, else the first one's.
+template <typename T, typename Dtype>
+Layout CommonLayoutFor(const std::vector<Blob<Dtype>*>& blobs) {
+  return AnyChannelsLast<T>(blobs) ? ChannelsLast(blobs[0]->shape())
+                                   : LayoutFor<T>(blobs[0]->data_tensor(), blobs[0]->shape());
+}
+
+/// Copies the values of `from` as they lie in `layout` into `to`, which gets its shape.
+template <typename T, typename Dtype>
+void KeepAs(const Blob<Dtype>& from, const Layout& layout, Blob<Dtype>* to) {
+  to->ReshapeLike(from);
+  const T* x = ReadAs<T>(from.data_tensor(), layout);
+  kernels::Convert(layout.extent(from.count()), x, OverwriteAs<T>(to->data_tensor(), layout));
+}
+
+/// In what order the gradient of `values` is taken: channels last if the values are, which have
+/// type T; else the order in which the gradient was written as D, but for channels last.
+template <typename T, typename D, typename Dtype>
+Layout GradientLayout(const Blob<Dtype>& values, const Tensor& gradient) {
+  const Layout stored = StoredLayout<T>(values);
+  if (stored.kind != Layout::PLAIN) return stored;
+  const Layout layout = LayoutFor<D>(gradient, values.shape());
+  return layout.kind == Layout::CHANNELS_LAST ? Layout() : layout;
 }
 
 /// Calls f(count, x, y) on the bottom's and the top's data (of the same shape, perhaps in place) as

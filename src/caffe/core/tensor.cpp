@@ -8,6 +8,7 @@
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/transpose_bytes.hpp"
 
 namespace caffe {
 
@@ -48,26 +49,67 @@ void CopyBlock(size_t rows, size_t columns, size_t block, Bits* plain, Bits* pac
 }
 
 template <bool to_packed, typename Bits>
-void CopyLayout(const Layout& layout, Bits* plain, Bits* packed) {
-  // Channels-last is one block for all channels, cut here so that threads have something to share.
-  const bool last = layout.kind == Layout::CHANNELS_LAST;
-  const size_t stride = last ? layout.channels : layout.block;
-  const size_t block = last ? std::min<size_t>(layout.channels, 16) : layout.block;
+void CopyBlocks(const Layout& layout, Bits* plain, Bits* packed) {
+  const size_t block = layout.block;
   const size_t blocks = kernels::CeilDiv(layout.channels, block);
   const size_t grain = std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, block * layout.spatial));
   kernels::ParallelFor(layout.num * blocks, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t n = i / blocks, first = i % blocks * block;
       const size_t rows = std::min(block, layout.channels - first);
-      Bits* target =
-          last ? packed + n * layout.spatial * stride + first : packed + i * layout.spatial * block;
-      if (to_packed && !last && rows < block) {
-        std::fill(target, target + layout.spatial * block, Bits(0));
-      }
-      CopyBlock<to_packed>(rows, layout.spatial, stride,
+      Bits* target = packed + i * layout.spatial * block;
+      if (to_packed && rows < block) std::fill(target, target + layout.spatial * block, Bits(0));
+      CopyBlock<to_packed>(rows, layout.spatial, block,
                            plain + (n * layout.channels + first) * layout.spatial, target);
     }
   });
+}
+
+/// y[column, row] = x[row, column], with so many elements between rows.
+template <typename Bits>
+void Transpose(size_t rows, size_t columns, const Bits* x, size_t x_row, Bits* y, size_t y_row) {
+  if constexpr (sizeof(Bits) == 1) {
+    kernels::TransposeBytes(rows, columns, x, x_row, y, y_row);
+  } else if constexpr (sizeof(Bits) == 2) {
+    kernels::TransposeHalves(rows, columns, x, x_row, y, y_row);
+  } else if constexpr (sizeof(Bits) == 4) {
+    kernels::TransposeWords(rows, columns, x, x_row, y, y_row);
+  } else {
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t column = 0; column < columns; ++column) {
+        y[column * y_row + row] = x[row * x_row + column];
+      }
+    }
+  }
+}
+
+// Threads share pieces of some positions of an image.
+template <bool to_packed, typename Bits>
+void CopyChannelsLast(const Layout& layout, Bits* plain, Bits* packed) {
+  constexpr size_t kPositions = 256;
+  const size_t channels = layout.channels, spatial = layout.spatial;
+  const size_t pieces = kernels::CeilDiv(spatial, kPositions);
+  const size_t work = std::max<size_t>(1, channels * std::min(spatial, kPositions));
+  const size_t grain = std::max<size_t>(1, (1 << 14) / work);
+  kernels::ParallelFor(layout.num * pieces, grain, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t image = i / pieces * channels * spatial, first = i % pieces * kPositions;
+      const size_t some = std::min(kPositions, spatial - first);
+      Bits* planes = plain + image + first;
+      Bits* pixels = packed + image + first * channels;
+      if (to_packed) {
+        Transpose(channels, some, planes, spatial, pixels, channels);
+      } else {
+        Transpose(some, channels, pixels, channels, planes, spatial);
+      }
+    }
+  });
+}
+
+template <bool to_packed, typename Bits>
+void CopyLayout(const Layout& layout, Bits* plain, Bits* packed) {
+  layout.kind == Layout::CHANNELS_LAST ? CopyChannelsLast<to_packed>(layout, plain, packed)
+                                       : CopyBlocks<to_packed>(layout, plain, packed);
 }
 
 template <typename Bits>

@@ -11,34 +11,12 @@ namespace caffe::cuda {
 // Caffe's or channels last: no reordering inside a chain of them.
 // Gradients take the order of the values that they belong to.
 
-/// (num, channels, spatial...) with channels last. PLAIN where that is the same order in memory,
-/// and for shapes without spatial axes.
-inline Layout ChannelsLast(const std::vector<int>& shape) {
-  if (shape.size() < 3) return Layout();
-  size_t spatial = 1;
-  for (size_t axis = 2; axis < shape.size(); ++axis) spatial *= shape[axis];
-  if (shape[1] == 1 || spatial == 1) return Layout();
-  return Layout::ChannelsLast(shape[0], shape[1], spatial);
-}
+using caffe::AnyChannelsLast;
+using caffe::ChannelLayout;
+using caffe::ChannelsLast;
+using caffe::StoredLayout;
 
-/// In what order a kernel takes a blob whose values were written last as T: channels last if they
-/// are, else Caffe's.
-template <typename T, typename Dtype>
-Layout StoredLayout(const Blob<Dtype>& blob) {
-  const Layout layout = blob.data_tensor().newest_layout(kElementType<T>);
-  return layout.kind == Layout::CHANNELS_LAST && layout == ChannelsLast(blob.shape()) ? layout
-                                                                                      : Layout();
-}
-
-/// The same for several of equal batch and spatial axes that are read together: channels last if
-/// one of them is, because later layers prefer it.
-template <typename T, typename Dtype>
-bool AnyChannelsLast(const std::vector<Blob<Dtype>*>& blobs) {
-  for (const Blob<Dtype>* blob : blobs) {
-    if (StoredLayout<T>(*blob).kind == Layout::CHANNELS_LAST) return true;
-  }
-  return false;
-}
+/// StoredLayout for several of equal shape that are read together.
 template <typename T, typename Dtype>
 Layout CommonLayout(const std::vector<Blob<Dtype>*>& blobs) {
   return AnyChannelsLast<T>(blobs) ? ChannelsLast(blobs[0]->shape()) : Layout();
@@ -72,14 +50,6 @@ struct ChannelExtents {
 inline ChannelExtents ExtentsIn(const Layout& layout, int outer, int channels, int inner) {
   if (layout.kind == Layout::CHANNELS_LAST) return {outer * inner, channels, 1};
   return {outer, channels, inner};
-}
-/// StoredLayout, but PLAIN unless the layout's channels are those of (outer, channels, inner).
-template <typename T, typename Dtype>
-Layout ChannelLayout(const Blob<Dtype>& blob, int outer, int channels) {
-  const Layout layout = StoredLayout<T>(blob);
-  const bool same =
-      layout.num == static_cast<size_t>(outer) && layout.channels == static_cast<size_t>(channels);
-  return same ? layout : Layout();
 }
 
 }  // namespace caffe::cuda

@@ -41,6 +41,13 @@ template <typename X, typename Y>
 void ChannelsLastLrnForward(const LrnShape& shape, const ChannelsLast& channels, float x_scale,
                             const X* x, float y_factor, Y* y);
 
+/// LrnForward and LrnBackward across channels that lie last, any number of them, with nothing
+/// between pixels: (num, height, width, channels). T, D: float or float16.
+template <typename T>
+void PixelLrnForward(const LrnShape& shape, const T* x, T* y);
+template <typename T, typename D>
+void PixelLrnBackward(const LrnShape& shape, const T* x, const D* dy, D* dx);
+
 /// dx = dy / s^beta - 2 alpha beta / n * x * the sum over windows of dy x / s^(beta + 1). s is
 /// recomputed.
 template <typename T, typename D>

@@ -98,6 +98,21 @@ template <typename T>
 void ChannelsLastAveragePoolingForward(const PoolingShape& shape, const ChannelsLast& channels,
                                        float factor, const T* x, T* y);
 
+// With channels last and nothing between pixels, any number of channels; planes are images. Mask
+// and gradients lie as the outputs. T, D: float or float16.
+
+/// MaxPoolingForward; `mask` may be null.
+template <typename T, typename I>
+void PixelMaxPoolingForward(const PoolingShape& shape, size_t channels, const T* x, T* y, I* mask);
+/// Gradients of a position are added up in float and rounded once.
+template <typename D, typename I>
+void PixelMaskPoolingBackward(const PoolingShape& shape, size_t channels, const D* dy,
+                              const I* mask, D* dx);
+template <typename T>
+void PixelAveragePoolingForward(const PoolingShape& shape, size_t channels, const T* x, T* y);
+template <typename D>
+void PixelAveragePoolingBackward(const PoolingShape& shape, size_t channels, const D* dy, D* dx);
+
 /// The inverse of pooling with positions: y = x at the positions h * width + w in `positions` (of
 /// the larger plane), the last of equal ones; else 0. Throws Error for positions outside.
 template <typename T, typename Dtype>

@@ -39,9 +39,7 @@ bool ActivationLayer<Dtype>::MustKeep(const Blob<Dtype>& bottom, const Blob<Dtyp
 template <typename Dtype>
 template <typename T>
 void ActivationLayer<Dtype>::Keep(const Blob<Dtype>& bottom, const Layout& layout) {
-  kept_.ReshapeLike(bottom);
-  std::copy_n(ReadAs<T>(bottom.data_tensor(), layout), layout.extent(bottom.count()),
-              OverwriteAs<T>(kept_.data_tensor(), layout));
+  KeepAs<T>(bottom, layout, &kept_);
 }
 
 template <typename Dtype>
@@ -90,7 +88,10 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
-    const Layout layout = LayoutOf<D>(top[0]->diff_tensor(), top[0]->shape());
+    Layout layout = GradientLayout<T, D>(argument, top[0]->diff_tensor());
+    if (layout.kind == Layout::CHANNELS_BLOCKED) {
+      layout = LayoutOf<D>(top[0]->diff_tensor(), top[0]->shape());
+    }
     const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
     kernels::ActivateGradient(*function_, layout.extent(bottom[0]->count()),
                               ReadAs<T>(argument.data_tensor(), layout), dy,

@@ -1,6 +1,9 @@
 #include "caffe/layers/dropout_layer.hpp"
 
+#include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/transpose_bytes.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
 
@@ -51,6 +54,17 @@ void DropoutLayer<Dtype>::DrawMask(size_t count) {
 }
 
 template <typename Dtype>
+void DropoutLayer<Dtype>::TurnMask(const Layout& layout) {
+  vector<uint8_t> turned(mask_.size());
+  const size_t image = layout.channels * layout.spatial;
+  for (size_t n = 0; n < layout.num; ++n) {
+    kernels::TransposeBytes(layout.channels, layout.spatial, mask_.data() + n * image,
+                            layout.spatial, turned.data() + n * image, layout.channels);
+  }
+  mask_.swap(turned);
+}
+
+template <typename Dtype>
 std::string DropoutLayer<Dtype>::SaveState() {
   return random_ ? RandomStateOf(*static_cast<rng_t*>(random_->generator())) : std::string();
 }
@@ -67,8 +81,8 @@ void DropoutLayer<Dtype>::Apply(size_t count, const T* x, T* y) const {
     kernels::MaskScale<T>(count, mask_.data(), scale_, x, y);
   } else if (test_scale_ != 1) {
     kernels::Affine<T, T>(count, test_scale_, 0, x, y);
-  } else if (x != y) {
-    std::copy(x, x + count, y);
+  } else {
+    kernels::Convert(count, x, y);
   }
 }
 
@@ -79,8 +93,10 @@ void DropoutLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   if (!drops_ && test_scale_ == 1 && bottom[0] == top[0]) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const T* x = bottom[0]->template cpu_data_as<T>();
-    Apply(bottom[0]->count(), x, top[0]->template overwrite_cpu_data_as<T>());
+    layout_ = StoredLayout<T>(*bottom[0]);
+    if (drops_ && layout_.kind == Layout::CHANNELS_LAST) TurnMask(layout_);
+    const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout_);
+    Apply(bottom[0]->count(), x, OverwriteAs<T>(top[0]->data_tensor(), layout_));
   });
 }
 
@@ -89,10 +105,11 @@ void DropoutLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                        const vector<bool>& propagate_down,
                                        const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
-    const D* dy = top[0]->template cpu_diff_as<D>();
-    Apply(bottom[0]->count(), dy, bottom[0]->template overwrite_cpu_diff_as<D>());
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using D = decltype(diff_tag);
+    const Layout layout = drops_ ? layout_ : StoredLayout<decltype(data_tag)>(*top[0]);
+    const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
+    Apply(bottom[0]->count(), dy, OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
   });
 }
 

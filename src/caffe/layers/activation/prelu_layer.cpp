@@ -2,6 +2,7 @@
 
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/activation.hpp"
+#include "caffe/kernels/pixel_channels.hpp"
 #include "caffe/kernels/pointwise.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
@@ -51,6 +52,21 @@ void PReLULayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   inner_ = channel_shared_ ? bottom[0]->count() : bottom[0]->count(2);
 }
 
+// With one slope for all, channels may lie anywhere.
+template <typename Dtype>
+template <typename T>
+Layout PReLULayer<Dtype>::LayoutOf(const Blob<Dtype>& blob) const {
+  return channel_shared_ ? StoredLayout<T>(blob) : ChannelLayout<T>(blob, outer_, channels_);
+}
+
+/// (outer, channels, inner) as the kernels take it in a layout.
+template <typename Dtype>
+kernels::ChannelOrder PReLULayer<Dtype>::OrderIn(const Layout& layout) const {
+  const bool last = layout.kind == Layout::CHANNELS_LAST && !channel_shared_;
+  if (last) return {outer_ * inner_, channels_, 1, last};
+  return {outer_, channels_, inner_, last};
+}
+
 // One slope a channel, where channels lie in blocks.
 template <typename Dtype>
 bool PReLULayer<Dtype>::ForwardBlocked(const Blob<Dtype>& bottom, Blob<Dtype>* top) const {
@@ -73,14 +89,15 @@ void PReLULayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     if constexpr (std::is_same<T, float>::value) {
       if (this->phase_ == TEST && ForwardBlocked(*bottom[0], top[0])) return;
     }
-    const T* x = bottom[0]->template cpu_data_as<T>();
+    const Layout layout = LayoutOf<T>(*bottom[0]);
+    const kernels::ChannelOrder order = OrderIn(layout);
+    const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
     if (bottom[0] == top[0] && this->phase_ == TRAIN) {
-      bottom_memory_.ReshapeLike(*bottom[0]);
-      std::copy_n(x, bottom[0]->count(), bottom_memory_.template overwrite_cpu_data_as<T>());
+      KeepAs<T>(*bottom[0], layout, &bottom_memory_);
     }
-    kernels::PRelu(outer_, channels_, inner_,
+    kernels::PRelu(order.outer, order.channels, order.inner,
                    this->blobs_[0]->template cpu_data_as<AccumulatorType<T>>(), x,
-                   top[0]->template overwrite_cpu_data_as<T>());
+                   OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
 
@@ -109,20 +126,22 @@ void PReLULayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     using G = AccumulatorType<D>;
-    const T* x = input.template cpu_data_as<T>();
-    const D* dy = top[0]->template cpu_diff_as<D>();
+    const Layout layout = LayoutOf<T>(input);
+    const kernels::ChannelOrder order = OrderIn(layout);
+    const T* x = ReadAs<T>(input.data_tensor(), layout);
+    const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
     const G* slope = this->blobs_[0]->template cpu_data_as<G>();
     if (slopes_wanted) {
       vector<double> sums(channels_);
-      kernels::PReluSlopeGradient(outer_, channels_, inner_, x, dy, sums.data());
+      kernels::PReluSlopeGradient(order.outer, order.channels, order.inner, x, dy, sums.data());
       G* d_slope = this->blobs_[0]->template mutable_cpu_diff_as<G>();
       for (size_t c = 0; c < channels_; ++c) {
         d_slope[c] += static_cast<G>(input_lost ? sums[c] / slope[c] : sums[c]);
       }
     }
     if (propagate_down[0]) {
-      kernels::PReluGradient(outer_, channels_, inner_, slope, x, dy,
-                             bottom[0]->template overwrite_cpu_diff_as<D>());
+      kernels::PReluGradient(order.outer, order.channels, order.inner, slope, x, dy,
+                             OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
     }
   });
 }

@@ -1,6 +1,8 @@
 #include "caffe/layers/bias_layer.hpp"
 
-#include "caffe/kernels/elementwise.hpp"
+#include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/pixel_channels.hpp"
 #include "caffe/layers/layer_shapes.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
@@ -49,10 +51,10 @@ void BiasLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     using T = decltype(tag);
     using F = AccumulatorType<T>;
     const vector<F> ones(bias_dim_, F(1));
-    const T* x = bottom[0]->template cpu_data_as<T>();
-    kernels::ChannelAffine(outer_dim_, bias_dim_, inner_dim_, ones.data(),
-                           Bias(bottom).template cpu_data_as<F>(), x,
-                           top[0]->template overwrite_cpu_data_as<T>());
+    const Layout layout = ChannelLayout<T>(*bottom[0], outer_dim_, bias_dim_);
+    const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
+    kernels::ChannelAffine(OrderIn(layout), ones.data(), Bias(bottom).template cpu_data_as<F>(), x,
+                           OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
 
@@ -62,14 +64,15 @@ void BiasLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                     const vector<Blob<Dtype>*>& bottom) {
   const bool own = bottom.size() == 1;
   const bool bias_wanted = own ? bool(this->param_propagate_down_[0]) : propagate_down[1];
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
     using G = AccumulatorType<D>;
-    const D* dy = top[0]->template cpu_diff_as<D>();
+    const Layout layout = ChannelLayout<T>(*top[0], outer_dim_, bias_dim_);
+    const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
     if (bias_wanted) {
       vector<double> sums(bias_dim_);
-      kernels::ChannelSums<D, D>(outer_dim_, bias_dim_, inner_dim_, dy, nullptr, sums.data(),
-                                 nullptr);
+      kernels::ChannelSums<D, D>(OrderIn(layout), dy, nullptr, sums.data(), nullptr);
       if (own) {
         G* d_bias = this->blobs_[0]->template mutable_cpu_diff_as<G>();
         for (int i = 0; i < bias_dim_; ++i) d_bias[i] += static_cast<G>(sums[i]);
@@ -78,9 +81,15 @@ void BiasLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
       }
     }
     if (propagate_down[0] && bottom[0] != top[0]) {
-      std::copy_n(dy, top[0]->count(), bottom[0]->template overwrite_cpu_diff_as<D>());
+      kernels::Convert(top[0]->count(), dy, OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
     }
   });
+}
+
+template <typename Dtype>
+kernels::ChannelOrder BiasLayer<Dtype>::OrderIn(const Layout& layout) const {
+  return {size_t(outer_dim_), size_t(bias_dim_), size_t(inner_dim_),
+          layout.kind == Layout::CHANNELS_LAST};
 }
 
 INSTANTIATE_CLASS(BiasLayer);

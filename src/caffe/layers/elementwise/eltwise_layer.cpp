@@ -1,9 +1,8 @@
 #include "caffe/layers/eltwise_layer.hpp"
 
-#include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
-#include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/eltwise.hpp"
 #include "caffe/layers/layer_shapes.hpp"
 #include "caffe/onednn/for_shape.hpp"
 
@@ -24,21 +23,10 @@ const bool eltwise_registered = OperationTable::Add(Operation("Eltwise")
                                                         .Native()
                                                         .Quantizable());
 
-/// Which of the bottoms x has the largest element k. Of equals the first wins, but the second one
-/// over the first: as in Caffe, whose nets were trained so.
-template <typename T>
-size_t LargestOf(const std::vector<const T*>& x, size_t k) {
-  size_t best = x[0][k] > x[1][k] ? 0 : 1;
-  for (size_t i = 2; i < x.size(); ++i) {
-    if (x[i][k] > x[best][k]) best = i;
-  }
-  return best;
-}
-
 template <typename T, typename Dtype>
-std::vector<const T*> DataOf(const vector<Blob<Dtype>*>& blobs) {
+std::vector<const T*> DataOf(const vector<Blob<Dtype>*>& blobs, const Layout& layout) {
   std::vector<const T*> data;
-  for (const Blob<Dtype>* blob : blobs) data.push_back(blob->template cpu_data_as<T>());
+  for (const Blob<Dtype>* blob : blobs) data.push_back(ReadAs<T>(blob->data_tensor(), layout));
   return data;
 }
 
@@ -83,16 +71,14 @@ bool OneDnnIsFaster(EltwiseParameter_EltwiseOp operation) {
 template <typename Dtype>
 bool EltwiseLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top) {
   if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(op_))) return false;
-  const Layout layout = LayoutFor<float>(bottom[0]->data_tensor(), bottom[0]->shape());
+  const Layout layout = CommonLayoutFor<float>(bottom);
   if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Elementwise>>();
   onednn::Elementwise* primitive = onednn_->Get(bottom[0]->shape(), layout, [&] {
     const std::vector<float> coefficients(coeffs_.begin(), coeffs_.end());
     return onednn::Elementwise::Make(NameOf(op_), coefficients, top->count(), layout);
   });
   if (!primitive) return false;
-  std::vector<const float*> x;
-  for (const Blob<Dtype>* blob : bottom) x.push_back(ReadAs<float>(blob->data_tensor(), layout));
-  primitive->Forward(x, OverwriteAs<float>(top->data_tensor(), layout));
+  primitive->Forward(DataOf<float>(bottom, layout), OverwriteAs<float>(top->data_tensor(), layout));
   return true;
 }
 
@@ -105,92 +91,52 @@ void EltwiseLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     using T = decltype(tag);
     using F = AccumulatorType<T>;
     // Each operation gives 0 for zeros, so the padding of a blocked layout may take part.
-    const Layout layout = LayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
+    const Layout layout = CommonLayoutFor<T>(bottom);
     const size_t count = layout.extent(top[0]->count());
-    // Products of more than two 16-bit bottoms are kept in float until the end.
-    Workspace::Buffer<F> product(Context::Current().workspace(), bottom.size() > 2 ? count : 0);
-    std::vector<const T*> x;
-    for (const Blob<Dtype>* blob : bottom) x.push_back(ReadAs<T>(blob->data_tensor(), layout));
+    const std::vector<const T*> x = DataOf<T>(bottom, layout);
     T* y = OverwriteAs<T>(top[0]->data_tensor(), layout);
     switch (op_) {
       case EltwiseParameter_EltwiseOp_PROD:
-        if (bottom.size() == 2) {
-          kernels::Multiply(count, x[0], x[1], y);
-          return;
-        }
-        kernels::Multiply(count, x[0], x[1], product.get());
-        for (size_t i = 2; i + 1 < bottom.size(); ++i) {
-          kernels::Multiply(count, product.get(), x[i], product.get());
-        }
-        kernels::Multiply(count, product.get(), x[bottom.size() - 1], y);
-        return;
+        return kernels::Product(count, x, y);
       case EltwiseParameter_EltwiseOp_SUM:
         if (bottom.size() == 2 && coeffs_[0] == 1 && coeffs_[1] == 1) {
-          kernels::Add(count, x[0], x[1], y);
-          return;
+          return kernels::Sum(count, x, y);
         }
-        {
-          Workspace::Buffer<F> total(Context::Current().workspace(), count);
-          kernels::Affine(count, F(coeffs_[0]), F(0), x[0], total.get());
-          for (size_t i = 1; i < bottom.size(); ++i) {
-            kernels::Axpy(count, F(coeffs_[i]), x[i], total.get());
-          }
-          kernels::Affine(count, F(1), F(0), total.get(), y);
-        }
-        return;
+        return kernels::WeightedSum(count, x, std::vector<F>(coeffs_.begin(), coeffs_.end()), y);
       case EltwiseParameter_EltwiseOp_MAX:
-        for (size_t k = 0; k < count; ++k) y[k] = x[LargestOf(x, k)][k];
-        return;
+        return kernels::Maximum(count, x, y);
     }
   });
 }
 
-// dx_i = dy times the product of the other bottoms; recomputed, so that a zero in x_i is no
-// trouble (stable_prod_grad: false, division by x_i, gives the same where it is defined).
-template <typename Dtype>
-template <typename T, typename D>
-void EltwiseLayer<Dtype>::BackwardProduct(const Blob<Dtype>& top,
-                                          const vector<Blob<Dtype>*>& bottom, size_t i) {
-  using F = AccumulatorType<D>;
-  const size_t count = top.count();
-  Workspace::Buffer<F> product(Context::Current().workspace(), count);
-  kernels::Affine(count, F(1), F(0), top.template cpu_diff_as<D>(), product.get());
-  for (size_t j = 0; j < bottom.size(); ++j) {
-    if (j != i) {
-      kernels::Multiply(count, product.get(), bottom[j]->template cpu_data_as<T>(), product.get());
-    }
-  }
-  kernels::Affine(count, F(1), F(0), product.get(), bottom[i]->template overwrite_cpu_diff_as<D>());
-}
-
+// The gradient of a product is computed again from the other bottoms, so that a zero in x_i is no
+// trouble (stable_prod_grad: false, division by x_i, gives the same where it is defined). Maxima
+// and products are in the order of the values, sums in that of the gradient.
 template <typename Dtype>
 void EltwiseLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                        const vector<bool>& propagate_down,
                                        const vector<Blob<Dtype>*>& bottom) {
-  const size_t count = top[0]->count();
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
-    if (op_ == EltwiseParameter_EltwiseOp_SUM) {
-      const Layout layout = LayoutFor<D>(top[0]->diff_tensor(), top[0]->shape());
-      for (size_t i = 0; i < bottom.size(); ++i) {
-        if (!propagate_down[i]) continue;
-        kernels::Affine(layout.extent(count), AccumulatorType<D>(coeffs_[i]), AccumulatorType<D>(0),
-                        ReadAs<D>(top[0]->diff_tensor(), layout),
-                        OverwriteAs<D>(bottom[i]->diff_tensor(), layout));
-      }
-      return;
-    }
-    const D* dy = top[0]->template cpu_diff_as<D>();
+    using F = AccumulatorType<D>;
+    const bool sum = op_ == EltwiseParameter_EltwiseOp_SUM;
+    const Layout layout =
+        sum ? GradientLayout<T, D>(*top[0], top[0]->diff_tensor()) : StoredLayout<T>(*top[0]);
+    const size_t count = layout.extent(top[0]->count());
+    std::vector<const T*> x;
+    if (!sum) x = DataOf<T>(bottom, layout);
+    const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
     for (size_t i = 0; i < bottom.size(); ++i) {
       if (!propagate_down[i]) continue;
-      if (op_ == EltwiseParameter_EltwiseOp_PROD) {
-        this->template BackwardProduct<T, D>(*top[0], bottom, i);
-        continue;
+      D* dx = OverwriteAs<D>(bottom[i]->diff_tensor(), layout);
+      if (sum) {
+        kernels::Affine(count, F(coeffs_[i]), F(0), dy, dx);
+      } else if (op_ == EltwiseParameter_EltwiseOp_PROD) {
+        kernels::ProductGradient(count, x, i, dy, dx);
+      } else {
+        kernels::MaximumGradient(count, x, i, dy, dx);
       }
-      D* dx = bottom[i]->template overwrite_cpu_diff_as<D>();
-      const std::vector<const T*> x = DataOf<T>(bottom);
-      for (size_t k = 0; k < count; ++k) dx[k] = LargestOf(x, k) == i ? dy[k] : D(0.f);
     }
   });
 }

@@ -3,6 +3,7 @@
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/blocked_channels.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/pixel_channels.hpp"
 #include "caffe/layers/convolution/fused_followers.hpp"
 #include "caffe/layers/layer_shapes.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
@@ -121,19 +122,17 @@ void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     return ApplyAsStored(pointwise, *bottom[0], top[0]);
   }
   if (ForwardBlocked(bottom, top)) return;
-  if (bottom[0] == top[0] && this->phase_ == TRAIN) {
-    temp_.ReshapeLike(*bottom[0]);
-    temp_.CopyFrom(*bottom[0]);
-  }
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;
+    const Layout layout = ChannelLayout<T>(*bottom[0], outer_dim_, scale_dim_);
+    if (bottom[0] == top[0] && this->phase_ == TRAIN) KeepAs<T>(*bottom[0], layout, &temp_);
     const F* scale = Scale(bottom).template cpu_data_as<F>();
     const F* bias =
         bias_param_id_ < 0 ? nullptr : this->blobs_[bias_param_id_]->template cpu_data_as<F>();
-    const T* x = bottom[0]->template cpu_data_as<T>();
-    kernels::ChannelAffine(outer_dim_, scale_dim_, inner_dim_, scale, bias, x,
-                           top[0]->template overwrite_cpu_data_as<T>());
+    const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
+    kernels::ChannelAffine(OrderIn(layout), scale, bias, x,
+                           OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
 
@@ -165,12 +164,12 @@ void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     using G = AccumulatorType<D>;
-    const D* dy = top[0]->template cpu_diff_as<D>();
+    const Layout layout = ChannelLayout<T>(*top[0], outer_dim_, scale_dim_);
+    const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
     vector<double> sums(bias_wanted ? scale_dim_ : 0), dots(scale_wanted ? scale_dim_ : 0);
     if (bias_wanted || scale_wanted) {
-      const T* x = scale_wanted ? input.template cpu_data_as<T>() : nullptr;
-      kernels::ChannelSums(outer_dim_, scale_dim_, inner_dim_, dy, x,
-                           bias_wanted ? sums.data() : nullptr,
+      const T* x = scale_wanted ? ReadAs<T>(input.data_tensor(), layout) : nullptr;
+      kernels::ChannelSums(OrderIn(layout), dy, x, bias_wanted ? sums.data() : nullptr,
                            scale_wanted ? dots.data() : nullptr);
     }
     if (bias_wanted) {
@@ -186,10 +185,16 @@ void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     }
     if (propagate_down[0]) {
       const G* scale = Scale(bottom).template cpu_data_as<G>();
-      kernels::ChannelAffine<D>(outer_dim_, scale_dim_, inner_dim_, scale, nullptr, dy,
-                                bottom[0]->template overwrite_cpu_diff_as<D>());
+      kernels::ChannelAffine<D>(OrderIn(layout), scale, nullptr, dy,
+                                OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
     }
   });
+}
+
+template <typename Dtype>
+kernels::ChannelOrder ScaleLayer<Dtype>::OrderIn(const Layout& layout) const {
+  return {size_t(outer_dim_), size_t(scale_dim_), size_t(inner_dim_),
+          layout.kind == Layout::CHANNELS_LAST};
 }
 
 template <typename Dtype>

@@ -4,15 +4,23 @@
 #include <cmath>
 
 #include "caffe/core/as_stored.hpp"
-#include "caffe/kernels/batch_norm.hpp"
 #include "caffe/kernels/blocked_channels.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/pixel_channels.hpp"
 
 namespace caffe {
 namespace {
 
 kernels::BlockedChannels Blocked(const Layout& layout) {
   return {layout.num, layout.channels, layout.spatial, static_cast<size_t>(layout.block)};
+}
+
+/// The layout in which the kernels take the values of (outer, channels, ...): in blocks, channels
+/// last or Caffe's order.
+template <typename T, typename Dtype>
+Layout LayoutOfValues(const Blob<Dtype>& blob, int outer, int channels) {
+  const Layout layout = BlockedLayoutFor<T>(blob.data_tensor(), blob.shape());
+  return layout.kind == Layout::PLAIN ? ChannelLayout<T>(blob, outer, channels) : layout;
 }
 
 }  // namespace
@@ -32,21 +40,26 @@ void ChannelNormalization<Dtype>::Reshape(const Blob<Dtype>& bottom, int channel
 }
 
 template <typename Dtype>
+kernels::ChannelOrder ChannelNormalization<Dtype>::OrderIn(const Layout& layout) const {
+  return {size_t(num_), size_t(channels_), size_t(spatial_), layout.kind == Layout::CHANNELS_LAST};
+}
+
+template <typename Dtype>
 void ChannelNormalization<Dtype>::Moments(ElementType type, const Blob<Dtype>& bottom,
                                           vector<double>* mean, vector<double>* variance) const {
   mean->assign(channels_, 0);
   variance->assign(channels_, 0);
   if (bottom.count() == 0) return;
-  if (type == ElementType::FLOAT) {
-    const Layout layout = BlockedLayoutFor<float>(bottom.data_tensor(), bottom.shape());
-    if (layout.kind != Layout::PLAIN) {
-      return kernels::BlockedMoments(Blocked(layout), ReadAs<float>(bottom.data_tensor(), layout),
-                                     mean->data(), variance->data());
-    }
-  }
   Dispatch(type, [&](auto tag) {
-    kernels::ChannelMoments(num_, channels_, spatial_, bottom.template cpu_data_as<decltype(tag)>(),
-                            mean->data(), variance->data());
+    using T = decltype(tag);
+    const Layout layout = LayoutOfValues<T>(bottom, num_, channels_);
+    const T* x = ReadAs<T>(bottom.data_tensor(), layout);
+    if constexpr (std::is_same<T, float>::value) {
+      if (layout.kind == Layout::CHANNELS_BLOCKED) {
+        return kernels::BlockedMoments(Blocked(layout), x, mean->data(), variance->data());
+      }
+    }
+    kernels::ChannelMoments(OrderIn(layout), x, mean->data(), variance->data());
   });
 }
 
@@ -67,26 +80,17 @@ void ChannelNormalization<Dtype>::Forward(ElementType type, const Blob<Dtype>& b
     using T = decltype(tag);
     using F = AccumulatorType<T>;
     vector<F> factor(channels_), term(channels_);
-    const Layout layout = BlockedLayoutFor<T>(bottom.data_tensor(), bottom.shape());
-    const auto apply = [&](const T* x, T* y) {
+    const Layout layout = LayoutOfValues<T>(bottom, num_, channels_);
+    const auto apply = [&](const vector<F>& slopes, const vector<F>& terms, const T* x, T* y) {
       if constexpr (std::is_same<T, float>::value) {
-        if (layout.kind != Layout::PLAIN) {
-          return kernels::BlockedCombine(Blocked(layout), factor.data(), x, nullptr, nullptr,
-                                         term.data(), y);
+        if (layout.kind == Layout::CHANNELS_BLOCKED) {
+          return kernels::BlockedCombine(Blocked(layout), slopes.data(), x, nullptr, nullptr,
+                                         terms.data(), y);
         }
       }
-      kernels::ChannelAffine(num_, channels_, spatial_, factor.data(), term.data(), x, y);
+      kernels::ChannelAffine(OrderIn(layout), slopes.data(), terms.data(), x, y);
     };
     const T* x = ReadAs<T>(bottom.data_tensor(), layout);
-    if (keep) {
-      for (int c = 0; c < channels_; ++c) {
-        factor[c] = static_cast<F>(inverse_std_[c]);
-        term[c] = static_cast<F>(-mean[c] * inverse_std_[c]);
-      }
-      normalized_.set_data_type(kElementType<T>);
-      normalized_.ReshapeLike(bottom);
-      apply(x, OverwriteAs<T>(normalized_.data_tensor(), layout));
-    }
     const Dtype* gamma = scale ? scale->cpu_data() : nullptr;
     const Dtype* beta = shift ? shift->cpu_data() : nullptr;
     for (int c = 0; c < channels_; ++c) {
@@ -94,7 +98,23 @@ void ChannelNormalization<Dtype>::Forward(ElementType type, const Blob<Dtype>& b
       factor[c] = static_cast<F>(slope);
       term[c] = static_cast<F>((beta ? beta[c] : 0.) - mean[c] * slope);
     }
-    apply(x, OverwriteAs<T>(top->data_tensor(), layout));
+    T* y = OverwriteAs<T>(top->data_tensor(), layout);
+    if (!keep) return apply(factor, term, x, y);
+    vector<F> unscaled(channels_), centering(channels_);
+    for (int c = 0; c < channels_; ++c) {
+      unscaled[c] = static_cast<F>(inverse_std_[c]);
+      centering[c] = static_cast<F>(-mean[c] * inverse_std_[c]);
+    }
+    normalized_.set_data_type(kElementType<T>);
+    normalized_.ReshapeLike(bottom);
+    T* normalized = OverwriteAs<T>(normalized_.data_tensor(), layout);
+    if (layout.kind == Layout::CHANNELS_LAST) {
+      return kernels::PixelAffineTwice(OrderIn(layout).pixels(), channels_, unscaled.data(),
+                                       centering.data(), factor.data(), term.data(), x, normalized,
+                                       y);
+    }
+    apply(unscaled, centering, x, normalized);
+    apply(factor, term, x, y);
   });
 }
 
@@ -114,10 +134,9 @@ void ChannelNormalization<Dtype>::Backward(const LayerTypes& types, const Blob<D
     using G = AccumulatorType<D>;
     // In the layout that the input was kept in.
     constexpr bool kFloat = std::is_same<T, float>::value && std::is_same<D, float>::value;
-    const Layout layout = kFloat && needs_input
-                              ? BlockedLayoutFor<T>(normalized_.data_tensor(), top.shape())
-                              : Layout();
-    const bool blocked = layout.kind != Layout::PLAIN;
+    Layout layout = LayoutOfValues<T>(needs_input ? normalized_ : top, num_, channels_);
+    const bool blocked = layout.kind == Layout::CHANNELS_BLOCKED && kFloat && needs_input;
+    if (layout.kind == Layout::CHANNELS_BLOCKED && !blocked) layout = Layout();
     const D* dy = ReadAs<D>(top.diff_tensor(), layout);
     const T* normalized = needs_input ? ReadAs<T>(normalized_.data_tensor(), layout) : nullptr;
     vector<double> sum(channels_), dot(channels_);
@@ -127,7 +146,7 @@ void ChannelNormalization<Dtype>::Backward(const LayerTypes& types, const Blob<D
       }
     }
     if (needs_input && !blocked) {
-      kernels::ChannelSums(num_, channels_, spatial_, dy, normalized, sum.data(), dot.data());
+      kernels::ChannelSums(OrderIn(layout), dy, normalized, sum.data(), dot.data());
     }
     const auto add = [&](const vector<double>& sums, Blob<Dtype>* parameter) {
       if (!parameter) return;
@@ -155,10 +174,10 @@ void ChannelNormalization<Dtype>::Backward(const LayerTypes& types, const Blob<D
       }
     }
     if (batch_statistics) {
-      kernels::ChannelCombine(num_, channels_, spatial_, factor.data(), dy, of_normalized.data(),
-                              normalized, term.data(), dx);
+      kernels::ChannelCombine(OrderIn(layout), factor.data(), dy, of_normalized.data(), normalized,
+                              term.data(), dx);
     } else {
-      kernels::ChannelAffine<D>(num_, channels_, spatial_, factor.data(), nullptr, dy, dx);
+      kernels::ChannelAffine<D>(OrderIn(layout), factor.data(), nullptr, dy, dx);
     }
   });
 }

@@ -76,6 +76,15 @@ bool LRNLayer<Dtype>::ForwardBlocked(const kernels::LrnShape& shape, const Blob<
   return true;
 }
 
+// Windows within a channel are computed in Caffe's order.
+template <typename Dtype>
+template <typename T>
+Layout LRNLayer<Dtype>::LayoutOf(const Blob<Dtype>& blob) const {
+  const bool across = !WithinChannel(this->layer_param_.lrn_param());
+  const bool able = across && engine_ != Engine::REFERENCE && !std::is_same<T, double>::value;
+  return able ? StoredLayout<T>(blob) : Layout();
+}
+
 template <typename Dtype>
 void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
@@ -86,6 +95,11 @@ void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     using T = decltype(tag);
     if constexpr (!std::is_same<T, double>::value) {
       if (ForwardBlocked<T>(shape, *bottom[0], top[0])) return;
+      const Layout layout = LayoutOf<T>(*bottom[0]);
+      if (layout.kind == Layout::CHANNELS_LAST) {
+        const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
+        return kernels::PixelLrnForward(shape, x, OverwriteAs<T>(top[0]->data_tensor(), layout));
+      }
     }
     const auto forward =
         engine_ == Engine::REFERENCE ? kernels::ReferenceLrn<T> : kernels::LrnForward<T>;
@@ -104,6 +118,14 @@ void LRNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
+    if constexpr (!std::is_same<T, double>::value) {
+      const Layout layout = LayoutOf<T>(*bottom[0]);
+      if (layout.kind == Layout::CHANNELS_LAST) {
+        const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
+        return kernels::PixelLrnBackward(shape, ReadAs<T>(bottom[0]->data_tensor(), layout), dy,
+                                         OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
+      }
+    }
     const D* dy = top[0]->template cpu_diff_as<D>();
     const auto backward = engine_ == Engine::REFERENCE ? kernels::ReferenceLrnBackward<T, D>
                                                        : kernels::LrnBackward<T, D>;

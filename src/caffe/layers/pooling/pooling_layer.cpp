@@ -201,6 +201,54 @@ int PoolingLayer<Dtype>::Pieces(int images) const {
   return pieces;
 }
 
+/// `shape` with images for planes.
+template <typename Dtype>
+kernels::PoolingShape PoolingLayer<Dtype>::ImageShape() const {
+  kernels::PoolingShape shape = *shape_;
+  shape.planes = channels_last_.num;
+  return shape;
+}
+
+// Where the bottom lies with channels last, so does the top.
+template <typename Dtype>
+template <typename T>
+bool PoolingLayer<Dtype>::ForwardChannelsLast(const Blob<Dtype>& bottom,
+                                              const vector<Blob<Dtype>*>& top) {
+  channels_last_ = StoredLayout<T>(bottom);
+  if (top.size() > 1 || method() == PoolingParameter_PoolMethod_STOCHASTIC) {
+    channels_last_ = Layout();
+  }
+  if (channels_last_.kind == Layout::PLAIN) return false;
+  const T* x = ReadAs<T>(bottom.data_tensor(), channels_last_);
+  T* y = OverwriteAs<T>(top[0]->data_tensor(), ChannelsLast(top[0]->shape()));
+  const size_t channels = channels_last_.channels;
+  if (method() == PoolingParameter_PoolMethod_AVE) {
+    kernels::PixelAveragePoolingForward(ImageShape(), channels, x, y);
+  } else if (this->phase_ == TEST) {
+    kernels::PixelMaxPoolingForward<T, int>(ImageShape(), channels, x, y, nullptr);
+  } else {
+    has_mask_ = true;
+    WithMask(top[0]->count(), [&](auto* mask) {
+      kernels::PixelMaxPoolingForward(ImageShape(), channels, x, y, mask);
+    });
+  }
+  return true;
+}
+
+template <typename Dtype>
+template <typename D>
+void PoolingLayer<Dtype>::BackwardChannelsLast(const Blob<Dtype>& top, Blob<Dtype>* bottom) {
+  const D* dy = ReadAs<D>(top.diff_tensor(), ChannelsLast(top.shape()));
+  D* dx = OverwriteAs<D>(bottom->diff_tensor(), channels_last_);
+  const size_t channels = channels_last_.channels;
+  if (method() == PoolingParameter_PoolMethod_AVE) {
+    return kernels::PixelAveragePoolingBackward(ImageShape(), channels, dy, dx);
+  }
+  WithMask(top.count(), [&](auto* mask) {
+    kernels::PixelMaskPoolingBackward(ImageShape(), channels, dy, mask, dx);
+  });
+}
+
 // Where the bottom lies in blocks of channels, so does the top.
 template <typename Dtype>
 bool PoolingLayer<Dtype>::ForwardBlocked(const Blob<Dtype>& bottom,
@@ -310,6 +358,7 @@ template <typename Dtype>
 void PoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
   if (this->phase_ == TEST) ForgetMask();
+  channels_last_ = Layout();
   active_ = OneDnn(*bottom[0], top.size());
   if (active_) {
     pooled_layout_ = onednn_->layout();
@@ -321,6 +370,10 @@ void PoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   if (!is_reference(top.size()) && ForwardBlocked(*bottom[0], top)) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
+    if constexpr (!std::is_same<T, double>::value) {
+      const bool may = !is_reference(top.size()) && this->backward_type() != ElementType::DOUBLE;
+      if (may && ForwardChannelsLast<T>(*bottom[0], top)) return;
+    }
     const T* x = bottom[0]->template cpu_data_as<T>();
     T* y = top[0]->template overwrite_cpu_data_as<T>();
     if (is_reference(top.size())) {
@@ -385,9 +438,18 @@ void PoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   if (pooled_layout_.kind == Layout::CHANNELS_BLOCKED && this->phase_ == TRAIN) {
     return BackwardBlocked(*top[0], bottom[0]);
   }
-  if (method() != PoolingParameter_PoolMethod_AVE) FindMask(*bottom[0]);
+  const bool turned = channels_last_.kind == Layout::CHANNELS_LAST;
+  if (method() != PoolingParameter_PoolMethod_AVE && !(turned && has_mask_)) {
+    FindMask(*bottom[0]);
+    channels_last_ = Layout();
+  }
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
+    if constexpr (!std::is_same<D, double>::value) {
+      if (channels_last_.kind == Layout::CHANNELS_LAST) {
+        return this->template BackwardChannelsLast<D>(*top[0], bottom[0]);
+      }
+    }
     const D* dy = top[0]->template cpu_diff_as<D>();
     D* dx = bottom[0]->template overwrite_cpu_diff_as<D>();
     if (method() == PoolingParameter_PoolMethod_AVE) {

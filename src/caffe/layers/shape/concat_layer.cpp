@@ -73,7 +73,7 @@ bool ConcatLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<
   if (!onednn::IsWanted<Dtype>(engine_, this->types(), kOneDnnIsFaster)) return false;
   const int block =
       Block(BlockedLayoutFor<float>(bottom[0]->data_tensor(), bottom[0]->shape()), bottom);
-  const HostRows rows(concat_axis_, block);
+  const HostRows rows(concat_axis_, block, /*channels_last=*/false);
   std::vector<int> channels;
   for (const Blob<Dtype>* blob : bottom) channels.push_back(blob->shape(concat_axis_));
   std::vector<int> key = top->shape();  // and what the parts are
@@ -100,7 +100,8 @@ void ConcatLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const Layout stored = LayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
-    const HostRows rows(concat_axis_, Block(stored, bottom));
+    const HostRows rows(concat_axis_, Block(stored, bottom),
+                        concat_axis_ == 1 && AnyChannelsLast<T>(bottom));
     JoinRows<OnHost, T>(rows, Side::DATA, bottom, *top[0]);
   });
 }
@@ -110,10 +111,12 @@ void ConcatLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                       const vector<bool>& propagate_down,
                                       const vector<Blob<Dtype>*>& bottom) {
   if (bottom.size() == 1) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
     const Layout stored = LayoutFor<D>(top[0]->diff_tensor(), top[0]->shape());
-    const HostRows rows(concat_axis_, Block(stored, bottom));
+    const HostRows rows(concat_axis_, Block(stored, bottom),
+                        concat_axis_ == 1 && AnyChannelsLast<T>(top));
     CutRows<OnHost, D>(rows, Side::DIFF, *top[0], propagate_down, bottom);
   });
 }

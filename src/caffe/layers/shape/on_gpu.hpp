@@ -39,23 +39,6 @@ struct OnGpu {
   }
 };
 
-/// HostRows on a GPU. `channels_last`: the axis is that of the channels, which lie last.
-class GpuRows {
- public:
-  GpuRows(int axis, bool channels_last) : axis_(axis), channels_last_(channels_last) {}
-
-  template <typename Dtype>
-  Rows operator()(const Blob<Dtype>& blob) const {
-    if (!channels_last_) return HostRows(axis_, 1)(blob);
-    const size_t length = blob.shape(axis_);
-    return {cuda::ChannelsLast(blob.shape()), blob.count() / std::max<size_t>(1, length), length};
-  }
-
- private:
-  int axis_;
-  bool channels_last_;
-};
-
 }  // namespace caffe
 
 #endif  // CAFFE_LAYERS_ON_GPU_HPP_

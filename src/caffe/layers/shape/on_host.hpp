@@ -1,10 +1,12 @@
 #ifndef CAFFE_LAYERS_ON_HOST_HPP_
 #define CAFFE_LAYERS_ON_HOST_HPP_
 
+#include <algorithm>
 #include <cstring>
 
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/strided_copy.hpp"
 #include "caffe/operation.hpp"
 
@@ -33,9 +35,13 @@ struct OnHost {
   template <typename T>
   static void CopyRows(size_t rows, size_t length, const T* x, size_t x_stride, T* y,
                        size_t y_stride) {
-    for (size_t i = 0; i < rows; ++i) {
-      std::memcpy(y + i * y_stride, x + i * x_stride, length * sizeof(T));
-    }
+    constexpr size_t kGrain = 1 << 14;
+    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, length));
+    kernels::ParallelFor(rows, grain, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        std::memcpy(y + i * y_stride, x + i * x_stride, length * sizeof(T));
+      }
+    });
   }
 };
 

@@ -1,9 +1,11 @@
 #ifndef CAFFE_LAYERS_ROWS_HPP_
 #define CAFFE_LAYERS_ROWS_HPP_
 
+#include <algorithm>
 #include <vector>
 
 #include "caffe/blob.hpp"
+#include "caffe/core/as_stored.hpp"
 
 // Parts of a blob that lie behind one another on an axis: what Concat makes of its bottoms and
 // Slice of its bottom, and the other way round for gradients. Place is OnHost or OnGpu; rows(blob)
@@ -15,24 +17,43 @@ struct Rows {
   size_t count, length;
 };
 
-/// On the host: `block` channels lie together; 1: Caffe's order.
-class HostRows {
+/// In Caffe's order or, `channels_last`, along the axis of channels, which lie last.
+class PlainRows {
  public:
-  HostRows(int axis, int block) : axis_(axis), block_(block) {}
+  PlainRows(int axis, bool channels_last) : axis_(axis), channels_last_(channels_last) {}
 
   template <typename Dtype>
   Rows operator()(const Blob<Dtype>& blob) const {
-    if (block_ == 1) {
+    if (!channels_last_) {
       return {Layout(), static_cast<size_t>(blob.count(0, axis_)),
               static_cast<size_t>(blob.count(axis_))};
     }
+    const size_t length = blob.shape(axis_);
+    return {ChannelsLast(blob.shape()), blob.count() / std::max<size_t>(1, length), length};
+  }
+
+ private:
+  int axis_;
+  bool channels_last_;
+};
+
+/// PlainRows, or with `block` channels that lie together, above 1.
+class HostRows {
+ public:
+  HostRows(int axis, int block, bool channels_last)
+      : plain_(axis, channels_last), block_(channels_last ? 1 : block) {}
+
+  template <typename Dtype>
+  Rows operator()(const Blob<Dtype>& blob) const {
+    if (block_ == 1) return plain_(blob);
     const size_t num = blob.shape(0);
     const Layout layout = Layout::ChannelsBlocked(block_, num, blob.shape(1), blob.count(2));
     return {layout, num, layout.extent(0) / num};
   }
 
  private:
-  int axis_, block_;
+  PlainRows plain_;
+  int block_;
 };
 
 /// The data of a blob, or its diff.

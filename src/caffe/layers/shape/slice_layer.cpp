@@ -76,8 +76,9 @@ template <typename Dtype>
 void SliceLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
   Dispatch(this->forward_type(), [&](auto tag) {
-    CutRows<OnHost, decltype(tag)>(HostRows(slice_axis_, 1), Side::DATA, *bottom[0],
-                                   vector<bool>(top.size(), true), top);
+    using T = decltype(tag);
+    const PlainRows rows(slice_axis_, slice_axis_ == 1 && AnyChannelsLast<T>(bottom));
+    CutRows<OnHost, T>(rows, Side::DATA, *bottom[0], vector<bool>(top.size(), true), top);
   });
 }
 
@@ -86,8 +87,10 @@ void SliceLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                      const vector<bool>& propagate_down,
                                      const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    JoinRows<OnHost, decltype(tag)>(HostRows(slice_axis_, 1), Side::DIFF, top, *bottom[0]);
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    const PlainRows rows(slice_axis_, slice_axis_ == 1 && AnyChannelsLast<T>(bottom));
+    JoinRows<OnHost, decltype(diff_tag)>(rows, Side::DIFF, top, *bottom[0]);
   });
 }
 

@@ -8,7 +8,7 @@ void SliceLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const GpuRows rows(slice_axis_, slice_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom));
+    const PlainRows rows(slice_axis_, slice_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom));
     CutRows<OnGpu, T>(rows, Side::DATA, *bottom[0], vector<bool>(top.size(), true), top);
   });
 }
@@ -20,7 +20,7 @@ void SliceLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   if (!propagate_down[0]) return;
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
-    const GpuRows rows(slice_axis_, slice_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom));
+    const PlainRows rows(slice_axis_, slice_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom));
     JoinRows<OnGpu, decltype(diff_tag)>(rows, Side::DIFF, top, *bottom[0]);
   });
 }

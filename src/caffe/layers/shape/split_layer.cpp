@@ -1,9 +1,8 @@
 #include "caffe/layers/split_layer.hpp"
 
-#include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
-#include "caffe/kernels/blas.hpp"
-#include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/eltwise.hpp"
 
 namespace caffe {
 namespace {
@@ -45,22 +44,17 @@ void SplitLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                      const vector<bool>& propagate_down,
                                      const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
-    using F = AccumulatorType<D>;
-    const Layout layout = LayoutFor<D>(top[0]->diff_tensor(), top[0]->shape());
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using D = decltype(diff_tag);
+    const Layout layout = GradientLayout<decltype(data_tag), D>(*bottom[0], top[0]->diff_tensor());
     const size_t count = layout.extent(bottom[0]->count());
-    const auto dy = [&](size_t i) { return ReadAs<D>(top[i]->diff_tensor(), layout); };
+    std::vector<const D*> dy;
+    for (Blob<Dtype>* blob : top) dy.push_back(ReadAs<D>(blob->diff_tensor(), layout));
     D* dx = OverwriteAs<D>(bottom[0]->diff_tensor(), layout);
     if (top.size() == 1) {
-      std::copy(dy(0), dy(0) + count, dx);
-    } else if (top.size() == 2) {
-      kernels::Add(count, dy(0), dy(1), dx);
+      kernels::Convert(count, dy[0], dx);
     } else {
-      Workspace::Buffer<F> sum(Context::Current().workspace(), count);
-      kernels::Add(count, dy(0), dy(1), sum.get());
-      for (size_t i = 2; i + 1 < top.size(); ++i) kernels::Axpy(count, F(1), dy(i), sum.get());
-      kernels::Add(count, sum.get(), dy(top.size() - 1), dx);
+      kernels::Sum(count, dy, dx);
     }
   });
 }

@@ -144,7 +144,8 @@ struct RunOptions {
   int set_ups = 1;               // how often the layer is set up,
   bool used_between = false;     // each time behind a forward and a backward pass
   bool on_device = false;        // bottoms and gradients come from there,
-  bool channels_last = false;    // in this order
+  bool channels_last = false;    // bottoms in this order,
+  bool gradients_last = false;   // gradients in this order
   int block = 1;                 // bottoms and gradients come with channels in blocks of this many
   bool test_phase = false;
   double old_gradient = 0;  // what parameter diffs hold before
@@ -183,12 +184,14 @@ void MoveToBlocks(int block, const std::vector<int>& shape, ElementType type, Te
   tensor->Write(type, layout).mutable_cpu_data();
 }
 
-/// The same with channels last, on the device.
-void MoveToChannelsLast(const std::vector<int>& shape, ElementType type, Tensor* tensor) {
+/// The same with channels last, on the device or on the host.
+void MoveToChannelsLast(const std::vector<int>& shape, ElementType type, bool on_device,
+                        Tensor* tensor) {
   if (shape.size() < 3 || tensor->count() == 0) return;
   const size_t num = shape[0], channels = shape[1];
   const Layout layout = Layout::ChannelsLast(num, channels, tensor->count() / (num * channels));
-  tensor->Write(type, layout).mutable_gpu_data();
+  SyncedMemory& memory = tensor->Write(type, layout);
+  on_device ? memory.mutable_gpu_data() : memory.mutable_cpu_data();
 }
 
 /// A layer with its blobs.
@@ -229,7 +232,7 @@ class Runner {
       Put(inputs_.bottoms[i], bottoms_[i]->mutable_cpu_data());
       if (options_.on_device) bottoms_[i]->mutable_gpu_data();
       if (options_.channels_last) {
-        MoveToChannelsLast(bottoms_[i]->shape(), layer_->forward_type(),
+        MoveToChannelsLast(bottoms_[i]->shape(), layer_->forward_type(), options_.on_device,
                            &bottoms_[i]->data_tensor());
       }
       MoveToBlocks(options_.block, bottoms_[i]->shape(), layer_->forward_type(),
@@ -247,8 +250,9 @@ class Runner {
     for (size_t i = 0; i < tops_.size(); ++i) {
       Put(inputs_.top_diffs[i], tops_[i]->mutable_cpu_diff());
       if (options_.on_device) tops_[i]->mutable_gpu_diff();
-      if (options_.channels_last) {
-        MoveToChannelsLast(tops_[i]->shape(), layer_->backward_type(), &tops_[i]->diff_tensor());
+      if (options_.gradients_last) {
+        MoveToChannelsLast(tops_[i]->shape(), layer_->backward_type(), options_.on_device,
+                           &tops_[i]->diff_tensor());
       }
       MoveToBlocks(options_.block, tops_[i]->shape(), layer_->backward_type(),
                    &tops_[i]->diff_tensor());
@@ -764,6 +768,7 @@ void CheckDevice(const LayerCase& c, const Inputs& inputs, const Results& oracle
       if (in_place && !c.in_place) continue;
       SCOPED_TRACE(Join(channels_last ? "channels last" : "", in_place ? " in place" : ""));
       options.channels_last = channels_last;
+      options.gradients_last = channels_last;
       options.in_place = in_place;
       CheckOnDevice(c, inputs, oracle, options);
     }
@@ -809,6 +814,36 @@ TEST_P(LayerCases, BlocksOfChannelsGiveTheSame) {
               Join(test_phase ? "TEST" : "TRAIN", ", blocks of ", block, ", engine ", engine));
           options.block = block;
           options.engine = engine;
+          ExpectSame(expected, RunLayer<float>(c, types, inputs, options), forward,
+                     std::max(forward, Bound(case_, run.backward)));
+        }
+      }
+    }
+  }
+}
+
+// The same for channels last, in which values come, or gradients, or both.
+TEST_P(LayerCases, ChannelsLastGivesTheSame) {
+  const Inputs inputs = MakeInputs(case_, seed_);
+  for (const TypedRun& run : TypedRuns()) {
+    SCOPED_TRACE(run.name);
+    const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
+    const double forward = Bound(case_, run.forward);
+    for (const bool test_phase : {false, true}) {
+      RunOptions options;
+      options.test_phase = test_phase;
+      LayerCase c = case_;
+      c.gradients &= !test_phase;
+      const Results expected = RunLayer<float>(c, types, inputs, options);
+      for (const bool in_place : {false, true}) {
+        if (in_place && !c.in_place) continue;
+        options.in_place = in_place;
+        for (const auto& [values, gradients] :
+             {std::pair(true, true), {true, false}, {false, true}}) {
+          SCOPED_TRACE(Join(test_phase ? "TEST" : "TRAIN", in_place ? ", in place" : "",
+                            values ? ", values" : "", gradients ? ", gradients" : ""));
+          options.channels_last = values;
+          options.gradients_last = gradients;
           ExpectSame(expected, RunLayer<float>(c, types, inputs, options), forward,
                      std::max(forward, Bound(case_, run.backward)));
         }

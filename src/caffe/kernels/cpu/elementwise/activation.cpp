@@ -350,6 +350,26 @@ template <typename T, typename D>
 void PReluSlopeGradient(size_t outer, size_t channels, size_t inner, const T* x, const D* dy,
                         double* d_slope) {
   using F = LoopType<T, D>;
+  if (inner == 1) {
+    // Whole rows of channels; threads share the channels.
+    ParallelFor(channels, std::max<size_t>(1, kLoopGrain / std::max<size_t>(outer, 1)),
+                [&](size_t begin, size_t end) {
+                  std::fill(d_slope + begin, d_slope + end, 0.);
+                  InputChunk<F, T> data;
+                  InputChunk<F, D> diff;
+                  for (size_t row = 0; row < outer; ++row) {
+                    for (size_t c = begin; c < end; c += kChunk) {
+                      const size_t n = std::min(kChunk, end - c);
+                      const F* values = data.Load(x + row * channels + c, n);
+                      const F* above = diff.Load(dy + row * channels + c, n);
+                      for (size_t i = 0; i < n; ++i) {
+                        d_slope[c + i] += values[i] < 0 ? double(values[i]) * above[i] : 0.;
+                      }
+                    }
+                  }
+                });
+    return;
+  }
   ParallelFor(channels, std::max<size_t>(1, kLoopGrain / std::max<size_t>(outer * inner, 1)),
               [&](size_t begin, size_t end) {
                 for (size_t c = begin; c < end; ++c) {

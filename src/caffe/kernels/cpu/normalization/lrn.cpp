@@ -380,6 +380,137 @@ void ChannelsLastLrnForward(const LrnShape& s, const ChannelsLast& channels, flo
   ForwardChannelsLast(s, channels, {x_scale, y_factor}, x, y);
 }
 
+namespace {
+
+/// Some pixels, each with half a window of zeros in front of its channels and behind them: so sums
+/// over windows are sums of shifted rows. Everything stays in the cache.
+class PaddedPixels {
+ public:
+  PaddedPixels(const LrnShape& s, size_t most)
+      : s_(s),
+        half_(s.size / 2),
+        pitch_(s.channels + 2 * half_),
+        taps_(s.size, 1.f),
+        rows_(s.size),
+        x_(RowsOf(most)),
+        gradient_(RowsOf(most)),
+        products_(RowsOf(most)),
+        sums_(RowsOf(most)),
+        powers_(RowsOf(most)) {}
+
+  template <typename T>
+  void Forward(size_t pixels, const T* x, T* y) {
+    ComputePowers(pixels, x);
+    loops_.multiply(Numbers(pixels), At(&x_), At(&powers_), At(&x_));
+    Store(pixels, x_, y);
+  }
+
+  template <typename T, typename D>
+  void Backward(size_t pixels, const T* x, const D* dy, D* dx) {
+    const size_t n = Numbers(pixels);
+    ComputePowers(pixels, x);
+    Load(pixels, dy, &gradient_);
+    loops_.multiply(n, At(&gradient_), At(&powers_), At(&gradient_));
+    loops_.multiply(n, At(&gradient_), At(&x_), At(&products_));
+    loops_.divide(n, At(&products_), At(&sums_), At(&products_));
+    SumWindows(n, static_cast<float>(-2 * s_.beta * Factor(s_)), 0.f);
+    loops_.multiply(n, At(&x_), At(&sums_), At(&x_));
+    loops_.add(n, At(&gradient_), At(&x_), At(&gradient_));
+    Store(pixels, gradient_, dx);
+  }
+
+ private:
+  using Row = std::vector<float>;
+
+  // Sums of windows are read from `half_` numbers in front to as many behind.
+  size_t RowsOf(size_t pixels) const { return pixels * pitch_ + 2 * half_; }
+  size_t Numbers(size_t pixels) const { return pixels * pitch_; }
+  float* At(Row* row) const { return row->data() + half_; }
+
+  template <typename T>
+  void Load(size_t pixels, const T* x, Row* row) const {
+    for (size_t i = 0; i < pixels; ++i) {
+      Convert(s_.channels, x + i * s_.channels, At(row) + half_ + i * pitch_);
+    }
+  }
+  template <typename T>
+  void Store(size_t pixels, const Row& row, T* y) const {
+    for (size_t i = 0; i < pixels; ++i) {
+      Convert(s_.channels, row.data() + 2 * half_ + i * pitch_, y + i * s_.channels);
+    }
+  }
+  /// sums_ = term + factor times the sums of products_ over windows.
+  void SumWindows(size_t n, float factor, float term) {
+    std::fill(taps_.begin(), taps_.end(), factor);
+    for (size_t t = 0; t < taps_.size(); ++t) rows_[t] = products_.data() + t;
+    loops_.weighted_sum(n, taps_.size(), taps_.data(), rows_.data(), term, At(&sums_));
+  }
+  /// x_, sums_ = k + alpha / n times the sums of squares, and powers_ = these^-beta.
+  template <typename T>
+  void ComputePowers(size_t pixels, const T* x) {
+    const size_t n = Numbers(pixels);
+    Load(pixels, x, &x_);
+    loops_.multiply(n, At(&x_), At(&x_), At(&products_));
+    SumWindows(n, static_cast<float>(Factor(s_)), static_cast<float>(s_.k));
+    if (s_.beta == 0.75) {
+      loops_.affine_power(n, 1.f, 0.f, At(&sums_), At(&powers_));
+    } else {
+      const float beta = static_cast<float>(s_.beta);
+      for (size_t i = 0; i < n; ++i) At(&powers_)[i] = std::pow(At(&sums_)[i], -beta);
+    }
+    ClearPadding(pixels);
+  }
+  // k may be 0, and 0^-beta is infinite.
+  void ClearPadding(size_t pixels) {
+    for (size_t i = 0; i < pixels; ++i) {
+      float* powers = At(&powers_) + i * pitch_;
+      float* sums = At(&sums_) + i * pitch_;
+      std::fill_n(powers, half_, 0.f);
+      std::fill_n(powers + half_ + s_.channels, half_, 0.f);
+      std::fill_n(sums, half_, 1.f);
+      std::fill_n(sums + half_ + s_.channels, half_, 1.f);
+    }
+  }
+
+  const ArithmeticLoops<float>& loops_ = Loops<float>();
+  const LrnShape& s_;
+  const size_t half_, pitch_;
+  std::vector<float> taps_;
+  std::vector<const float*> rows_;
+  Row x_, gradient_, products_, sums_, powers_;
+};
+
+/// Calls f(PaddedPixels, how many pixels, offset of the first one) for all pixels.
+template <typename Function>
+void ForEachPixels(const LrnShape& s, Function&& f) {
+  constexpr size_t kNumbers = 1 << 11;
+  const size_t pixels = s.num * Plane(s);
+  if (pixels == 0 || s.channels == 0) return;
+  const size_t most = std::max<size_t>(1, kNumbers / (s.channels + s.size - 1));
+  ParallelFor(CeilDiv(pixels, most), 1, [&](size_t begin, size_t end) {
+    PaddedPixels padded(s, most);
+    for (size_t i = begin; i < end; ++i) {
+      f(padded, std::min(most, pixels - i * most), i * most * s.channels);
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void PixelLrnForward(const LrnShape& s, const T* x, T* y) {
+  ForEachPixels(s, [&](PaddedPixels& padded, size_t pixels, size_t offset) {
+    padded.Forward(pixels, x + offset, y + offset);
+  });
+}
+
+template <typename T, typename D>
+void PixelLrnBackward(const LrnShape& s, const T* x, const D* dy, D* dx) {
+  ForEachPixels(s, [&](PaddedPixels& padded, size_t pixels, size_t offset) {
+    padded.Backward(pixels, x + offset, dy + offset, dx + offset);
+  });
+}
+
 template <typename T, typename D>
 void LrnBackward(const LrnShape& s, const T* x, const D* dy, D* dx) {
   using F = AccumulatorType<D>;
@@ -408,6 +539,14 @@ CAFFE_LRN(float, float16);
 CAFFE_LRN(float16, float);
 CAFFE_LRN(float16, float16);
 #undef CAFFE_LRN
+#define CAFFE_LRN(T, D) template void PixelLrnBackward(const LrnShape&, const T*, const D*, D*)
+CAFFE_LRN(float, float);
+CAFFE_LRN(float, float16);
+CAFFE_LRN(float16, float);
+CAFFE_LRN(float16, float16);
+#undef CAFFE_LRN
+template void PixelLrnForward(const LrnShape&, const float*, float*);
+template void PixelLrnForward(const LrnShape&, const float16*, float16*);
 #define CAFFE_LRN(X, Y)                                                                       \
   template void BlockedLrnForward(const LrnShape&, int, float, const X*, float, Y*);          \
   template void ChannelsLastLrnForward(const LrnShape&, const ChannelsLast&, float, const X*, \

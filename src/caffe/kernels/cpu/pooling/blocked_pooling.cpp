@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
 #include "caffe/kernels/cpu/int8/int8_tiles.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/pooling.hpp"
 
@@ -288,6 +290,126 @@ void ChannelsLastAveragePoolingForward(const PoolingShape& shape, const Channels
                                        float factor, const T* x, T* y) {
   AverageOfBytes(shape, PixelsOf(channels), factor, x, y);
 }
+
+namespace {
+
+PlanePixels Together(size_t channels) { return {channels, channels, channels}; }
+
+/// A window as ChannelLoops takes it, and where it begins in its image.
+ChannelLoops::Window LoopWindow(const PoolingShape& s, const BlockedWindow& w, size_t pixel,
+                                size_t lanes, size_t* first) {
+  *first = (size_t(w.top) * s.width + w.left) * pixel;
+  return {std::max(0, w.bottom - w.top),
+          std::max(0, w.right - w.left),
+          s.width * pixel,
+          pixel,
+          lanes,
+          (w.top - w.first_row) * s.kernel_w + w.left - w.first_column,
+          s.kernel_w};
+}
+
+/// The outputs [begin, end) along an axis whose windows cover a position.
+struct CoveringOutputs {
+  CoveringOutputs(int position, int kernel, int stride, int pad, int outputs)
+      : begin(position + pad < kernel ? 0 : (position + pad - kernel) / stride + 1),
+        end(std::min(outputs, (position + pad) / stride + 1)) {}
+  int begin, end;
+};
+
+/// Calls f(at, positions, sizes, offset of the pixel) for each pixel of the input, with
+/// the windows that it is in: offsets of their outputs, its position in them, and their sizes.
+template <typename Function>
+void ForEachInput(const PoolingShape& s, size_t channels, Function&& f) {
+  const size_t rows = s.planes * s.height;
+  const size_t work = std::max<size_t>(1, s.width * channels);
+  ParallelFor(rows, std::max<size_t>(1, (1 << 13) / work), [&](size_t begin, size_t end) {
+    std::vector<size_t> at;
+    std::vector<int32_t> positions;
+    std::vector<float> sizes;
+    for (size_t i = begin; i < end; ++i) {
+      const int row = static_cast<int>(i % s.height);
+      const size_t image = i / s.height * s.output_plane();
+      const CoveringOutputs down(row, s.kernel_h, s.stride_h, s.pad_h, s.pooled_height);
+      for (int column = 0; column < s.width; ++column) {
+        const CoveringOutputs across(column, s.kernel_w, s.stride_w, s.pad_w, s.pooled_width);
+        at.clear(), positions.clear(), sizes.clear();
+        for (int h = down.begin; h < down.end; ++h) {
+          for (int v = across.begin; v < across.end; ++v) {
+            const BlockedWindow w = BlockedWindowAt(s, h, v);
+            at.push_back((image + size_t(h) * s.pooled_width + v) * channels);
+            positions.push_back((row - w.first_row) * s.kernel_w + column - w.first_column);
+            sizes.push_back(static_cast<float>(w.size));
+          }
+        }
+        f(at, positions, sizes, (i * s.width + column) * channels);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T, typename I>
+void PixelMaxPoolingForward(const PoolingShape& s, size_t channels, const T* x, T* y, I* mask) {
+  if (!mask && channels % 8 == 0) return MaxOf(s, Together(channels), x, y);
+  const auto pool = ChosenKernels().channels.max_window[StorageOf<T>()][sizeof(I) > 1];
+  ForEachRow(s, Together(channels), [&](int row, size_t lanes, size_t input, size_t output) {
+    std::vector<I> unwanted(mask ? 0 : lanes);
+    for (int column = 0; column < s.pooled_width; ++column, output += channels) {
+      size_t first;
+      const ChannelLoops::Window window =
+          LoopWindow(s, BlockedWindowAt(s, row, column), channels, lanes, &first);
+      pool(window, x + input + first, y + output, mask ? mask + output : unwanted.data());
+    }
+  });
+}
+
+template <typename D, typename I>
+void PixelMaskPoolingBackward(const PoolingShape& s, size_t channels, const D* dy, const I* mask,
+                              D* dx) {
+  const auto gather = ChosenKernels().channels.mask_gradient[StorageOf<D>()][sizeof(I) > 1];
+  ForEachInput(s, channels,
+               [&](const std::vector<size_t>& at, const std::vector<int32_t>& where,
+                   const std::vector<float>&, size_t pixel) {
+                 gather(at.size(), at.data(), where.data(), channels, dy, mask, dx + pixel);
+               });
+}
+
+template <typename T>
+void PixelAveragePoolingForward(const PoolingShape& s, size_t channels, const T* x, T* y) {
+  const auto pool = ChosenKernels().channels.average_window[StorageOf<T>()];
+  ForEachRow(s, Together(channels), [&](int row, size_t lanes, size_t input, size_t output) {
+    for (int column = 0; column < s.pooled_width; ++column, output += channels) {
+      const BlockedWindow w = BlockedWindowAt(s, row, column);
+      size_t first;
+      const ChannelLoops::Window window = LoopWindow(s, w, channels, lanes, &first);
+      pool(window, static_cast<float>(w.size), x + input + first, y + output);
+    }
+  });
+}
+
+template <typename D>
+void PixelAveragePoolingBackward(const PoolingShape& s, size_t channels, const D* dy, D* dx) {
+  const auto gather = ChosenKernels().channels.average_gradient[StorageOf<D>()];
+  ForEachInput(s, channels,
+               [&](const std::vector<size_t>& at, const std::vector<int32_t>&,
+                   const std::vector<float>& sizes, size_t pixel) {
+                 gather(at.size(), at.data(), sizes.data(), channels, dy, dx + pixel);
+               });
+}
+
+#define CAFFE_PIXEL_MASKS(T, I)                                                        \
+  template void PixelMaxPoolingForward(const PoolingShape&, size_t, const T*, T*, I*); \
+  template void PixelMaskPoolingBackward(const PoolingShape&, size_t, const T*, const I*, T*)
+#define CAFFE_PIXELS(T)                                                                \
+  CAFFE_PIXEL_MASKS(T, uint8_t);                                                       \
+  CAFFE_PIXEL_MASKS(T, int);                                                           \
+  template void PixelAveragePoolingForward(const PoolingShape&, size_t, const T*, T*); \
+  template void PixelAveragePoolingBackward(const PoolingShape&, size_t, const T*, T*)
+CAFFE_PIXELS(float);
+CAFFE_PIXELS(float16);
+#undef CAFFE_PIXELS
+#undef CAFFE_PIXEL_MASKS
 
 #define CAFFE_LAST(T)                                                                             \
   template void ChannelsLastMaxPoolingForward(const PoolingShape&, const ChannelsLast&, const T*, \

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "caffe/kernels/cpu/elementwise/channel_loops.hpp"
 #include "caffe/kernels/cpu/int8/integer_loops.hpp"
 #include "caffe/kernels/quantize.hpp"
 
@@ -68,6 +69,7 @@ struct VectorKernels {
   ArithmeticLoops<double> f64;
   QuantizeLoops quantize;
   IntegerLoops integers;
+  ChannelLoops channels;
 };
 
 /// The kernels of the instruction set in use.
