@@ -169,6 +169,75 @@ void FewRowsGemm(int m, int n, int k, AccumulatorType<C> alpha, const A* a, int 
   });
 }
 
+/// With up to this many rows of C, or terms of its sums, the other matrix is widened a few rows at
+/// a time, which then stay in the L1 cache, and goes through memory once: the gradients of an
+/// InnerProduct with a small batch.
+constexpr int kFewTerms = 32;
+constexpr size_t kShortChunk = 512;
+
+/// C = alpha A B + beta C with few rows of A and C; B is stored as (k, n).
+template <typename A, typename B, typename C>
+void FewRowsTimes(int m, int n, int k, float alpha, const A* a, int lda, const B* b, int ldb,
+                  float beta, C* c, int ldc) {
+  constexpr int kRows = 16;  // of B at a time
+  const Panel<float, A> left(a, lda, m, k);
+  const auto& loops = Loops<float>();
+  ParallelFor(CeilDiv(n, kShortChunk), 1, [&](size_t begin, size_t end) {
+    const auto sums = Scratch<float>(m * kShortChunk), terms = Scratch<float>(kShortChunk);
+    const auto wide = Scratch<float>(kRows * kShortChunk);
+    const float* rows[kRows];
+    for (int r = 0; r < kRows; ++r) rows[r] = wide.get() + r * kShortChunk;
+    for (size_t chunk = begin; chunk < end; ++chunk) {
+      const size_t first = chunk * kShortChunk, length = std::min(kShortChunk, n - first);
+      std::fill_n(sums.get(), m * kShortChunk, 0.f);
+      for (int row = 0; row < k; row += kRows) {
+        const int count = std::min(kRows, k - row);
+        for (int r = 0; r < count; ++r) {
+          Convert(length, b + size_t(row + r) * ldb + first, wide.get() + r * kShortChunk);
+        }
+        for (int i = 0; i < m; ++i) {
+          loops.weighted_sum(length, count, left.data() + size_t(i) * left.stride() + row, rows, 0,
+                             terms.get());
+          loops.add(length, terms.get(), sums.get() + i * kShortChunk,
+                    sums.get() + i * kShortChunk);
+        }
+      }
+      for (int i = 0; i < m; ++i) {
+        C* const target = c + size_t(i) * ldc + first;
+        const float* const sum = sums.get() + i * kShortChunk;
+        if (beta == 0.f) std::fill_n(terms.get(), length, 0.f);
+        if (beta != 0.f) Convert(length, target, terms.get());
+        loops.axpby(length, alpha, sum, beta, terms.get());
+        Convert(length, terms.get(), target);
+      }
+    }
+  });
+}
+
+/// C = alpha A^T B + beta C where few terms are summed: A is stored as (k, m), B as (k, n).
+template <typename A, typename B>
+void FewTermsGemm(int m, int n, int k, float alpha, const A* a, int lda, const B* b, int ldb,
+                  float beta, float* c, int ldc) {
+  const Panel<float, A> left(a, lda, k, m);
+  const Panel<float, B> right(b, ldb, k, n);
+  const auto& loops = Loops<float>();
+  const size_t grain = std::max<size_t>(1, kLoopGrain / (size_t(n) * k + 1));
+  ParallelFor(m, grain, [&](size_t begin, size_t end) {
+    const auto terms = Scratch<float>(kShortChunk);
+    float weights[kFewTerms];
+    const float* rows[kFewTerms];
+    for (size_t first = 0; first < size_t(n); first += kShortChunk) {
+      const size_t length = std::min(kShortChunk, n - first);
+      for (int t = 0; t < k; ++t) rows[t] = right.data() + size_t(t) * right.stride() + first;
+      for (size_t i = begin; i < end; ++i) {
+        for (int t = 0; t < k; ++t) weights[t] = left.data()[size_t(t) * left.stride() + i];
+        loops.weighted_sum(length, k, weights, rows, 0, terms.get());
+        loops.axpby(length, alpha, terms.get(), beta, c + i * ldc + first);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 void SetBlasThreads(int threads) {
@@ -195,6 +264,17 @@ void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorTy
     return FewRowsGemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   }
   constexpr bool kNarrow = !std::is_same<C, F>::value;
+  constexpr bool kWidens = !std::is_same<A, F>::value || !std::is_same<B, F>::value || kNarrow;
+  if constexpr (kWidens && std::is_same<F, float>::value) {
+    if (!transpose_a && !transpose_b && m <= kFewTerms && size_t(n) * k >= kLoopGrain) {
+      return FewRowsTimes(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    }
+    if constexpr (!kNarrow) {
+      if (transpose_a && !transpose_b && k <= kFewTerms && size_t(m) * n >= kLoopGrain) {
+        return FewTermsGemm(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      }
+    }
+  }
   if constexpr (std::is_same<A, F>::value && std::is_same<B, F>::value && !kNarrow) {
     CblasGemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   } else {
