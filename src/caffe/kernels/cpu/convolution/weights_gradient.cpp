@@ -15,7 +15,8 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr int kStepPixels = kTileBytes / sizeof(uint16_t);  // of dy in a row of a tile
+constexpr size_t kStepPixels = kTileBytes / sizeof(uint16_t);  // of dy in a row of a tile
+constexpr size_t kBlock = 4 * kStepPixels;  // positions that a thread brings into order at a time
 
 /// One axis of a grid of positions on which each output and each window has its place, so that the
 /// number under a position of the kernel (a *tap*) lies a fixed distance from the output. With a
@@ -112,18 +113,19 @@ class TileWeightsGradient : public WeightsGradient {
     size_t x_positions;                         // for which a panel of x has pairs
     size_t x_part, x_panel, x_phase, x_parity;  // elements from one to the next
     size_t dy_pitch, dy_part;
-    WorkItems items;  // cuts: taps and pairs of panels; slices: of the outputs
+    WorkItems items;  // cuts: pairs of panels; slices: of the outputs
+    size_t tiles;     // of outputs of a slice, at most
     size_t threads;
   };
   struct Chunk {
     int row, rows;
-    size_t steps;
+    size_t steps;        // of 32 positions
+    size_t x_positions;  // with those of the furthest taps
   };
   struct Buffers {
     Buffers(const TileWeightsGradient& self, const Plan& plan, Pieces* pieces)
         : x(pieces->Take<uint16_t>(self.parities() * plan.x_parity)),
           dy(pieces->Take<uint16_t>(plan.dy_parts * plan.dy_part)),
-          sums(pieces->Take<float>(self.sums_count())),
           x_pixels(pieces->Take<ptrdiff_t>(self.phases() * plan.x_positions)),
           dy_pixels(pieces->Take<ptrdiff_t>(plan.steps * kStepPixels)),
           own(pieces->Take<char>(plan.threads * self.OwnBytes(plan))) {}
@@ -138,7 +140,8 @@ class TileWeightsGradient : public WeightsGradient {
   size_t all_panels() const { return group_ * panels(); }
   size_t taps() const { return size_t(rows_.taps()) * columns_.taps(); }
   size_t phases() const { return size_t(rows_.phases()) * columns_.phases(); }
-  size_t sums_count() const { return group_ * taps() * panels() * outputs_ * kTileOutputs; }
+  /// Sums of an item: (tap, panel, output, 16).
+  size_t SumsCount(size_t tiles) const { return taps() * 2 * tiles * kTileRows * kTileOutputs; }
   /// Positions from an output to the furthest tap.
   size_t most_shift() const {
     return size_t(rows_.most_shift()) * columns_.pitch() + columns_.most_shift();
@@ -155,13 +158,18 @@ class TileWeightsGradient : public WeightsGradient {
     }
     return 1;
   }
-  /// A thread's pairs of 32 positions of dy in parts, or its lanes of a plain x.
+  /// A thread's pairs of 32 positions of dy in parts, its lanes of a plain x, or its sums.
   size_t OwnBytes(const Plan& plan) const {
-    const size_t lanes = plain_ ? plan.x_positions * kTileOutputs * SizeOf(plan.x) : 0;
-    return RoundUp(std::max<size_t>(lanes, plan.dy_parts * kTileRows * kTileBytes), 64) +
+    const size_t lanes = plain_ ? (kBlock + 2) * kTileOutputs * SizeOf(plan.x) : 0;
+    const size_t pairs = plan.dy_parts * kTileRows * kTileBytes;
+    return RoundUp(std::max({lanes, pairs, SumsCount(plan.tiles) * sizeof(float)}), 64) +
            kBetweenThreads;
   }
 
+  Chunk ChunkOf(int row, int rows) const {
+    const size_t steps = CeilDiv(size_t(rows) * columns_.pitch(), kStepPixels);
+    return {row, rows, steps, RoundUp(steps * kStepPixels + most_shift() + 2, 2)};
+  }
   Plan PlanFor(int num, Storage x, Storage dy) const;
   Pairs* PairsOf(Storage storage) const {
     return storage == STORED_FLOAT  ? amx_.pair_floats
@@ -172,12 +180,20 @@ class TileWeightsGradient : public WeightsGradient {
   void FillX(const Plan& plan, const Stored& x, const Chunk& chunk, size_t phase, size_t panel,
              const Buffers& buffers, char* own) const;
   template <typename T>
-  void FillLanes(const Plan& plan, const T* x, const ptrdiff_t* pixels, size_t panel, T* lanes,
-                 ptrdiff_t* in_lanes) const;
-  void FillDy(const Plan& plan, const Stored& dy, const Chunk& chunk, size_t tile,
+  void FillLanes(const T* x, const ptrdiff_t* pixels, size_t begin, size_t count, size_t panel,
+                 T* lanes) const;
+  void FillX(const Plan& plan, const Stored& x, const Chunk& chunk, size_t block,
+             const Buffers& buffers, char* own) const;
+  void FillDy(const Plan& plan, const Stored& dy, const Chunk& chunk, size_t block,
               const Buffers& buffers, char* own) const;
-  void Sum(const Plan& plan, const Chunk& chunk, size_t item, const Buffers& buffers) const;
-  void AddSums(const float* sums, float* d_weights) const;
+  void Sum(const Plan& plan, const Chunk& chunk, const WorkItems::Item& item,
+           const Buffers& buffers, float* sums) const;
+  void AddSums(const Plan& plan, const WorkItems::Item& item, const float* sums,
+               float* d_weights) const;
+  /// The first output of a slice in its group.
+  size_t FirstOutput(const Plan& plan, size_t slice) const {
+    return plan.items.Begin(slice, outputs_ / kTileRows) * kTileRows;
+  }
 
   const AmxTiles& amx_;
   const bool plain_;
@@ -198,14 +214,16 @@ TileWeightsGradient::Plan TileWeightsGradient::PlanFor(int num, Storage x, Stora
   plan.dy_parts = TileParts(dy);
   plan.threads = Threads();
   plan.all_rows = (num - 1) * rows_.pitch() + rows_.outputs();
+  // In the L2 cache: dy, and x's pair of panels that is multiplied by all of it.
   const size_t of_position =
-      sizeof(uint16_t) * (plan.dy_parts * group_ * outputs_ +
-                          plan.x_parts * parities() * phases() * all_panels() * kTileOutputs);
-  const size_t positions = std::max(kLeastPositions, L2CacheBytes() / of_position);
+      sizeof(uint16_t) *
+      (plan.dy_parts * outputs_ + plan.x_parts * parities() * phases() * 2 * kTileOutputs);
+  const size_t positions = std::max(kLeastPositions, L2CacheBytes() / 2 / of_position);
   const size_t wanted = std::clamp<size_t>(positions / columns_.pitch(), 1, plan.all_rows);
   plan.rows = static_cast<int>(CeilDiv(plan.all_rows, CeilDiv(plan.all_rows, wanted)));
-  plan.steps = CeilDiv(size_t(plan.rows) * columns_.pitch(), kStepPixels);
-  plan.x_positions = RoundUp(plan.steps * kStepPixels + most_shift() + 2, 2);
+  const Chunk largest = ChunkOf(0, plan.rows);
+  plan.steps = largest.steps;
+  plan.x_positions = largest.x_positions;
   plan.x_part = plan.x_positions * kTileOutputs;
   plan.x_panel = plan.x_parts * plan.x_part;
   plan.x_phase = all_panels() * plan.x_panel;
@@ -213,8 +231,12 @@ TileWeightsGradient::Plan TileWeightsGradient::PlanFor(int num, Storage x, Stora
   // An odd number of lines: the rows of a tile are then in different sets of the cache.
   plan.dy_pitch = (plan.steps | 1) * kStepPixels;
   plan.dy_part = group_ * outputs_ * plan.dy_pitch;
-  plan.items = {taps() * CeilDiv(panels(), 2), group_, 1};
-  plan.items.Slice(outputs_ / kTileRows);
+  // There, too: the sums of an item.
+  const size_t tiles = outputs_ / kTileRows;
+  const size_t fitting = L2CacheBytes() / 4 / (SumsCount(1) * sizeof(float));
+  plan.items = {CeilDiv(panels(), 2), group_, CeilDiv(tiles, std::max<size_t>(1, fitting))};
+  plan.items.Slice(tiles);
+  plan.tiles = CeilDiv(tiles, plan.items.slices);
   return plan;
 }
 
@@ -267,146 +289,159 @@ void TileWeightsGradient::FindPixels(const Plan& plan, const Chunk& chunk,
       });
 }
 
-/// 16 lanes of a plain x for each position: a channel at a column of the window each.
+/// 16 lanes of a plain x for each position of [begin, begin + count): a channel at a column of the
+/// window each.
 template <typename T>
-void TileWeightsGradient::FillLanes(const Plan& plan, const T* x, const ptrdiff_t* pixels,
-                                    size_t panel, T* lanes, ptrdiff_t* in_lanes) const {
+void TileWeightsGradient::FillLanes(const T* x, const ptrdiff_t* pixels, size_t begin, size_t count,
+                                    size_t panel, T* lanes) const {
   const BandAxis& columns = bands_.columns();
-  const ptrdiff_t plane = bands_.input_plane();
-  const size_t pitch = columns_.pitch(),
-               used = std::min<size_t>(kTileOutputs, channels_ - panel * kTileOutputs);
-  std::fill_n(lanes, plan.x_positions * kTileOutputs, T());
-  for (size_t at = 0; at < plan.x_positions; at += pitch) {
-    const size_t count = std::min(pitch, plan.x_positions - at);
-    for (size_t i = 0; i < count; ++i) {
-      in_lanes[at + i] = pixels[at] < 0 ? -1 : ptrdiff_t((at + i) * kTileOutputs * sizeof(T));
-    }
-    if (pixels[at] < 0) continue;
+  const ptrdiff_t plane = bands_.input_plane(), stride = columns.stride;
+  const ptrdiff_t pitch = columns_.pitch(), end = begin + count;
+  const size_t used = std::min<size_t>(kTileOutputs, channels_ - panel * kTileOutputs);
+  std::fill_n(lanes, count * kTileOutputs, T());
+  for (ptrdiff_t at = begin / pitch * pitch; at < end; at += pitch) {
+    const ptrdiff_t inside = std::max<ptrdiff_t>(at, begin);
+    if (pixels[inside] < 0) continue;
+    const T* const row = x + pixels[inside] / ptrdiff_t(sizeof(T));
     for (size_t lane = 0; lane < used; ++lane) {
       const size_t channel = (panel * kTileOutputs + lane) % x_channels_;
       const int tap = static_cast<int>((panel * kTileOutputs + lane) / x_channels_);
       // The outputs whose windows have this column inside of the image.
-      const int first = columns.first(0) + tap * columns.dilation, stride = columns.stride;
-      const size_t begin = first < 0 ? CeilDiv(size_t(-first), stride) : 0;
-      const size_t end = first < columns.input
-                             ? std::min<size_t>(count, (columns.input - first - 1) / stride + 1)
-                             : 0;
-      const T* const row =
-          x + pixels[at] / ptrdiff_t(sizeof(T)) + ptrdiff_t(channel) * plane + first;
-      T* const to = lanes + at * kTileOutputs + lane;
-      for (size_t i = begin; i < end; ++i) {
-        to[i * kTileOutputs] = row[ptrdiff_t(i) * stride];
+      const ptrdiff_t first = columns.first(0) + tap * columns.dilation;
+      const ptrdiff_t from = first < 0 ? CeilDiv(size_t(-first), stride) : 0;
+      const ptrdiff_t until = first < columns.input ? (columns.input - first - 1) / stride + 1 : 0;
+      const T* const numbers = row + ptrdiff_t(channel) * plane + first;
+      T* const to = lanes + (at - ptrdiff_t(begin)) * kTileOutputs + lane;
+      const ptrdiff_t last = std::min({until, pitch, end - at});
+      for (ptrdiff_t i = std::max(from, inside - at); i < last; ++i) {
+        to[i * kTileOutputs] = numbers[i * stride];
       }
     }
   }
 }
 
-void TileWeightsGradient::FillX(const Plan& plan, const Stored& x, const Chunk& chunk, size_t phase,
-                                size_t panel, const Buffers& buffers, char* own) const {
-  const ptrdiff_t* pixels = buffers.x_pixels + phase * plan.x_positions;
+/// The pairs of a block of positions, and the odd one behind it.
+void TileWeightsGradient::FillX(const Plan& plan, const Stored& x, const Chunk& chunk, size_t block,
+                                const Buffers& buffers, char* own) const {
+  const size_t begin = block * kBlock;
+  if (begin >= chunk.x_positions) return;
   AmxTiles::PixelPairs pairs = {};
-  std::vector<ptrdiff_t> in_lanes;
-  if (plain_) {
-    in_lanes.resize(plan.x_positions);
-    const auto fill = [&](auto tag) {
-      using T = decltype(tag);
-      FillLanes(plan, static_cast<const T*>(x.data), pixels, panel, reinterpret_cast<T*>(own),
-                in_lanes.data());
-    };
-    SizeOf(plan.x) == sizeof(float) ? fill(float()) : fill(uint16_t());
-    pairs.x = own;
-    pairs.pixels = in_lanes.data();
-  } else {
-    pairs.x = x.at(panel * kTileOutputs);
-    pairs.pixels = pixels;
-  }
-  pairs.count = RoundUp(chunk.steps * kStepPixels + most_shift() + 2, 2);
-  pairs.even = buffers.x + phase * plan.x_phase + panel * plan.x_panel;
-  pairs.odd = parities() == 2 ? pairs.even + plan.x_parity : nullptr;
+  pairs.count = std::min(kBlock + 2, chunk.x_positions - begin);
   pairs.part = plan.x_part;
-  PairsOf(plan.x)(pairs);
-}
-
-/// 16 outputs of dy, counted over all groups.
-void TileWeightsGradient::FillDy(const Plan& plan, const Stored& dy, const Chunk& chunk,
-                                 size_t tile, const Buffers& buffers, char* own) const {
-  constexpr size_t kPairs = kTileRows * kTileBytes / sizeof(uint16_t);
-  AmxTiles::PixelPairs pairs = {};
-  pairs.x = dy.at(tile * kTileRows);
-  pairs.count = kStepPixels;
-  pairs.even = reinterpret_cast<uint16_t*>(own);
-  pairs.part = kPairs;
-  for (size_t step = 0; step < chunk.steps; ++step) {
-    pairs.pixels = buffers.dy_pixels + step * kStepPixels;
-    PairsOf(plan.dy)(pairs);
-    for (int part = 0; part < plan.dy_parts; ++part) {
-      amx_.transpose_pairs(
-          pairs.even + part * kPairs,
-          buffers.dy + part * plan.dy_part + tile * kTileRows * plan.dy_pitch + step * kStepPixels,
-          plan.dy_pitch);
+  ptrdiff_t in_lanes[kBlock + 2];
+  for (size_t i = 0; i < pairs.count; ++i) in_lanes[i] = i * kTileOutputs * SizeOf(plan.x);
+  for (size_t phase = 0; phase < phases(); ++phase) {
+    const ptrdiff_t* const pixels = buffers.x_pixels + phase * plan.x_positions;
+    for (size_t panel = 0; panel < all_panels(); ++panel) {
+      pairs.x = x.at(panel * kTileOutputs);
+      pairs.pixels = pixels + begin;
+      if (plain_) {
+        const auto fill = [&](auto tag) {
+          using T = decltype(tag);
+          FillLanes(static_cast<const T*>(x.data), pixels, begin, pairs.count, panel,
+                    reinterpret_cast<T*>(own));
+        };
+        SizeOf(plan.x) == sizeof(float) ? fill(float()) : fill(uint16_t());
+        pairs.x = own;
+        pairs.pixels = in_lanes;
+      }
+      pairs.even = buffers.x + phase * plan.x_phase + panel * plan.x_panel + begin * kTileOutputs;
+      pairs.odd = parities() == 2 ? pairs.even + plan.x_parity : nullptr;
+      PairsOf(plan.x)(pairs);
     }
   }
 }
 
-/// The products of a tap, one or two panels and some outputs of a group.
-void TileWeightsGradient::Sum(const Plan& plan, const Chunk& chunk, size_t index,
-                              const Buffers& buffers) const {
-  const WorkItems::Item item = plan.items.At(index);
-  // One tap after another, so that their panels stay in the L1 cache.
-  const size_t tap = item.cut % taps(), panel = item.cut / taps() * 2;
-  const int row_tap = static_cast<int>(tap / columns_.taps());
-  const int column_tap = static_cast<int>(tap % columns_.taps());
-  const size_t phase =
-      size_t(rows_.phase(row_tap)) * columns_.phases() + columns_.phase(column_tap);
-  const size_t shift = Shift(row_tap, column_tap);
-  const size_t first = plan.items.Begin(item.slice, outputs_ / kTileRows) * kTileRows;
-  const size_t last = plan.items.Begin(item.slice + 1, outputs_ / kTileRows) * kTileRows;
+void TileWeightsGradient::FillDy(const Plan& plan, const Stored& dy, const Chunk& chunk,
+                                 size_t block, const Buffers& buffers, char* own) const {
+  constexpr size_t kPairs = kTileRows * kTileBytes / sizeof(uint16_t);
+  AmxTiles::PixelPairs pairs = {};
+  pairs.count = kStepPixels;
+  pairs.even = reinterpret_cast<uint16_t*>(own);
+  pairs.part = kPairs;
+  const size_t first = block * kBlock / kStepPixels;
+  const size_t last = std::min(first + kBlock / kStepPixels, chunk.steps);
+  for (size_t tile = 0; tile < group_ * outputs_ / kTileRows; ++tile) {
+    pairs.x = dy.at(tile * kTileRows);
+    for (size_t step = first; step < last; ++step) {
+      pairs.pixels = buffers.dy_pixels + step * kStepPixels;
+      PairsOf(plan.dy)(pairs);
+      for (int part = 0; part < plan.dy_parts; ++part) {
+        uint16_t* const rows = buffers.dy + part * plan.dy_part + tile * kTileRows * plan.dy_pitch;
+        amx_.transpose_pairs(pairs.even + part * kPairs, rows + step * kStepPixels, plan.dy_pitch);
+      }
+    }
+  }
+}
+
+/// The products of one or two panels and some outputs of a group.
+void TileWeightsGradient::Sum(const Plan& plan, const Chunk& chunk, const WorkItems::Item& item,
+                              const Buffers& buffers, float* sums) const {
+  const size_t panel = 2 * item.cut, first = FirstOutput(plan, item.slice);
+  const size_t outputs = FirstOutput(plan, item.slice + 1) - first;
   // Small parts first, as PackedConvolution multiplies them.
   const TilePairs pairs = TilePairsOf(plan.dy, plan.x, ElementType::FLOAT16);
-
   AmxTiles::Work work = {};
   work.rows = kTileRows;
-  work.row_tiles = static_cast<int>((last - first) / kTileRows);
+  work.row_tiles = static_cast<int>(outputs / kTileRows);
   work.width = kTileOutputs;
   work.panels = static_cast<int>(std::min<size_t>(2, panels() - panel));
   work.steps = static_cast<int>(chunk.steps);
   work.x = buffers.dy + (item.group * outputs_ + first) * plan.dy_pitch;
   work.x_pitch = plan.dy_pitch * sizeof(uint16_t);
   work.x_part = plan.dy_part * sizeof(uint16_t);
-  work.weights = buffers.x + shift % 2 * plan.x_parity + phase * plan.x_phase +
-                 (item.group * panels() + panel) * plan.x_panel + shift / 2 * (2 * kTileOutputs);
   work.weights_panel = plan.x_panel * sizeof(uint16_t);
   work.weights_part = plan.x_part * sizeof(uint16_t);
-  work.sums = buffers.sums +
-              (((item.group * taps() + tap) * panels() + panel) * outputs_ + first) * kTileOutputs;
   work.sums_pitch = kTileOutputs;
-  work.sums_panel = outputs_ * kTileOutputs;
+  work.sums_panel = outputs * kTileOutputs;
   work.pairs = pairs.data();
   work.pairs_count = pairs.size();
-  amx_.multiply_bfloat16(work);
+  const uint16_t* const x = buffers.x + (item.group * panels() + panel) * plan.x_panel;
+  for (int r = 0; r < rows_.taps(); ++r) {
+    for (int c = 0; c < columns_.taps(); ++c) {
+      const size_t phase = size_t(rows_.phase(r)) * columns_.phases() + columns_.phase(c);
+      const size_t shift = Shift(r, c);
+      work.weights =
+          x + shift % 2 * plan.x_parity + phase * plan.x_phase + shift / 2 * (2 * kTileOutputs);
+      work.sums = sums;
+      amx_.multiply_bfloat16(work);
+      sums += 2 * outputs * kTileOutputs;
+    }
+  }
 }
 
-/// From (group, tap, panel, output, 16) to the order of weights.
-void TileWeightsGradient::AddSums(const float* sums, float* d_weights) const {
-  const size_t kernel = size_t(bands_.rows().kernel) * bands_.columns().kernel;
+/// From (tap, panel, output, 16) to the order of weights.
+void TileWeightsGradient::AddSums(const Plan& plan, const WorkItems::Item& item, const float* sums,
+                                  float* d_weights) const {
+  const size_t kernel = bands_.taps(), row_taps = bands_.rows().kernel;
   const size_t of_output = x_channels_ / group_ * kernel;
-  const size_t row_taps = bands_.rows().kernel;
-  ParallelFor(group_ * outputs_, CeilDiv(1 << 14, of_output), [&](size_t begin, size_t end) {
-    for (size_t o = begin; o < end; ++o) {
-      const size_t group = o / outputs_;
-      for (size_t tap = 0; tap < taps(); ++tap) {
-        for (size_t c = 0; c < channels_; ++c) {
-          const size_t from =
-              ((group * taps() + tap) * panels() + c / kTileOutputs) * outputs_ + o % outputs_;
-          // Lanes of a plain x: columns of the kernel, channels.
-          const size_t to =
-              plain_ ? c % x_channels_ * kernel + tap * (kernel / row_taps) + c / x_channels_
-                     : c * kernel + tap;
-          d_weights[o * of_output + to] += sums[from * kTileOutputs + c % kTileOutputs];
-        }
+  const size_t first = FirstOutput(plan, item.slice);
+  const size_t outputs = FirstOutput(plan, item.slice + 1) - first;
+  const size_t first_lane = 2 * item.cut * kTileOutputs;
+  const size_t lanes = std::min<size_t>(2 * kTileOutputs, channels_ - first_lane);
+  // Where the first lane of a tap belongs. Lanes of a plain x: columns of the kernel, channels.
+  const auto place = [&](size_t lane) {
+    return plain_ ? lane % x_channels_ * kernel + lane / x_channels_ : lane * kernel;
+  };
+  const size_t tap_step = plain_ ? kernel / row_taps : 1;
+  const size_t all_taps = taps(), from_tap = 2 * outputs * kTileOutputs;
+  for (size_t o = 0; o < outputs; ++o) {
+    float* const row = d_weights + (item.group * outputs_ + first + o) * of_output;
+    if (kernel == 1) {  // all in one order
+      for (size_t lane = 0; lane < lanes; lane += kTileOutputs) {
+        const float* const from = sums + (lane / kTileOutputs * outputs + o) * kTileOutputs;
+        const size_t count = std::min<size_t>(kTileOutputs, lanes - lane);
+        for (size_t i = 0; i < count; ++i) row[first_lane + lane + i] += from[i];
       }
+      continue;
     }
-  });
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      float* const to = row + place(first_lane + lane);
+      const float* const from =
+          sums + (lane / kTileOutputs * outputs + o) * kTileOutputs + lane % kTileOutputs;
+      for (size_t tap = 0; tap < all_taps; ++tap) to[tap * tap_step] += from[tap * from_tap];
+    }
+  }
 }
 
 void TileWeightsGradient::Add(int num, const Numbers& x, const Numbers& dy, void* scratch,
@@ -417,33 +452,30 @@ void TileWeightsGradient::Add(int num, const Numbers& x, const Numbers& dy, void
   const Buffers buffers(*this, plan, &pieces);
   const Stored from_x = {x.data, plan.x}, from_dy = {dy.data, plan.dy};
   const size_t own = OwnBytes(plan);
-  ParallelFor(sums_count(), 1 << 14, [&](size_t begin, size_t end) {
-    std::fill(buffers.sums + begin, buffers.sums + end, 0.f);
-  });
-  const size_t panel_fills = phases() * all_panels();
-  const size_t fills = panel_fills + group_ * outputs_ / kTileRows;
   for (int row = 0; row < plan.all_rows; row += plan.rows) {
-    Chunk chunk = {row, std::min(plan.rows, plan.all_rows - row), 0};
-    chunk.steps = CeilDiv(size_t(chunk.rows) * columns_.pitch(), kStepPixels);
+    const Chunk chunk = ChunkOf(row, std::min(plan.rows, plan.all_rows - row));
     FindPixels(plan, chunk, buffers);
     // Rows of dy behind the chunk's belong to the next one.
     std::fill(buffers.dy_pixels + size_t(chunk.rows) * columns_.pitch(),
               buffers.dy_pixels + chunk.steps * kStepPixels, ptrdiff_t(-1));
-    ParallelParts(fills, 1, [&](size_t part, size_t begin, size_t end) {
+    ParallelParts(CeilDiv(chunk.x_positions, kBlock), 1,
+                  [&](size_t part, size_t begin, size_t end) {
+                    char* const memory = buffers.own + part * own;
+                    for (size_t block = begin; block < end; ++block) {
+                      FillX(plan, from_x, chunk, block, buffers, memory);
+                      FillDy(plan, from_dy, chunk, block, buffers, memory);
+                    }
+                  });
+    ParallelParts(plan.items.count(), 1, [&](size_t part, size_t begin, size_t end) {
+      float* const sums = reinterpret_cast<float*>(buffers.own + part * own);
       for (size_t i = begin; i < end; ++i) {
-        char* const memory = buffers.own + part * own;
-        if (i < panel_fills) {
-          FillX(plan, from_x, chunk, i / all_panels(), i % all_panels(), buffers, memory);
-        } else {
-          FillDy(plan, from_dy, chunk, i - panel_fills, buffers, memory);
-        }
+        const WorkItems::Item item = plan.items.At(i);
+        std::fill_n(sums, SumsCount(plan.tiles), 0.f);
+        Sum(plan, chunk, item, buffers, sums);
+        AddSums(plan, item, sums, d_weights);
       }
     });
-    ParallelFor(plan.items.count(), 1, [&](size_t begin, size_t end) {
-      for (size_t item = begin; item < end; ++item) Sum(plan, chunk, item, buffers);
-    });
   }
-  AddSums(buffers.sums, d_weights);
 }
 
 }  // namespace
