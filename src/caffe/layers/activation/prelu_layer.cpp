@@ -1,5 +1,8 @@
 #include "caffe/layers/prelu_layer.hpp"
 
+#include <limits>
+
+#include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/pixel_channels.hpp"
@@ -8,6 +11,8 @@
 
 namespace caffe {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<Shape> TopShapesOfPrelu(const LayerParameter&, const std::vector<Shape>& bottoms) {
   Require(bottoms.at(0).size() >= 2, "PReLU takes a bottom of 2 axes or more (N, C, ...), not ",
@@ -133,7 +138,14 @@ void PReLULayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     const G* slope = this->blobs_[0]->template cpu_data_as<G>();
     if (slopes_wanted) {
       vector<double> sums(channels_);
-      kernels::PReluSlopeGradient(order.outer, order.channels, order.inner, x, dy, sums.data());
+      if (order.last) {
+        Workspace::Buffer<T> negative(Context::Current().workspace(), input.count());
+        kernels::Activate<T>({kernels::Activation::CLIP, -kInfinity, 0}, input.count(), x,
+                             negative.get());
+        kernels::PixelSums<D, T>(order.outer, channels_, dy, negative.get(), nullptr, sums.data());
+      } else {
+        kernels::PReluSlopeGradient(order.outer, order.channels, order.inner, x, dy, sums.data());
+      }
       G* d_slope = this->blobs_[0]->template mutable_cpu_diff_as<G>();
       for (size_t c = 0; c < channels_; ++c) {
         d_slope[c] += static_cast<G>(input_lost ? sums[c] / slope[c] : sums[c]);

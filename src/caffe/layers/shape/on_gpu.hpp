@@ -32,10 +32,12 @@ struct OnGpu {
     cuda::CopyStrided(cuda::CurrentStream(), shape, x, x_strides, y, y_strides);
   }
   template <typename T>
-  static void CopyRows(size_t rows, size_t length, const T* x, size_t x_stride, T* y,
-                       size_t y_stride) {
-    cuda::CopyRows(cuda::CurrentStream(), static_cast<int>(rows), static_cast<int>(length), x,
-                   static_cast<int>(x_stride), y, static_cast<int>(y_stride));
+  static void CopyRows(size_t rows, const std::vector<RowCopy<T>>& copies) {
+    for (const RowCopy<T>& copy : copies) {
+      cuda::CopyRows(cuda::CurrentStream(), static_cast<int>(rows), static_cast<int>(copy.length),
+                     copy.x, static_cast<int>(copy.x_stride), copy.y,
+                     static_cast<int>(copy.y_stride));
+    }
   }
 };
 

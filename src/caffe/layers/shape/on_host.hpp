@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/strided_copy.hpp"
 #include "caffe/operation.hpp"
+#include "rows.hpp"
 
 namespace caffe {
 
@@ -31,15 +33,19 @@ struct OnHost {
                           const kernels::Strides& y_strides) {
     kernels::CopyStrided(shape, x, x_strides, y, y_strides);
   }
-  /// `rows` pieces of `length` elements, from each x_stride to each y_stride.
+  /// `rows` rows of each copy; all of a row are copied before later rows.
   template <typename T>
-  static void CopyRows(size_t rows, size_t length, const T* x, size_t x_stride, T* y,
-                       size_t y_stride) {
+  static void CopyRows(size_t rows, const std::vector<RowCopy<T>>& copies) {
     constexpr size_t kGrain = 1 << 14;
+    size_t length = 0;
+    for (const RowCopy<T>& copy : copies) length += copy.length;
     const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, length));
     kernels::ParallelFor(rows, grain, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
-        std::memcpy(y + i * y_stride, x + i * x_stride, length * sizeof(T));
+        for (const RowCopy<T>& copy : copies) {
+          std::memcpy(copy.y + i * copy.y_stride, copy.x + i * copy.x_stride,
+                      copy.length * sizeof(T));
+        }
       }
     });
   }

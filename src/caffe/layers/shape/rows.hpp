@@ -56,6 +56,16 @@ class HostRows {
   int block_;
 };
 
+/// A copy of some rows of `length` elements, from each x_stride to each y_stride.
+template <typename T>
+struct RowCopy {
+  size_t length;
+  const T* x;
+  size_t x_stride;
+  T* y;
+  size_t y_stride;
+};
+
 /// The data of a blob, or its diff.
 enum class Side { DATA, DIFF };
 template <typename Dtype>
@@ -68,13 +78,18 @@ template <typename Place, typename T, typename RowsOf, typename Dtype>
 void JoinRows(const RowsOf& rows_of, Side side, const std::vector<Blob<Dtype>*>& parts,
               const Blob<Dtype>& whole) {
   const auto all = rows_of(whole);
-  T* to = Place::template Overwrite<T>(TensorOf(whole, side), all.layout);
+  std::vector<RowCopy<T>> copies;
   for (const Blob<Dtype>* part : parts) {
     const auto rows = rows_of(*part);
     const T* from = Place::template Read<T>(TensorOf(*part, side), rows.layout);
-    Place::CopyRows(rows.count, rows.length, from, rows.length, to, all.length);
-    to += rows.length;
+    copies.push_back({rows.length, from, rows.length, nullptr, all.length});
   }
+  T* to = Place::template Overwrite<T>(TensorOf(whole, side), all.layout);
+  for (RowCopy<T>& copy : copies) {
+    copy.y = to;
+    to += copy.length;
+  }
+  Place::CopyRows(all.count, copies);
 }
 
 /// Writes those parts of the whole that are `wanted`.
@@ -83,14 +98,16 @@ void CutRows(const RowsOf& rows_of, Side side, const Blob<Dtype>& whole,
              const std::vector<bool>& wanted, const std::vector<Blob<Dtype>*>& parts) {
   const auto all = rows_of(whole);
   const T* from = Place::template Read<T>(TensorOf(whole, side), all.layout);
+  std::vector<RowCopy<T>> copies;
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto rows = rows_of(*parts[i]);
     if (wanted[i]) {
       T* to = Place::template Overwrite<T>(TensorOf(*parts[i], side), rows.layout);
-      Place::CopyRows(rows.count, rows.length, from, all.length, to, rows.length);
+      copies.push_back({rows.length, from, all.length, to, rows.length});
     }
     from += rows.length;
   }
+  Place::CopyRows(all.count, copies);
 }
 
 }  // namespace caffe

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
@@ -289,21 +290,36 @@ void ActivateGradient(const Activation& function, size_t n, const T* v, const D*
 
 namespace {
 
-/// Calls f(c, step, offset, length) for pieces of (outer, channels, inner) that fit a chunk; their
-/// elements belong to channels c, c + step, c + 2 step, ...
-template <typename Function>
-void ForEachChannelChunk(size_t outer, size_t channels, size_t inner, Function&& f) {
-  const size_t rows = inner == 1 ? outer : outer * channels;
-  const size_t row = inner == 1 ? channels : inner;
-  ParallelFor(rows, std::max<size_t>(1, kLoopGrain / std::max<size_t>(row, 1)),
-              [&](size_t begin, size_t end) {
-                for (size_t r = begin; r < end; ++r) {
-                  for (size_t i = 0; i < row; i += kChunk) {
-                    f(inner == 1 ? i : r % channels, size_t(inner == 1), r * row + i,
-                      std::min(kChunk, row - i));
-                  }
-                }
-              });
+/// Calls f(slopes, c, offset, length) for pieces of (outer, channels, inner) that fit a chunk.
+/// Their elements have slopes of their own, or, where `slopes` is null, that of channel c.
+template <typename F, typename Function>
+void ForEachChannelChunk(size_t outer, size_t channels, size_t inner, const F* slope,
+                         Function&& f) {
+  if (inner == 1) {
+    // Rows of channels, as many as fit a chunk.
+    const size_t together = channels >= kChunk ? 1 : kChunk / std::max<size_t>(1, channels);
+    std::vector<F> slopes;
+    for (size_t i = 0; i < together; ++i) slopes.insert(slopes.end(), slope, slope + channels);
+    const size_t grain = std::max<size_t>(1, kLoopGrain / std::max<size_t>(channels, 1));
+    ParallelFor(outer, grain, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; row += together) {
+        const size_t n = std::min(together, end - row) * channels;
+        for (size_t i = 0; i < n; i += kChunk) {
+          f(slopes.data() + i, size_t(0), row * channels + i, std::min(kChunk, n - i));
+        }
+      }
+    });
+    return;
+  }
+  const size_t grain = std::max<size_t>(1, kLoopGrain / std::max<size_t>(inner, 1));
+  ParallelFor(outer * channels, grain, [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      for (size_t i = 0; i < inner; i += kChunk) {
+        f(static_cast<const F*>(nullptr), row % channels, row * inner + i,
+          std::min(kChunk, inner - i));
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -312,64 +328,39 @@ template <typename T>
 void PRelu(size_t outer, size_t channels, size_t inner, const AccumulatorType<T>* slope, const T* x,
            T* y) {
   using F = LoopType<T>;
-  ForEachChannelChunk(outer, channels, inner, [&](size_t c, size_t step, size_t offset, size_t n) {
-    InputChunk<F, T> in;
-    OutputChunk<F, T> out;
-    const F* from = in.Load(x + offset, n);
-    F* to = out.Begin(y + offset);
-    if (step == 0) {
-      Loops<F>().relu(n, slope[c], from, to);
-    } else {
-      for (size_t i = 0; i < n; ++i) to[i] = from[i] < 0 ? slope[c + i] * from[i] : from[i];
-    }
-    out.Store(y + offset, n);
-  });
+  ForEachChannelChunk(
+      outer, channels, inner, slope, [&](const F* slopes, size_t c, size_t offset, size_t n) {
+        InputChunk<F, T> in;
+        OutputChunk<F, T> out;
+        const F* from = in.Load(x + offset, n);
+        F* to = out.Begin(y + offset);
+        slopes ? Loops<F>().prelu(n, slopes, from, to) : Loops<F>().relu(n, slope[c], from, to);
+        out.Store(y + offset, n);
+      });
 }
 
 template <typename T, typename D>
 void PReluGradient(size_t outer, size_t channels, size_t inner, const AccumulatorType<D>* slope,
                    const T* x, const D* dy, D* dx) {
   using F = LoopType<T, D>;
-  ForEachChannelChunk(outer, channels, inner, [&](size_t c, size_t step, size_t offset, size_t n) {
-    InputChunk<F, T> data;
-    InputChunk<F, D> diff;
-    OutputChunk<F, D> out;
-    const F* from = data.Load(x + offset, n);
-    const F* above = diff.Load(dy + offset, n);
-    F* to = out.Begin(dx + offset);
-    if (step == 0) {
-      Loops<F>().relu_gradient(n, slope[c], from, above, to);
-    } else {
-      for (size_t i = 0; i < n; ++i) to[i] = above[i] * (from[i] > 0 ? F(1) : slope[c + i]);
-    }
-    out.Store(dx + offset, n);
-  });
+  ForEachChannelChunk(outer, channels, inner, slope,
+                      [&](const F* slopes, size_t c, size_t offset, size_t n) {
+                        InputChunk<F, T> data;
+                        InputChunk<F, D> diff;
+                        OutputChunk<F, D> out;
+                        const F* from = data.Load(x + offset, n);
+                        const F* above = diff.Load(dy + offset, n);
+                        F* to = out.Begin(dx + offset);
+                        slopes ? Loops<F>().prelu_gradient(n, slopes, from, above, to)
+                               : Loops<F>().relu_gradient(n, slope[c], from, above, to);
+                        out.Store(dx + offset, n);
+                      });
 }
 
 template <typename T, typename D>
 void PReluSlopeGradient(size_t outer, size_t channels, size_t inner, const T* x, const D* dy,
                         double* d_slope) {
   using F = LoopType<T, D>;
-  if (inner == 1) {
-    // Whole rows of channels; threads share the channels.
-    ParallelFor(channels, std::max<size_t>(1, kLoopGrain / std::max<size_t>(outer, 1)),
-                [&](size_t begin, size_t end) {
-                  std::fill(d_slope + begin, d_slope + end, 0.);
-                  InputChunk<F, T> data;
-                  InputChunk<F, D> diff;
-                  for (size_t row = 0; row < outer; ++row) {
-                    for (size_t c = begin; c < end; c += kChunk) {
-                      const size_t n = std::min(kChunk, end - c);
-                      const F* values = data.Load(x + row * channels + c, n);
-                      const F* above = diff.Load(dy + row * channels + c, n);
-                      for (size_t i = 0; i < n; ++i) {
-                        d_slope[c + i] += values[i] < 0 ? double(values[i]) * above[i] : 0.;
-                      }
-                    }
-                  }
-                });
-    return;
-  }
   ParallelFor(channels, std::max<size_t>(1, kLoopGrain / std::max<size_t>(outer * inner, 1)),
               [&](size_t begin, size_t end) {
                 for (size_t c = begin; c < end; ++c) {

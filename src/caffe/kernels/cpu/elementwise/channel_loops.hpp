@@ -28,6 +28,9 @@ struct ChannelLoops {
   void (*moments[2])(size_t rows, size_t n, const void* x, size_t before, float* scratch,
                      double* mean, double* squares);
 
+  /// y = x^-0.75 to 1e-6 of it, for x up to the largest float; infinity counts as that.
+  void (*power)(size_t n, const float* x, float* y);
+
   /// Part of a window of pixels: `rows` by `columns`, n channels of each, `pitch` elements from one
   /// row to the next and `pixel` from one column to the next. The first one is position `first` of
   /// a window that has `width` positions in a row.

@@ -63,9 +63,8 @@ void MaskScale(size_t n, const uint8_t* mask, AccumulatorType<T> scale, const T*
   ForEachChunk(n, [&](size_t offset, size_t length) {
     InputChunk<F, T> in;
     OutputChunk<F, T> out;
-    const F* from = in.Load(x + offset, length);
-    F* to = out.Begin(y + offset);
-    for (size_t i = 0; i < length; ++i) to[i] = mask[offset + i] ? scale * from[i] : F(0);
+    Loops<F>().mask_scale(length, mask + offset, scale, in.Load(x + offset, length),
+                          out.Begin(y + offset));
     out.Store(y + offset, length);
   });
 }

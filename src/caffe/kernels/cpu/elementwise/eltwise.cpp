@@ -104,21 +104,18 @@ void MaximumGradient(size_t n, const std::vector<const T*>& x, size_t i, const D
     InputChunk<F, T> first, second;
     InputChunk<F, D> gradient;
     OutputChunk<F, D> out;
-    F best[kChunk], slopes[kChunk];  // slopes: 1 where the largest so far is x[i], else 0
+    F best[kChunk], marks[kChunk];  // marks: 1 where the largest so far is x[i], else 0
     const F* a = first.Load(x[0] + offset, length);
     const F* b = second.Load(x[1] + offset, length);
-    const F of_first = i == 0, of_second = i == 1;
-    for (size_t k = 0; k < length; ++k) slopes[k] = a[k] > b[k] ? of_first : of_second;
+    std::fill_n(marks, length, F(i == 1));
+    loops.mark_larger(length, a, b, F(i == 0), marks);
     if (x.size() > 2) loops.maximum(length, a, b, best);
     for (size_t j = 2; j < x.size(); ++j) {
       const F* next = first.Load(x[j] + offset, length);
-      const F of_next = i == j;
-      for (size_t k = 0; k < length; ++k) slopes[k] = next[k] > best[k] ? of_next : slopes[k];
+      loops.mark_larger(length, next, best, F(i == j), marks);
       loops.maximum(length, next, best, best);
     }
-    const F* from = gradient.Load(dy + offset, length);
-    F* to = out.Begin(dx + offset);
-    for (size_t k = 0; k < length; ++k) to[k] = slopes[k] != 0 ? from[k] : F(0);
+    loops.gate(length, marks, gradient.Load(dy + offset, length), out.Begin(dx + offset));
     out.Store(dx + offset, length);
   });
 }

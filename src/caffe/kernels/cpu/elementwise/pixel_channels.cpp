@@ -94,12 +94,12 @@ struct ValueMoments {
 
 template <typename T>
 void PixelMoments(size_t pixels, size_t channels, const T* x, double* mean, double* variance) {
+  std::fill_n(mean, channels, 0.);
+  std::fill_n(variance, channels, 0.);
+  if (pixels == 0 || channels == 0) return;
   if constexpr (std::is_same<T, double>::value) {
     ChannelMoments(pixels, channels, 1, x, mean, variance);
   } else {
-    std::fill_n(mean, channels, 0.);
-    std::fill_n(variance, channels, 0.);
-    if (pixels == 0 || channels == 0) return;
     const PixelRows s(pixels, channels);
     const Segments segments(s);
     const auto add = ChosenKernels().channels.moments[StorageOf<T>()];

@@ -453,7 +453,7 @@ class PaddedPixels {
     loops_.multiply(n, At(&x_), At(&x_), At(&products_));
     SumWindows(n, static_cast<float>(Factor(s_)), static_cast<float>(s_.k));
     if (s_.beta == 0.75) {
-      loops_.affine_power(n, 1.f, 0.f, At(&sums_), At(&powers_));
+      ChosenKernels().channels.power(n, At(&sums_), At(&powers_));
     } else {
       const float beta = static_cast<float>(s_.beta);
       for (size_t i = 0; i < n; ++i) At(&powers_)[i] = std::pow(At(&sums_)[i], -beta);

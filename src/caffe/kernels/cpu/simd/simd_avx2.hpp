@@ -80,6 +80,11 @@ struct Simd : GenericSimd<8> {
   CAFFE_SIMD Lanes WholeProductSum(const Lanes& x, const Lanes& y, const Lanes& sum) {
     return (Lanes)_mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)sum);
   }
+  /// An estimate of 12 bits, and a step of Newton's method.
+  CAFFE_SIMD Lanes InverseRoots(const Lanes& x) {
+    const Lanes root = (Lanes)_mm256_rsqrt_ps((__m256)x);
+    return root * (1.5f - 0.5f * x * root * root);
+  }
   template <typename To, typename From>
   CAFFE_SIMD To Rounded(From value, const From& low, const From& high) {
     const __m256 clipped = _mm256_min_ps(_mm256_max_ps((__m256)value, (__m256)low), (__m256)high);

@@ -75,6 +75,10 @@ struct Simd : GenericSimd<16> {
   CAFFE_SIMD Lanes WholeProductSum(const Lanes& x, const Lanes& y, const Lanes& sum) {
     return (Lanes)_mm512_fmadd_ps((__m512)x, (__m512)y, (__m512)sum);
   }
+  CAFFE_SIMD Lanes InverseRoots(const Lanes& x) {
+    const Lanes root = (Lanes)_mm512_rsqrt14_ps((__m512)x);
+    return root * (1.5f - 0.5f * x * root * root);
+  }
   template <typename To, typename From>
   CAFFE_SIMD To Rounded(From value, const From& low, const From& high) {
     if constexpr (sizeof(From) == 64) {

@@ -168,6 +168,12 @@ struct GenericSimd {
   CAFFE_SIMD Lanes WholeProductSum(const Lanes& x, const Lanes& y, const Lanes& sum) {
     return sum + x * y;
   }
+  /// 1 / sqrt(x) to 3e-7 of it; infinity may give NaN.
+  CAFFE_SIMD Lanes InverseRoots(const Lanes& x) {
+    Lanes roots;
+    for (int lane = 0; lane < kBlock; ++lane) roots[lane] = 1.f / __builtin_sqrtf(x[lane]);
+    return roots;
+  }
   /// The nearest integers in [low, high], halves to even; no NaN.
   template <typename To, typename From>
   CAFFE_SIMD To Rounded(From value, const From& low, const From& high) {

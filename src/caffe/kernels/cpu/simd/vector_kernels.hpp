@@ -31,6 +31,11 @@ struct ArithmeticLoops {
   void (*maximum)(size_t n, const T* x, const T* z, T* y);
   void (*relu)(size_t n, T slope, const T* x, T* y);  ///< y = x > 0 ? x : slope x
   void (*relu_gradient)(size_t n, T slope, const T* x, const T* dy, T* dx);
+  void (*prelu)(size_t n, const T* slopes, const T* x, T* y);  ///< y = x < 0 ? slopes x : x
+  void (*prelu_gradient)(size_t n, const T* slopes, const T* x, const T* dy, T* dx);
+  void (*mask_scale)(size_t n, const uint8_t* mask, T a, const T* x, T* y);  ///< y = mask ? a x : 0
+  void (*mark_larger)(size_t n, const T* x, const T* z, T mark, T* y);  ///< y = x > z ? mark : y
+  void (*gate)(size_t n, const T* gates, const T* x, T* y);             ///< y = gates != 0 ? x : 0
   double (*sum)(size_t n, const T* x);
   double (*absolute_sum)(size_t n, const T* x);
   double (*square_sum)(size_t n, const T* x);
