@@ -71,10 +71,25 @@ struct AmxTiles {
   void (*pairs_to_quads)(size_t depth, int width, size_t pitch, const int8_t* x, int8_t* y);
 
   /// A step of PixelWork, in bytes: where it begins in each row of x, and in the weights if there
-  /// is one panel.
+  /// is one panel. `keeps_...`: where the step before began, so that tiles can be used again.
   struct PixelStep {
     ptrdiff_t x, weights;
+    bool keeps_x, keeps_weights;
   };
+  /// Weights that are split into parts while tiles multiply others: of n numbers, in pieces of
+  /// `piece`, y gets (pieces, parts, piece).
+  struct SplitWork {
+    bool halves;    ///< x is float16, of two parts; else float, of three
+    size_t piece;   ///< a multiple of 32
+    const void* x;  ///< the next number
+    uint16_t* y;    ///< its first part
+    size_t left, in_piece;  ///< numbers from x on: of all, of its piece
+    size_t in_step;         ///< how many are split in each step, a multiple of 32
+    bool all_split;         ///< none was found that cannot be split
+  };
+  /// Splits the next n numbers, a multiple of 32, or those that are left.
+  void (*split_some)(SplitWork* work, size_t n);
+
   /// Sums of pixels that lie in memory one behind another, as in an image with channels last:
   ///   sums[row][panel][o] = bias[panel][o] + the sum over steps and k of
   ///                         x[row][step, k] weights[panel][step, k][o].
@@ -91,6 +106,7 @@ struct AmxTiles {
     const float* bias;     ///< (panels, 16), for sums of floats; null: 0
     void* sums;            ///< of 4 bytes
     size_t sums_pitch;     ///< sums from row to row
+    SplitWork* split;      ///< for sum_bfloat16_parts: what is split meanwhile, or null
   };
   using PixelFunction = void(const PixelWork&);
   /// Gives this thread tiles of so many rows, up to 16, and steps of so many bytes, a multiple of 4
@@ -101,6 +117,8 @@ struct AmxTiles {
   void (*sum_signed)(const PixelWork&, int tiles, int panels);    ///< int8_t by int8_t
   void (*sum_unsigned)(const PixelWork&, int tiles, int panels);  ///< uint8_t by int8_t
   void (*sum_bfloat16)(const PixelWork&, int tiles, int panels);  ///< as multiply_bfloat16
+  /// The same for steps that keep x or weights, which the others heed not.
+  void (*sum_bfloat16_parts)(const PixelWork&, int tiles, int panels);
 
   /// Where FinishBFloat16 writes: y and the residual, which may be null, are those of pixel 0 and
   /// of the first vector, which has 16 outputs.

@@ -59,6 +59,7 @@ class PixelWindows {
   /// bytes' worth.
   size_t packed_group() const { return panels() * packed_panel(); }
   size_t packed_panel() const { return steps() * step_weights(); }
+  size_t step_weights() const { return step_bytes_ * kTileOutputs / element_; }
   const SumShape& sum_shape() const { return sum_shape_; }
   /// The first panel of a slice of the work.
   size_t FirstPanel(const WorkItems& items, size_t slice) const {
@@ -87,8 +88,8 @@ class PixelWindows {
   };
   Cut CutAt(int num, const Plan& plan, size_t index) const;
 
-  /// Steps for each pair of a part of x and a part of the weights; those of the panels that are
-  /// summed together lie behind those of the part before.
+  /// Steps for each pair of a part of x and a part of the weights. Weights in parts are
+  /// (step, part, panels that are summed together, weights of a step).
   std::vector<AmxTiles::PixelStep> Steps(const Plan& plan, const TilePairs& pairs) const;
 
   bool is_pointwise() const { return pointwise_; }
@@ -113,7 +114,6 @@ class PixelWindows {
  private:
   size_t segments() const { return joins_ ? rows_.kernel : rows_.kernel * columns_.kernel; }
   size_t steps() const { return segments() * segment_steps_; }
-  size_t step_weights() const { return step_bytes_ * kTileOutputs / element_; }
   /// Where a step of a segment begins, in bytes.
   size_t StepStart(size_t step) const {
     return step + 1 < segment_steps_ ? step * step_bytes_ : segment_bytes_ - step_bytes_;
@@ -244,9 +244,10 @@ struct CutSums {
         std::min<size_t>(block.panels * (kTileOutputs / lanes), all - FirstBlock(block, lanes)));
   }
 
-  /// Multiplies by weights(panel, panels), and calls finish(block, first row, rows) for all rows of
-  /// blocks of sums: for those of one while the tiles sum the next. ahead(block) comes before a
-  /// block is summed, to prefetch what finish reads.
+  /// Sums block after block, those of the same weights one after another. Before each,
+  /// weights(block, number, count, work), for the number-th of `count` blocks with these weights,
+  /// gives `work` the weights, and ahead(block) can prefetch what finish reads. Calls finish(block,
+  /// first row, rows) for all rows of blocks: for those of one while the tiles sum the next.
   template <typename Weights, typename Ahead, typename Finish>
   void ForEachBlock(Weights&& weights, Ahead&& ahead, Finish&& finish) const {
     const SumShape shape = windows.sum_shape();
@@ -262,10 +263,6 @@ struct CutSums {
       block.panel = panel;
       block.panels = static_cast<int>(std::min<size_t>(shape.panels, last_panel - panel));
       block.pitch = size_t(block.panels) * kTileOutputs;
-      // They may be changed in their place.
-      if (before.rows > 0) finish(before, 0, before.rows);
-      before.rows = 0;
-      work.weights = weights(panel, block.panels);
       work.bias = bias ? bias + panel * kTileOutputs : nullptr;
       work.sums_pitch = block.pitch;
       for (block.image = cut.image; block.image < cut.image + cut.images; ++block.image) {
@@ -285,6 +282,7 @@ struct CutSums {
               configured = tile_rows.rows;
             }
           }
+          weights(block, (block.image - cut.image) * blocks + i, cut.images * blocks, &work);
           ahead(block);
           SumAndFinish(tile_rows.tiles, block.panels, before, finish, &work);
           before = block;
