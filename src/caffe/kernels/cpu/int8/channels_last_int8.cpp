@@ -142,8 +142,8 @@ void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t 
                         own.pixels,
                         own.sums};
   const size_t group_block = item.group * CeilDiv(windows_.group_outputs(), tiles_.block);
-  const auto weights_of = [&](const CutSums::Block& sum, int, int, AmxTiles::PixelWork* work) {
-    work->weights = weights + sum.panel * windows_.packed_panel();
+  const auto weights_of = [&](size_t panel, int) {
+    return weights + panel * windows_.packed_panel();
   };
   const auto block_of = [&](const CutSums::Block& sum) {
     return group_block + CutSums::FirstBlock(sum, tiles_.block);

@@ -76,20 +76,6 @@ struct AmxTiles {
     ptrdiff_t x, weights;
     bool keeps_x, keeps_weights;
   };
-  /// Weights that are split into parts while tiles multiply others: of n numbers, in pieces of
-  /// `piece`, y gets (pieces, parts, piece).
-  struct SplitWork {
-    bool halves;    ///< x is float16, of two parts; else float, of three
-    size_t piece;   ///< a multiple of 32
-    const void* x;  ///< the next number
-    uint16_t* y;    ///< its first part
-    size_t left, in_piece;  ///< numbers from x on: of all, of its piece
-    size_t in_step;         ///< how many are split in each step, a multiple of 32
-    bool all_split;         ///< none was found that cannot be split
-  };
-  /// Splits the next n numbers, a multiple of 32, or those that are left.
-  void (*split_some)(SplitWork* work, size_t n);
-
   /// Sums of pixels that lie in memory one behind another, as in an image with channels last:
   ///   sums[row][panel][o] = bias[panel][o] + the sum over steps and k of
   ///                         x[row][step, k] weights[panel][step, k][o].
@@ -106,7 +92,6 @@ struct AmxTiles {
     const float* bias;     ///< (panels, 16), for sums of floats; null: 0
     void* sums;            ///< of 4 bytes
     size_t sums_pitch;     ///< sums from row to row
-    SplitWork* split;      ///< for sum_bfloat16_parts: what is split meanwhile, or null
   };
   using PixelFunction = void(const PixelWork&);
   /// Gives this thread tiles of so many rows, up to 16, and steps of so many bytes, a multiple of 4

@@ -244,10 +244,10 @@ struct CutSums {
         std::min<size_t>(block.panels * (kTileOutputs / lanes), all - FirstBlock(block, lanes)));
   }
 
-  /// Sums block after block, those of the same weights one after another. Before each,
-  /// weights(block, number, count, work), for the number-th of `count` blocks with these weights,
-  /// gives `work` the weights, and ahead(block) can prefetch what finish reads. Calls finish(block,
-  /// first row, rows) for all rows of blocks: for those of one while the tiles sum the next.
+  /// Sums with the weights that weights(panel, panels) returns, and calls finish(block, first row,
+  /// rows) for all rows of blocks of sums: for those of one while the tiles sum the next, which may
+  /// be the first of the next panel. ahead(block) comes before a block is summed, to prefetch what
+  /// finish reads.
   template <typename Weights, typename Ahead, typename Finish>
   void ForEachBlock(Weights&& weights, Ahead&& ahead, Finish&& finish) const {
     const SumShape shape = windows.sum_shape();
@@ -263,6 +263,7 @@ struct CutSums {
       block.panel = panel;
       block.panels = static_cast<int>(std::min<size_t>(shape.panels, last_panel - panel));
       block.pitch = size_t(block.panels) * kTileOutputs;
+      work.weights = weights(panel, block.panels);
       work.bias = bias ? bias + panel * kTileOutputs : nullptr;
       work.sums_pitch = block.pitch;
       for (block.image = cut.image; block.image < cut.image + cut.images; ++block.image) {
@@ -282,7 +283,6 @@ struct CutSums {
               configured = tile_rows.rows;
             }
           }
-          weights(block, (block.image - cut.image) * blocks + i, cut.images * blocks, &work);
           ahead(block);
           SumAndFinish(tile_rows.tiles, block.panels, before, finish, &work);
           before = block;
