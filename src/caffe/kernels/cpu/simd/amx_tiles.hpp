@@ -55,10 +55,11 @@ struct AmxTiles {
   /// bfloat16 by bfloat16; sums float. Subnormal inputs and results are flushed to zero.
   Function* multiply_bfloat16;
 
-  /// The parts of n floats, at y, y + plane, ...: each is the remainder rounded to bfloat16. One
-  /// part represents a bfloat16 exactly, two a float16, three any float whose magnitude is 0 or
-  /// from 2^-103 to below 2^128 - 2^119; no part is subnormal unless x is. False if some x is
-  /// infinite, NaN or, with three parts, another float: y is then undefined.
+  /// The parts of n floats, at y, y + plane, ...: each is the remainder rounded to the nearest
+  /// bfloat16. One part represents a bfloat16 exactly, two a float16, three any float whose
+  /// magnitude is 0 or from 2^-103 to below 2^128 - 2^119; two differ from a float by at most 2^-16
+  /// of it. No part of these is subnormal unless x is. False if some x is infinite, NaN, with more
+  /// than one part from 2^128 - 2^119 on or, with three, another float: y is then undefined.
   bool (*split)(size_t n, int parts, const float* x, uint16_t* y, size_t plane);
   /// The same for float16 numbers in two parts; false if some x is infinite or NaN.
   bool (*split_halves)(size_t n, const uint16_t* x, uint16_t* y, size_t plane);

@@ -189,10 +189,10 @@ std::vector<AmxTiles::PixelStep> PixelWindows::Steps(const Plan& plan,
       for (size_t step = 0; step < segment_steps_; ++step, weights += parts * weights_part) {
         const TilePair* before = nullptr;
         for (const TilePair& pair : ordered) {
-          result.push_back(
-              {static_cast<ptrdiff_t>(pair.x * x_part + window + StepStart(step)),
-               static_cast<ptrdiff_t>(weights + pair.weights * weights_part),
-               before && before->x == pair.x, before && before->weights == pair.weights});
+          result.push_back({static_cast<ptrdiff_t>(pair.x * x_part + window + StepStart(step)),
+                            static_cast<ptrdiff_t>(weights + pair.weights * weights_part),
+                            before && before->x == pair.x,
+                            before && before->weights == pair.weights});
           before = &pair;
         }
       }

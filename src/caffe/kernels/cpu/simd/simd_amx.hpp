@@ -100,15 +100,14 @@ void FinishRowsOf(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
 }
 /// Numbers rounded to bfloat16, ties away from zero.
 inline __m512 RoundedToUpperBits(__m512 x) {
-  const __m512i rounded =
-      _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
+  const __m512i rounded = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
   return _mm512_castsi512_ps(_mm512_and_si512(rounded, _mm512_set1_epi32(~0xffff)));
 }
 /// The upper bits of 32 floats.
 inline __m512i UpperBits(__m512 first, __m512 second) {
-  alignas(64) static constexpr uint16_t kOdd[32] = {
-      1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
-      33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+  alignas(64) static constexpr uint16_t kOdd[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
+                                                    23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                                                    45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
   return _mm512_permutex2var_epi16(_mm512_castps_si512(first), _mm512_load_si512(kOdd),
                                    _mm512_castps_si512(second));
 }
@@ -142,6 +141,41 @@ inline bool SplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane) 
     _mm512_mask_storeu_epi16(y + plane + i, used, low);
   }
   return _mm512_cmpge_epu16_mask(most, _mm512_set1_epi16(0x7c00)) == 0;
+}
+
+/// Splits the first whole vectors of n floats into two or three parts: returns how many numbers.
+/// `outside` becomes nonzero if the magnitude of one is neither 0 nor from `least` to `most`.
+template <int parts>
+inline size_t SplitVectors(size_t n, const float* x, uint32_t least, uint32_t most, uint16_t* y,
+                           size_t plane, uint32_t* outside) {
+  const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
+  const __m512i first = _mm512_set1_epi32(least), range = _mm512_set1_epi32(most - least);
+  const auto is_outside = [&](__m512 value) {
+    const __m512i bits = _mm512_and_si512(_mm512_castps_si512(value), magnitude);
+    return _mm512_mask_cmpgt_epu32_mask(_mm512_test_epi32_mask(bits, bits),
+                                        _mm512_sub_epi32(bits, first), range);
+  };
+  size_t i = 0;
+  __mmask16 any = 0;
+  for (; i + 32 <= n; i += 32) {
+    __m512 a = _mm512_loadu_ps(x + i), b = _mm512_loadu_ps(x + i + 16);
+    any = _kor_mask16(any, _kor_mask16(is_outside(a), is_outside(b)));
+#pragma GCC unroll 2
+    for (int part = 0; part + 1 < parts; ++part) {
+      const __m512 high_a = RoundedToUpperBits(a), high_b = RoundedToUpperBits(b);
+      _mm512_storeu_si512(y + part * plane + i, UpperBits(high_a, high_b));
+      a = _mm512_sub_ps(a, high_a);
+      b = _mm512_sub_ps(b, high_b);
+    }
+    // Of three parts the last one is exact.
+    if constexpr (parts == 2) {
+      a = RoundedToUpperBits(a);
+      b = RoundedToUpperBits(b);
+    }
+    _mm512_storeu_si512(y + (parts - 1) * plane + i, UpperBits(a, b));
+  }
+  *outside |= any;
+  return i;
 }
 
 /// AmxTiles::finish_bfloat16.

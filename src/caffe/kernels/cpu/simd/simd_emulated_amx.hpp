@@ -46,6 +46,12 @@ inline bool SplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane) 
   return EmulateSplitHalves(n, x, y, plane);
 }
 
+/// There are no vectors.
+template <int parts>
+inline size_t SplitVectors(size_t, const float*, uint32_t, uint32_t, uint16_t*, size_t, uint32_t*) {
+  return 0;
+}
+
 /// AmxTiles::finish_bfloat16.
 inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   EmulateFinishBFloat16(clamp, s);
