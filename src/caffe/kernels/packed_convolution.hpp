@@ -30,7 +30,8 @@ namespace caffe::kernels {
 /// float16 is exactly the sum of two, a float of three. Their error is at most
 ///     (b + (n + 6) 2^-23) (sum of magnitudes) + r |y|,
 /// where b bounds the omitted products of small parts: 2^-16 if x and weights are float16 and math
-/// is FLOAT16, 2^-22 if one of them is float, else 0. This holds for sums of magnitudes below 2^127
+/// is FLOAT16, 2^-15 if then x is float and has channels last or is plain, 2^-22 if one of them is
+/// float, else 0. This holds for sums of magnitudes below 2^127
 /// and, unless both are float16, up to another n 2^-123: subnormals become zero. Infinities, NaNs
 /// and floats that are not a sum of three bfloat16 are multiplied without splitting.
 class PackedConvolution {

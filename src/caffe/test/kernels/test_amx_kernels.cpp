@@ -174,6 +174,66 @@ TEST(AmxParts, OfFloatsAreThree) {
   }
 }
 
+// What x sums up to, of which more numbers than fit whole vectors lie in each part, and nothing is
+// written behind them.
+std::vector<double> SumsOfParts(const std::vector<uint16_t>& y, size_t n, int parts, size_t plane) {
+  std::vector<double> sums(n);
+  for (int part = 0; part < parts; ++part) {
+    for (size_t i = 0; i < n; ++i) sums[i] += FromBFloat16(y[part * plane + i]);
+    for (size_t i = n; i < plane; ++i) EXPECT_EQ(y[part * plane + i], 0xabcd) << i;
+  }
+  return sums;
+}
+
+TEST(AmxParts, OfArraysAreThoseOfTheirNumbers) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
+  const auto below = [&](size_t n) {
+    return std::uniform_int_distribution<size_t>(0, n - 1)(random);
+  };
+  for (const InstructionSet& set : TestedInstructionSets()) {
+    if (!set.row().tiles) continue;
+    const AmxTiles& tiles = *set.row().tiles;
+    for (int round = 0; round < 40; ++round) {
+      const size_t n = 1 + below(150), plane = n + below(40), at = below(n);
+      std::vector<uint16_t> halves(n);
+      std::vector<float> floats(n), wide(n);
+      for (size_t i = 0; i < n; ++i) {
+        do {
+          halves[i] = static_cast<uint16_t>(random());
+          wide[i] = half_detail::WidenHalf(halves[i]);
+        } while (!std::isfinite(wide[i]));
+        floats[i] = std::ldexp(static_cast<float>(random()), -16 - static_cast<int>(below(80)));
+      }
+      floats[at] = 0;
+      std::vector<uint16_t> y(3 * plane, 0xabcd);
+      ASSERT_TRUE(tiles.split_halves(n, halves.data(), y.data(), plane));
+      const std::vector<double> of_halves = SumsOfParts(y, n, 2, plane);
+      ASSERT_TRUE(tiles.split(n, 2, floats.data(), y.data(), plane));
+      const std::vector<double> of_two = SumsOfParts(y, n, 2, plane);
+      ASSERT_TRUE(tiles.split(n, 3, floats.data(), y.data(), plane));
+      const std::vector<double> of_three = SumsOfParts(y, n, 3, plane);
+      for (size_t i = 0; i < n; ++i) {
+        ASSERT_EQ(of_halves[i], wide[i]) << i << " of " << n;
+        ASSERT_NEAR(of_two[i], floats[i], floats[i] * 0x1p-16) << i << " of " << n;
+        ASSERT_EQ(of_three[i], floats[i]) << i << " of " << n;
+      }
+      // One that cannot be split, wherever it is.
+      halves[at] = round % 2 ? 0x7c00 : 0xfe00;
+      EXPECT_FALSE(tiles.split_halves(n, halves.data(), y.data(), plane)) << at << " of " << n;
+      for (const float odd : {kInfinity, kNan, FloatOf(0x7f7f8000)}) {
+        floats[at] = odd;
+        EXPECT_FALSE(tiles.split(n, 2, floats.data(), y.data(), plane)) << at << " of " << n;
+        EXPECT_FALSE(tiles.split(n, 3, floats.data(), y.data(), plane)) << at << " of " << n;
+      }
+      floats[at] = Power(-110);
+      EXPECT_TRUE(tiles.split(n, 2, floats.data(), y.data(), plane));
+      EXPECT_FALSE(tiles.split(n, 3, floats.data(), y.data(), plane)) << at << " of " << n;
+    }
+  }
+}
+
 TEST(AmxParts, OneIsABFloat16AsItIs) {
   for (const float x : {0.f, -1.5f, 3.f, 255.f, Power(-126), FloatOf(0x7f7f0000)}) {
     uint16_t part;

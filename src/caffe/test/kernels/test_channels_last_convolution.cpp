@@ -285,7 +285,7 @@ TEST_P(ChannelsLastConvolutions, OfPartsAreWithinTheirBounds) {
     const Activation relu = {Activation::RELU, 0, 0};
     ExpectWithinBounds<float16, float16, float16>(s, plain, shape, 2, ElementType::FLOAT16, 0x1p-16,
                                                   relu, true, 0, random);
-    ExpectWithinBounds<float, float16, float16>(s, plain, shape, 1, ElementType::FLOAT16, 0x1p-22,
+    ExpectWithinBounds<float, float16, float16>(s, plain, shape, 1, ElementType::FLOAT16, 0x1p-15,
                                                 relu, false, 16, random);
     ExpectWithinBounds<float, float, float>(s, plain, shape, 1, ElementType::FLOAT, 0x1p-22, relu,
                                             true, 0, random);

@@ -63,10 +63,11 @@ struct AmxTiles {
   /// bfloat16 by bfloat16; sums float. Subnormal inputs and results are flushed to zero.
   Function* multiply_bfloat16;
 
-  /// The parts of n floats, at y, y + plane, ...: each is the remainder rounded to bfloat16. One
-  /// part represents a bfloat16 exactly, two a float16, three any float whose magnitude is 0 or
-  /// from 2^-103 to below 2^128 - 2^119; no part is subnormal unless x is. False if some x is
-  /// infinite, NaN or, with three parts, another float: y is then undefined.
+  /// The parts of n floats, at y, y + plane, ...: each is the remainder rounded to the nearest
+  /// bfloat16. One part represents a bfloat16 exactly, two a float16, three any float whose
+  /// magnitude is 0 or from 2^-103 to below 2^128 - 2^119; two differ from a float by at most 2^-16
+  /// of it. No part of these is subnormal unless x is. False if some x is infinite, NaN, with more
+  /// than one part from 2^128 - 2^119 on or, with three, another float: y is then undefined.
   bool (*split)(size_t n, int parts, const float* x, uint16_t* y, size_t plane);
   /// The same for float16 numbers in two parts; false if some x is infinite or NaN.
   bool (*split_halves)(size_t n, const uint16_t* x, uint16_t* y, size_t plane);
@@ -79,9 +80,10 @@ struct AmxTiles {
   void (*pairs_to_quads)(size_t depth, int width, size_t pitch, const int8_t* x, int8_t* y);
 
   /// A step of PixelWork, in bytes: where it begins in each row of x, and in the weights if there
-  /// is one panel.
+  /// is one panel. `keeps_...`: where the step before began, so that tiles can be used again.
   struct PixelStep {
     ptrdiff_t x, weights;
+    bool keeps_x, keeps_weights;
   };
   /// Sums of pixels that lie in memory one behind another, as in an image with channels last:
   ///   sums[row][panel][o] = bias[panel][o] + the sum over steps and k of
@@ -109,6 +111,8 @@ struct AmxTiles {
   void (*sum_signed)(const PixelWork&, int tiles, int panels);    ///< int8_t by int8_t
   void (*sum_unsigned)(const PixelWork&, int tiles, int panels);  ///< uint8_t by int8_t
   void (*sum_bfloat16)(const PixelWork&, int tiles, int panels);  ///< as multiply_bfloat16
+  /// The same for steps that keep x or weights, which the others heed not.
+  void (*sum_bfloat16_parts)(const PixelWork&, int tiles, int panels);
 
   /// Where FinishBFloat16 writes: y and the residual, which may be null, are those of pixel 0 and
   /// of the first vector, which has 16 outputs.

@@ -17,6 +17,24 @@ size_t CutBytes(size_t weights, int parts) {
 // Fewer rows than this do not pay for reading the weights of all outputs once more.
 constexpr int kMinPositions = 2 * kTileRows;
 
+/// The smallest products first, but each, where there is one, after a product of the same part.
+std::vector<TilePair> InOrderOfUse(const TilePairs& pairs) {
+  std::vector<TilePair> left(pairs.begin(), pairs.end()), ordered;
+  while (!left.empty()) {
+    auto next = left.begin();
+    if (!ordered.empty()) {
+      const TilePair& before = ordered.back();
+      next = std::find_if(left.begin(), left.end(), [&](const TilePair& pair) {
+        return pair.x == before.x || pair.weights == before.weights;
+      });
+      if (next == left.end()) next = left.begin();
+    }
+    ordered.push_back(*next);
+    left.erase(next);
+  }
+  return ordered;
+}
+
 }  // namespace
 
 TileRows::TileRows(int all, int most_tiles)
@@ -155,21 +173,26 @@ PixelWindows::Cut PixelWindows::CutAt(int num, const Plan& plan, size_t index) c
 std::vector<AmxTiles::PixelStep> PixelWindows::Steps(const Plan& plan,
                                                      const TilePairs& pairs) const {
   std::vector<AmxTiles::PixelStep> result;
-  const size_t pixel_bytes = pixel_ * element_;
+  const size_t pixel_bytes = pixel_ * element_, x_part = part_pixels(plan.rows) * pixel_bytes;
+  const size_t weights_part = step_weights() * element_;
+  const std::vector<TilePair> ordered = InOrderOfUse(pairs);
+  const size_t parts = pairs.weight_parts();
   const int taps = joins_ ? 1 : columns_.kernel;
-  for (const TilePair& pair : pairs) {
-    const size_t x_part = pair.x * part_pixels(plan.rows) * pixel_bytes;
-    size_t weights = pair.weights * packed_panel() * element_;
-    for (int row = 0; row < rows_.kernel; ++row) {
-      const int below = row * rows_.dilation;
-      const size_t first =
-          below % rows_.pace() * phase_pixels(plan.rows) + below / rows_.pace() * row_pixels_;
-      for (int column = 0; column < taps; ++column) {
-        const size_t window = (first + column * columns_.dilation) * pixel_bytes;
-        for (size_t step = 0; step < segment_steps_; ++step) {
-          result.push_back({static_cast<ptrdiff_t>(x_part + window + StepStart(step)),
-                            static_cast<ptrdiff_t>(weights)});
-          weights += step_weights() * element_;
+  size_t weights = 0;
+  for (int row = 0; row < rows_.kernel; ++row) {
+    const int below = row * rows_.dilation;
+    const size_t first =
+        below % rows_.pace() * phase_pixels(plan.rows) + below / rows_.pace() * row_pixels_;
+    for (int column = 0; column < taps; ++column) {
+      const size_t window = (first + column * columns_.dilation) * pixel_bytes;
+      for (size_t step = 0; step < segment_steps_; ++step, weights += parts * weights_part) {
+        const TilePair* before = nullptr;
+        for (const TilePair& pair : ordered) {
+          result.push_back({static_cast<ptrdiff_t>(pair.x * x_part + window + StepStart(step)),
+                            static_cast<ptrdiff_t>(weights + pair.weights * weights_part),
+                            before && before->x == pair.x,
+                            before && before->weights == pair.weights});
+          before = &pair;
         }
       }
     }

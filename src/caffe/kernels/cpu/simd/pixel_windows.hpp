@@ -59,6 +59,7 @@ class PixelWindows {
   /// bytes' worth.
   size_t packed_group() const { return panels() * packed_panel(); }
   size_t packed_panel() const { return steps() * step_weights(); }
+  size_t step_weights() const { return step_bytes_ * kTileOutputs / element_; }
   const SumShape& sum_shape() const { return sum_shape_; }
   /// The first panel of a slice of the work.
   size_t FirstPanel(const WorkItems& items, size_t slice) const {
@@ -99,8 +100,8 @@ class PixelWindows {
   };
   Cut CutAt(int num, const Plan& plan, size_t index) const;
 
-  /// Steps for each pair of a part of x and a part of the weights; those of the panels that are
-  /// summed together lie behind those of the part before.
+  /// Steps for each pair of a part of x and a part of the weights. Weights in parts are
+  /// (step, part, panels that are summed together, weights of a step).
   std::vector<AmxTiles::PixelStep> Steps(const Plan& plan, const TilePairs& pairs) const;
 
   bool is_pointwise() const { return pointwise_; }
@@ -254,9 +255,10 @@ struct CutSums {
         std::min<size_t>(block.panels * (kTileOutputs / lanes), all - FirstBlock(block, lanes)));
   }
 
-  /// Multiplies by weights(panel, panels), and calls finish(block, first row, rows) for all rows of
-  /// blocks of sums: for those of one while the tiles sum the next. ahead(block) comes before a
-  /// block is summed, to prefetch what finish reads.
+  /// Sums with the weights that weights(panel, panels) returns, and calls finish(block, first row,
+  /// rows) for all rows of blocks of sums: for those of one while the tiles sum the next, which may
+  /// be the first of the next panel. ahead(block) comes before a block is summed, to prefetch what
+  /// finish reads.
   template <typename Weights, typename Ahead, typename Finish>
   void ForEachBlock(Weights&& weights, Ahead&& ahead, Finish&& finish) const {
     const SumShape shape = windows.sum_shape();
@@ -272,9 +274,6 @@ struct CutSums {
       block.panel = panel;
       block.panels = static_cast<int>(std::min<size_t>(shape.panels, last_panel - panel));
       block.pitch = size_t(block.panels) * kTileOutputs;
-      // They may be changed in their place.
-      if (before.rows > 0) finish(before, 0, before.rows);
-      before.rows = 0;
       work.weights = weights(panel, block.panels);
       work.bias = bias ? bias + panel * kTileOutputs : nullptr;
       work.sums_pitch = block.pitch;

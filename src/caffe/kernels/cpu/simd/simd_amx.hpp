@@ -98,22 +98,84 @@ void FinishRowsOf(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
                                    clamp.y + pixel * s.y_pixel);
   }
 }
+/// Numbers rounded to bfloat16, ties away from zero.
+inline __m512 RoundedToUpperBits(__m512 x) {
+  const __m512i rounded = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
+  return _mm512_castsi512_ps(_mm512_and_si512(rounded, _mm512_set1_epi32(~0xffff)));
+}
+/// The upper bits of 32 floats.
+inline __m512i UpperBits(__m512 first, __m512 second) {
+  alignas(64) static constexpr uint16_t kOdd[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
+                                                    23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                                                    45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+  return _mm512_permutex2var_epi16(_mm512_castps_si512(first), _mm512_load_si512(kOdd),
+                                   _mm512_castps_si512(second));
+}
+/// Of 32 float16 numbers: both parts, of which the second is exact.
+inline void SplitHalves(__m512i halves, __m512i* high, __m512i* low) {
+  const __m512 a = _mm512_cvtph_ps(_mm512_castsi512_si256(halves));
+  const __m512 b = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(halves, 1));
+  const __m512 high_a = RoundedToUpperBits(a), high_b = RoundedToUpperBits(b);
+  *high = UpperBits(high_a, high_b);
+  *low = UpperBits(_mm512_sub_ps(a, high_a), _mm512_sub_ps(b, high_b));
+}
+
 /// AmxTiles::split_halves.
 inline bool SplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane) {
-  const __m256i magnitude = _mm256_set1_epi16(0x7fff);
-  __m256i most = _mm256_setzero_si256();
-  for (size_t i = 0; i < n; i += 16) {
-    const __mmask16 used = n - i < 16 ? __mmask16((1u << (n - i)) - 1) : __mmask16(0xffff);
-    const __m256i halves = _mm256_maskz_loadu_epi16(used, x + i);
-    most = _mm256_max_epu16(most, _mm256_and_si256(halves, magnitude));
-    const __m512 value = _mm512_cvtph_ps(halves);
-    const __m256i high = (__m256i)_mm512_cvtneps_pbh(value);
-    const __m512 rest = _mm512_sub_ps(
-        value, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16)));
-    _mm256_mask_storeu_epi16(y + i, used, high);
-    _mm256_mask_storeu_epi16(y + plane + i, used, (__m256i)_mm512_cvtneps_pbh(rest));
+  const __m512i magnitude = _mm512_set1_epi16(0x7fff);
+  __m512i most = _mm512_setzero_si512(), high, low;
+  size_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const __m512i halves = _mm512_loadu_si512(x + i);
+    most = _mm512_max_epu16(most, _mm512_and_si512(halves, magnitude));
+    SplitHalves(halves, &high, &low);
+    _mm512_storeu_si512(y + i, high);
+    _mm512_storeu_si512(y + plane + i, low);
   }
-  return _mm256_cmpge_epu16_mask(most, _mm256_set1_epi16(0x7c00)) == 0;
+  if (i < n) {
+    const __mmask32 used = (1u << (n - i)) - 1;
+    const __m512i halves = _mm512_maskz_loadu_epi16(used, x + i);
+    most = _mm512_max_epu16(most, _mm512_and_si512(halves, magnitude));
+    SplitHalves(halves, &high, &low);
+    _mm512_mask_storeu_epi16(y + i, used, high);
+    _mm512_mask_storeu_epi16(y + plane + i, used, low);
+  }
+  return _mm512_cmpge_epu16_mask(most, _mm512_set1_epi16(0x7c00)) == 0;
+}
+
+/// Splits the first whole vectors of n floats into two or three parts: returns how many numbers.
+/// `outside` becomes nonzero if the magnitude of one is neither 0 nor from `least` to `most`.
+template <int parts>
+inline size_t SplitVectors(size_t n, const float* x, uint32_t least, uint32_t most, uint16_t* y,
+                           size_t plane, uint32_t* outside) {
+  const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
+  const __m512i first = _mm512_set1_epi32(least), range = _mm512_set1_epi32(most - least);
+  const auto is_outside = [&](__m512 value) {
+    const __m512i bits = _mm512_and_si512(_mm512_castps_si512(value), magnitude);
+    return _mm512_mask_cmpgt_epu32_mask(_mm512_test_epi32_mask(bits, bits),
+                                        _mm512_sub_epi32(bits, first), range);
+  };
+  size_t i = 0;
+  __mmask16 any = 0;
+  for (; i + 32 <= n; i += 32) {
+    __m512 a = _mm512_loadu_ps(x + i), b = _mm512_loadu_ps(x + i + 16);
+    any = _kor_mask16(any, _kor_mask16(is_outside(a), is_outside(b)));
+#pragma GCC unroll 2
+    for (int part = 0; part + 1 < parts; ++part) {
+      const __m512 high_a = RoundedToUpperBits(a), high_b = RoundedToUpperBits(b);
+      _mm512_storeu_si512(y + part * plane + i, UpperBits(high_a, high_b));
+      a = _mm512_sub_ps(a, high_a);
+      b = _mm512_sub_ps(b, high_b);
+    }
+    // Of three parts the last one is exact.
+    if constexpr (parts == 2) {
+      a = RoundedToUpperBits(a);
+      b = RoundedToUpperBits(b);
+    }
+    _mm512_storeu_si512(y + (parts - 1) * plane + i, UpperBits(a, b));
+  }
+  *outside |= any;
+  return i;
 }
 
 /// 16 floats as bfloat16, and what they differ from them by.

@@ -57,6 +57,12 @@ inline void TransposePairs(const uint16_t* pairs, uint16_t* y, size_t pitch) {
   EmulateTransposePairs(pairs, y, pitch);
 }
 
+/// There are no vectors.
+template <int parts>
+inline size_t SplitVectors(size_t, const float*, uint32_t, uint32_t, uint16_t*, size_t, uint32_t*) {
+  return 0;
+}
+
 /// AmxTiles::finish_bfloat16.
 inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   EmulateFinishBFloat16(clamp, s);

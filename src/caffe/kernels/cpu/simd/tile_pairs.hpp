@@ -1,6 +1,8 @@
 #ifndef CAFFE_KERNELS_CPU_TILE_PAIRS_HPP_
 #define CAFFE_KERNELS_CPU_TILE_PAIRS_HPP_
 
+#include <algorithm>
+
 #include "amx_tiles.hpp"
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/cpu/elementwise/stored.hpp"
@@ -19,6 +21,12 @@ class TilePairs {
   const TilePair* begin() const { return pairs_; }
   const TilePair* end() const { return pairs_ + size_; }
   int size() const { return size_; }
+  /// Parts of the weights that take part.
+  int weight_parts() const {
+    int parts = 0;
+    for (const TilePair& pair : *this) parts = std::max(parts, pair.weights + 1);
+    return parts;
+  }
 
  private:
   TilePair pairs_[6];  // of three parts each, those with index sum at most 2
