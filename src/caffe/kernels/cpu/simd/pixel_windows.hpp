@@ -79,7 +79,6 @@ class PixelWindows {
   };
   PanelSteps StepsOf(size_t panel) const;
   size_t steps() const { return segments() * segment_steps_; }
-  size_t step_weights() const { return step_bytes_ * kTileOutputs / element_; }
   /// Calls f(index among the packed weights, index among those that Caffe stores) for each weight
   /// of this many groups.
   template <typename Function>
