@@ -192,6 +192,26 @@ TEST_P(BlockedPooling, KeepsSubnormalsAndInfinities) {
   EXPECT_EQ(static_cast<float>(y[3]), -infinity);
 }
 
+/// Neighbouring channels are read together: what one has must not change the other's maximum.
+TEST_P(BlockedPooling, OfBFloat16KeepsInfinitiesAndIgnoresNaNs) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float numbers[] = {-infinity, -1.5f, 0.f, 2.25f, infinity, NAN};
+  std::mt19937 random(TestSeed());
+  for (int round = 0; round < 20; ++round) {
+    std::vector<bfloat16> x(9 * block()), y(block());
+    for (bfloat16& v : x) v = bfloat16(numbers[random() % 6]);
+    BlockedMaxPoolingForward(Windows(1, 3, 3, 3, 1, 0, 1, 1), block(), x.data(), y.data());
+    for (int channel = 0; channel < block(); ++channel) {
+      float expected = -infinity;
+      for (int i = 0; i < 9; ++i) {
+        const float value = static_cast<float>(x[i * block() + channel]);
+        if (value > expected) expected = value;
+      }
+      EXPECT_EQ(static_cast<float>(y[channel]), expected) << "channel " << channel;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sets, BlockedPooling,
                          ::testing::Combine(::testing::ValuesIn(SupportedInstructionSets()),
                                             ::testing::Values(8, 16)),

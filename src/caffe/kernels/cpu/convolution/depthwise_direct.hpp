@@ -86,10 +86,11 @@ struct DepthwiseOperands {
   size_t block;         ///< elements of x from one block of channels to the next
   const void* weights;  ///< of the part's first block, as in DepthwiseRow
   size_t kernel;        ///< bytes of the weights of a block
+  size_t blocks = 1;    ///< that a row has
 };
 
-/// Calls f(row, which of the part's blocks, the row's first pixel in the plane) for rows of
-/// outputs, `together` of them at once (1; or 2 with stride 1) as long as there are that many.
+/// Calls f(row, the first of its blocks in the part, the row's first pixel in the plane) for rows
+/// of outputs, `together` of them at once (1; or 2 with stride 1) as long as there are that many.
 template <typename Function>
 void ForDepthwiseRows(const Bands& bands, const DepthwisePart& part, const DepthwiseOperands& from,
                       int together, DepthwiseRow row, Function&& f) {
@@ -101,7 +102,7 @@ void ForDepthwiseRows(const Bands& bands, const DepthwisePart& part, const Depth
   const size_t pitch = columns.input * row.x_pixel * from.size;
   for (int r = part.begin; r < part.end; r += row.output_rows) {
     row.output_rows = std::min(together, part.end - r);
-    for (size_t b = 0; b < part.blocks; ++b) {
+    for (size_t b = 0; b < part.blocks; b += from.blocks) {
       const char* x = static_cast<const char*>(from.x) + b * from.block * from.size;
       std::fill(std::begin(row.rows), std::end(row.rows), nullptr);
       for (int k = 0; k < rows.kernel + row.output_rows - 1; ++k) {

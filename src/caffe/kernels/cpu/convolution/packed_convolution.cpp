@@ -67,6 +67,23 @@ const float* Widened(Storage storage, size_t n, const void* x, float* wide) {
   return wide;
 }
 
+/// True for activations that only bound numbers, as AmxTiles' functions can.
+bool IsClamp(const Activation& f) {
+  return f.kind == Activation::NONE || f.kind == Activation::CLIP ||
+         (f.kind == Activation::RELU && f.a == 0);
+}
+/// What AmxTiles write for `work`, in bfloat16 and with such an activation.
+AmxTiles::ClampedPixels ClampedPixelsOf(const PackedTiles::Work& work) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Activation& f = *work.activation;
+  const bool is_clip = f.kind == Activation::CLIP, is_relu = f.kind == Activation::RELU;
+  return {is_clip   ? static_cast<float>(f.a)
+          : is_relu ? 0.f
+                    : -kInfinity,
+          is_clip ? static_cast<float>(f.b) : kInfinity,
+          static_cast<const uint16_t*>(work.residual), static_cast<uint16_t*>(work.y)};
+}
+
 /// Common part of both kinds.
 class Packed : public PackedConvolution {
  public:
@@ -455,7 +472,8 @@ class DepthwisePacked : public Packed {
       : Packed(shape, false),
         blocks_(Blocks(shape.channels)),
         largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)),
-        direct_(IsDirectDepthwise(bands_)) {}
+        direct_(IsDirectDepthwise(bands_)),
+        amx_(ChosenAmxTiles()) {}
 
   size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
 
@@ -478,13 +496,61 @@ class DepthwisePacked : public Packed {
   /// Without widening x first.
   template <bool kIsLast>
   void RunDirect(const Call& call) const;
+  bool RunsInPairs(const Call& call) const;
+  void RunPairs(const Call& call) const;
   void RunItem(const Call& call, size_t index, float* scratch) const;
   void WidenLast(const Band& band, const Call& call, size_t b, float* buffer) const;
 
   const size_t blocks_;
   const Band largest_;
   const bool direct_;
+  const AmxTiles* const amx_;  // or null
 };
+
+/// True where AmxTiles::depthwise computes two blocks of channels at a time.
+bool DepthwisePacked::RunsInPairs(const Call& call) const {
+  return amx_ && amx_->depthwise_weights && call.strides.y_pixel && tiles_.block == kTileOutputs &&
+         call.x.storage == STORED_BFLOAT16 && call.weights.storage == STORED_BFLOAT16 &&
+         StorageOf(call.y.type) == STORED_BFLOAT16 && IsClamp(call.post.activation);
+}
+
+void DepthwisePacked::RunPairs(const Call& call) const {
+  constexpr size_t kSize = sizeof(uint16_t);
+  const size_t block = tiles_.block, taps = bands_.taps(), kernel = taps * block;
+  const auto run_row = DirectDepthwise(amx_->depthwise, bands_);
+  const DepthwiseRow common = CommonRow(call.strides, block, 0);
+  ForDepthwiseParts<true>(
+      bands_, call.num, blocks_, block, kSize, kGrain, [&](const DepthwisePart& part) {
+        alignas(64) float weights[MaxDepthwiseBlocks(true) * kMaxDepthwiseKernel];
+        const auto stored = static_cast<const uint16_t*>(call.weights.at(part.block * kernel));
+        for (size_t i = 0; i < part.blocks; i += 2) {
+          const uint16_t* const first = stored + i * kernel;
+          const bool is_last = i + 1 == part.blocks;
+          amx_->depthwise_weights(taps, first, is_last ? nullptr : first + kernel,
+                                  weights + i * kernel);
+        }
+        Band band;
+        band.image = static_cast<int>(part.image);
+        PackedTiles::Work work = {};
+        SetTarget(call.post, call.y, call.strides, part.block, band, &work);
+        const AmxTiles::ClampedPixels clamp = ClampedPixelsOf(work);
+        const DepthwiseOperands from = {call.x.at(part.image * call.strides.x + part.block * block),
+                                        kSize,
+                                        block,
+                                        weights,
+                                        kernel * sizeof(float),
+                                        2};
+        ForDepthwiseRows(bands_, part, from, 1, common,
+                         [&](const DepthwiseRow& row, size_t i, size_t first) {
+                           AmxTiles::DepthwiseTarget target = {
+                               static_cast<int>(std::min<size_t>(2, part.blocks - i) * block),
+                               call.bias + (part.block + i) * block, clamp};
+                           target.clamp.y += i * block;
+                           if (clamp.residual) target.clamp.residual += i * block;
+                           run_row(target, row, first);
+                         });
+      });
+}
 
 template <bool kIsLast>
 void DepthwisePacked::RunDirect(const Call& call) const {
@@ -568,6 +634,7 @@ void DepthwisePacked::WidenLast(const Band& band, const Call& call, size_t b, fl
 }
 
 void DepthwisePacked::Run(const Call& call, float* scratch) const {
+  if (direct_ && RunsInPairs(call)) return RunPairs(call);
   if (direct_) return call.strides.y_pixel ? RunDirect<true>(call) : RunDirect<false>(call);
   Spread(call.num, items(call.num), scratch, this->scratch(),
          [&](size_t begin, size_t end, float* own) {

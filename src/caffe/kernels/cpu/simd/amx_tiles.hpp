@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "caffe/kernels/cpu/convolution/depthwise_row.hpp"
 #include "pixel_sums.hpp"
 
 // Matrix products in AMX's 8 tile registers of up to 16 rows of 64 bytes.
@@ -144,6 +145,22 @@ struct AmxTiles {
   /// y = 16 rows, `pitch` elements apart, of the numbers of 32 pixels each, from their 16 rows of
   /// pairs.
   void (*transpose_pairs)(const uint16_t* pairs, uint16_t* y, size_t pitch);
+
+  /// One or two neighbouring blocks of 16 channels of a depthwise convolution with channels last:
+  /// their bias, and where they are written.
+  struct DepthwiseTarget {
+    int channels;  ///< 16 or 32
+    const float* bias;
+    ClampedPixels clamp;
+  };
+  /// A row of outputs of bfloat16, the first of which is pixel `first` of y and of the residual:
+  /// for kernels of 3 and 5 columns, strides 1 and 2. The row's weights are those of
+  /// depthwise_weights. Written as by finish_bfloat16. Null where PackedTiles::depthwise_direct is
+  /// as fast.
+  void (*depthwise[2][2])(const DepthwiseTarget& target, const DepthwiseRow& row, size_t first);
+  /// y = (taps, 2, 16): the weights (taps, 16) of the even and of the odd channels of two blocks;
+  /// the second one may be null.
+  void (*depthwise_weights)(size_t taps, const uint16_t* first, const uint16_t* second, float* y);
 
   /// y = (n, 4) bytes, or bfloat16, from up to four arrays of n; the others are zeros.
   void (*interleave_bytes)(size_t n, int channels, const uint8_t* const* x, void* y);

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "amx_tiles.hpp"
+#include "caffe/kernels/cpu/convolution/depthwise_bfloat16.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -271,6 +272,10 @@ inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums
     clamp.residual ? FinishRowsOf<1, true>(clamp, s) : FinishRowsOf<1, false>(clamp, s);
   }
 }
+
+template <int K, int S>
+constexpr auto kDepthwise = &DepthwisePairs<K, S>;
+constexpr auto kDepthwiseWeights = &PairWeights;
 
 }  // namespace
 }  // namespace caffe::kernels

@@ -68,6 +68,10 @@ inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums
   EmulateFinishBFloat16(clamp, s);
 }
 
+template <int K, int S>
+constexpr decltype(nullptr) kDepthwise = nullptr;
+constexpr decltype(nullptr) kDepthwiseWeights = nullptr;
+
 }  // namespace
 }  // namespace caffe::kernels
 
