@@ -14,23 +14,23 @@ namespace caffe::kernels {
 
 /// y = the sum of x[i].
 template <typename T>
-void Sum(size_t n, const std::vector<const T*>& x, T* y);
+void AddArrays(size_t n, const std::vector<const T*>& x, T* y);
 /// y = the sum of coefficients[i] x[i].
 template <typename T>
-void WeightedSum(size_t n, const std::vector<const T*>& x,
-                 const std::vector<AccumulatorType<T>>& coefficients, T* y);
+void AddWeightedArrays(size_t n, const std::vector<const T*>& x,
+                       const std::vector<AccumulatorType<T>>& coefficients, T* y);
 
 /// y = the product of x[i].
 template <typename T>
-void Product(size_t n, const std::vector<const T*>& x, T* y);
+void MultiplyArrays(size_t n, const std::vector<const T*>& x, T* y);
 /// dx = dy times the product of x[i] for i != `but`; dx may be dy.
 template <typename T, typename D>
-void ProductGradient(size_t n, const std::vector<const T*>& x, size_t but, const D* dy, D* dx);
+void MultiplyGradient(size_t n, const std::vector<const T*>& x, size_t but, const D* dy, D* dx);
 
 /// y = the largest of x[i]. Ties go to the first, except that x[1] beats x[0]: as in Caffe, whose
 /// nets were trained so.
 template <typename T>
-void Maximum(size_t n, const std::vector<const T*>& x, T* y);
+void MaximumOfArrays(size_t n, const std::vector<const T*>& x, T* y);
 /// dx = dy where x[i] is the largest, 0 elsewhere.
 template <typename T, typename D>
 void MaximumGradient(size_t n, const std::vector<const T*>& x, size_t i, const D* dy, D* dx);

@@ -97,14 +97,15 @@ void EltwiseLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     T* y = OverwriteAs<T>(top[0]->data_tensor(), layout);
     switch (op_) {
       case EltwiseParameter_EltwiseOp_PROD:
-        return kernels::Product(count, x, y);
+        return kernels::MultiplyArrays(count, x, y);
       case EltwiseParameter_EltwiseOp_SUM:
         if (bottom.size() == 2 && coeffs_[0] == 1 && coeffs_[1] == 1) {
-          return kernels::Sum(count, x, y);
+          return kernels::AddArrays(count, x, y);
         }
-        return kernels::WeightedSum(count, x, std::vector<F>(coeffs_.begin(), coeffs_.end()), y);
+        return kernels::AddWeightedArrays(count, x, std::vector<F>(coeffs_.begin(), coeffs_.end()),
+                                          y);
       case EltwiseParameter_EltwiseOp_MAX:
-        return kernels::Maximum(count, x, y);
+        return kernels::MaximumOfArrays(count, x, y);
     }
   });
 }
@@ -133,7 +134,7 @@ void EltwiseLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
       if (sum) {
         kernels::Affine(count, F(coeffs_[i]), F(0), dy, dx);
       } else if (op_ == EltwiseParameter_EltwiseOp_PROD) {
-        kernels::ProductGradient(count, x, i, dy, dx);
+        kernels::MultiplyGradient(count, x, i, dy, dx);
       } else {
         kernels::MaximumGradient(count, x, i, dy, dx);
       }

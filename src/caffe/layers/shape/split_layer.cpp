@@ -54,7 +54,7 @@ void SplitLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     if (top.size() == 1) {
       kernels::Convert(count, dy[0], dx);
     } else {
-      kernels::Sum(count, dy, dx);
+      kernels::AddArrays(count, dy, dx);
     }
   });
 }

@@ -340,13 +340,13 @@ void ExpectReduced(const std::vector<std::vector<T>>& arrays, const std::vector<
     sum[k] = static_cast<T>(F(total)), weighted[k] = static_cast<T>(F(mixed));
     product[k] = static_cast<T>(F(times)), largest[k] = x[which[k]][k];
   }
-  Sum(n, x, y.data());
+  AddArrays(n, x, y.data());
   ExpectNear(sum, y, kRoundingOf<T>);
-  WeightedSum(n, x, coefficients, y.data());
+  AddWeightedArrays(n, x, coefficients, y.data());
   ExpectNear(weighted, y, kRoundingOf<T>);
-  Product(n, x, y.data());
+  MultiplyArrays(n, x, y.data());
   ExpectNear(product, y, kRoundingOf<T>);
-  Maximum(n, x, y.data());
+  MaximumOfArrays(n, x, y.data());
   ExpectNear(largest, y, 0);
   for (size_t i = 0; i < x.size(); ++i) {
     std::vector<T> expected(n), others(n);
@@ -358,7 +358,7 @@ void ExpectReduced(const std::vector<std::vector<T>>& arrays, const std::vector<
     }
     MaximumGradient(n, x, i, dy.data(), y.data());
     ExpectNear(expected, y, 0);
-    ProductGradient(n, x, i, dy.data(), y.data());
+    MultiplyGradient(n, x, i, dy.data(), y.data());
     ExpectNear(others, y, kRoundingOf<T>);
   }
 }

@@ -6,7 +6,7 @@
 namespace caffe::kernels {
 
 template <typename T>
-void Sum(size_t n, const std::vector<const T*>& x, T* y) {
+void AddArrays(size_t n, const std::vector<const T*>& x, T* y) {
   using F = LoopType<T>;
   const ArithmeticLoops<F>& loops = Loops<F>();
   ForEachChunk(n, [&](size_t offset, size_t length) {
@@ -27,8 +27,8 @@ void Sum(size_t n, const std::vector<const T*>& x, T* y) {
 }
 
 template <typename T>
-void WeightedSum(size_t n, const std::vector<const T*>& x,
-                 const std::vector<AccumulatorType<T>>& coefficients, T* y) {
+void AddWeightedArrays(size_t n, const std::vector<const T*>& x,
+                       const std::vector<AccumulatorType<T>>& coefficients, T* y) {
   using F = LoopType<T>;
   const ArithmeticLoops<F>& loops = Loops<F>();
   ForEachChunk(n, [&](size_t offset, size_t length) {
@@ -45,7 +45,7 @@ void WeightedSum(size_t n, const std::vector<const T*>& x,
 }
 
 template <typename T>
-void Product(size_t n, const std::vector<const T*>& x, T* y) {
+void MultiplyArrays(size_t n, const std::vector<const T*>& x, T* y) {
   using F = LoopType<T>;
   const ArithmeticLoops<F>& loops = Loops<F>();
   ForEachChunk(n, [&](size_t offset, size_t length) {
@@ -63,7 +63,7 @@ void Product(size_t n, const std::vector<const T*>& x, T* y) {
 }
 
 template <typename T, typename D>
-void ProductGradient(size_t n, const std::vector<const T*>& x, size_t but, const D* dy, D* dx) {
+void MultiplyGradient(size_t n, const std::vector<const T*>& x, size_t but, const D* dy, D* dx) {
   using F = LoopType<T, D>;
   const ArithmeticLoops<F>& loops = Loops<F>();
   ForEachChunk(n, [&](size_t offset, size_t length) {
@@ -81,7 +81,7 @@ void ProductGradient(size_t n, const std::vector<const T*>& x, size_t but, const
 }
 
 template <typename T>
-void Maximum(size_t n, const std::vector<const T*>& x, T* y) {
+void MaximumOfArrays(size_t n, const std::vector<const T*>& x, T* y) {
   using F = LoopType<T>;
   const ArithmeticLoops<F>& loops = Loops<F>();
   ForEachChunk(n, [&](size_t offset, size_t length) {
@@ -120,19 +120,19 @@ void MaximumGradient(size_t n, const std::vector<const T*>& x, size_t i, const D
   });
 }
 
-#define CAFFE_OF_TYPE(T)                                                 \
-  template void Sum(size_t, const std::vector<const T*>&, T*);           \
-  template void WeightedSum(size_t, const std::vector<const T*>&,        \
-                            const std::vector<AccumulatorType<T>>&, T*); \
-  template void Product(size_t, const std::vector<const T*>&, T*);       \
-  template void Maximum(size_t, const std::vector<const T*>&, T*)
+#define CAFFE_OF_TYPE(T)                                                       \
+  template void AddArrays(size_t, const std::vector<const T*>&, T*);           \
+  template void AddWeightedArrays(size_t, const std::vector<const T*>&,        \
+                                  const std::vector<AccumulatorType<T>>&, T*); \
+  template void MultiplyArrays(size_t, const std::vector<const T*>&, T*);      \
+  template void MaximumOfArrays(size_t, const std::vector<const T*>&, T*)
 CAFFE_OF_TYPE(float);
 CAFFE_OF_TYPE(double);
 CAFFE_OF_TYPE(float16);
 #undef CAFFE_OF_TYPE
 
-#define CAFFE_OF_PAIR(T, D)                                                                  \
-  template void ProductGradient(size_t, const std::vector<const T*>&, size_t, const D*, D*); \
+#define CAFFE_OF_PAIR(T, D)                                                                   \
+  template void MultiplyGradient(size_t, const std::vector<const T*>&, size_t, const D*, D*); \
   template void MaximumGradient(size_t, const std::vector<const T*>&, size_t, const D*, D*)
 CAFFE_OF_PAIR(double, double);
 CAFFE_OF_PAIR(float, float);

@@ -316,32 +316,53 @@ struct CoveringOutputs {
   int begin, end;
 };
 
-/// Calls f(at, positions, sizes, offset of the pixel) for each pixel of the input, with
-/// the windows that it is in: offsets of their outputs, its position in them, and their sizes.
+/// The windows that a pixel of the input is in: where their outputs begin, its position in them,
+/// and their sizes.
+struct CoveringWindows {
+  explicit CoveringWindows(const PoolingShape& s)
+      : at(CeilDiv(s.kernel_h, s.stride_h) * CeilDiv(s.kernel_w, s.stride_w)),
+        positions(at.size()),
+        sizes(at.size()) {}
+  size_t count = 0;
+  std::vector<size_t> at;
+  std::vector<int32_t> positions;
+  std::vector<float> sizes;
+};
+
+/// Calls f(CoveringWindows, offset of the pixel) for each pixel of the input.
 template <typename Function>
 void ForEachInput(const PoolingShape& s, size_t channels, Function&& f) {
+  std::vector<CoveringOutputs> across;
+  for (int column = 0; column < s.width; ++column) {
+    across.emplace_back(column, s.kernel_w, s.stride_w, s.pad_w, s.pooled_width);
+  }
+  // A window's size by Caffe's rule is a product.
+  std::vector<int> widths;
+  for (int v = 0; v < s.pooled_width; ++v) {
+    const int first = v * s.stride_w - s.pad_w;
+    widths.push_back(std::min(first + s.kernel_w, s.width + s.pad_w) - first);
+  }
   const size_t rows = s.planes * s.height;
   const size_t work = std::max<size_t>(1, s.width * channels);
   ParallelFor(rows, std::max<size_t>(1, (1 << 13) / work), [&](size_t begin, size_t end) {
-    std::vector<size_t> at;
-    std::vector<int32_t> positions;
-    std::vector<float> sizes;
+    CoveringWindows windows(s);
     for (size_t i = begin; i < end; ++i) {
       const int row = static_cast<int>(i % s.height);
       const size_t image = i / s.height * s.output_plane();
       const CoveringOutputs down(row, s.kernel_h, s.stride_h, s.pad_h, s.pooled_height);
       for (int column = 0; column < s.width; ++column) {
-        const CoveringOutputs across(column, s.kernel_w, s.stride_w, s.pad_w, s.pooled_width);
-        at.clear(), positions.clear(), sizes.clear();
+        windows.count = 0;
         for (int h = down.begin; h < down.end; ++h) {
-          for (int v = across.begin; v < across.end; ++v) {
-            const BlockedWindow w = BlockedWindowAt(s, h, v);
-            at.push_back((image + size_t(h) * s.pooled_width + v) * channels);
-            positions.push_back((row - w.first_row) * s.kernel_w + column - w.first_column);
-            sizes.push_back(static_cast<float>(w.size));
+          const int first = h * s.stride_h - s.pad_h;
+          const int height = std::min(first + s.kernel_h, s.height + s.pad_h) - first;
+          for (int v = across[column].begin; v < across[column].end; ++v) {
+            const size_t k = windows.count++;
+            windows.at[k] = (image + size_t(h) * s.pooled_width + v) * channels;
+            windows.positions[k] = (row - first) * s.kernel_w + column + s.pad_w - v * s.stride_w;
+            windows.sizes[k] = static_cast<float>(height * widths[v]);
           }
         }
-        f(at, positions, sizes, (i * s.width + column) * channels);
+        f(windows, (i * s.width + column) * channels);
       }
     }
   });
@@ -368,11 +389,9 @@ template <typename D, typename I>
 void PixelMaskPoolingBackward(const PoolingShape& s, size_t channels, const D* dy, const I* mask,
                               D* dx) {
   const auto gather = ChosenKernels().channels.mask_gradient[StorageOf<D>()][sizeof(I) > 1];
-  ForEachInput(s, channels,
-               [&](const std::vector<size_t>& at, const std::vector<int32_t>& where,
-                   const std::vector<float>&, size_t pixel) {
-                 gather(at.size(), at.data(), where.data(), channels, dy, mask, dx + pixel);
-               });
+  ForEachInput(s, channels, [&](const CoveringWindows& w, size_t pixel) {
+    gather(w.count, w.at.data(), w.positions.data(), channels, dy, mask, dx + pixel);
+  });
 }
 
 template <typename T>
@@ -391,11 +410,9 @@ void PixelAveragePoolingForward(const PoolingShape& s, size_t channels, const T*
 template <typename D>
 void PixelAveragePoolingBackward(const PoolingShape& s, size_t channels, const D* dy, D* dx) {
   const auto gather = ChosenKernels().channels.average_gradient[StorageOf<D>()];
-  ForEachInput(s, channels,
-               [&](const std::vector<size_t>& at, const std::vector<int32_t>&,
-                   const std::vector<float>& sizes, size_t pixel) {
-                 gather(at.size(), at.data(), sizes.data(), channels, dy, dx + pixel);
-               });
+  ForEachInput(s, channels, [&](const CoveringWindows& w, size_t pixel) {
+    gather(w.count, w.at.data(), w.sizes.data(), channels, dy, dx + pixel);
+  });
 }
 
 #define CAFFE_PIXEL_MASKS(T, I)                                                        \
