@@ -106,16 +106,17 @@ struct AmxTiles {
   /// The same for steps that keep x or weights, which the others heed not.
   void (*sum_bfloat16_parts)(const PixelWork&, int tiles, int panels);
 
-  /// Where FinishBFloat16 writes: y and the residual, which may be null, are those of pixel 0 and
+  /// Where finish_clamped writes: y and the residual, which may be null, are those of pixel 0 and
   /// of the first vector, which has 16 outputs.
   struct ClampedPixels {
+    bool halves;  ///< float16 numbers, else bfloat16
     float least, most;
     const uint16_t* residual;
     uint16_t* y;
   };
   /// y = sums + residual, within bounds, rounded to nearest even; of one or two vectors. A NaN
-  /// stays one, subnormal results become zero.
-  void (*finish_bfloat16)(const ClampedPixels& clamp, const PixelSums& sums);
+  /// stays one, subnormal results become zero in bfloat16.
+  void (*finish_clamped)(const ClampedPixels& clamp, const PixelSums& sums);
 
   /// y = (n, 4) bytes, or bfloat16, from up to four arrays of n; the others are zeros.
   void (*interleave_bytes)(size_t n, int channels, const uint8_t* const* x, void* y);

@@ -43,8 +43,8 @@ class EmulatedTiles {
 
 /// AmxTiles::split_halves.
 bool EmulateSplitHalves(size_t n, const uint16_t* x, uint16_t* y, size_t plane);
-/// AmxTiles::finish_bfloat16.
-void EmulateFinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& sums);
+/// AmxTiles::finish_clamped.
+void EmulateFinishClamped(const AmxTiles::ClampedPixels& clamp, const PixelSums& sums);
 
 }  // namespace caffe::kernels
 
