@@ -72,12 +72,13 @@ bool IsClamp(const Activation& f) {
   return f.kind == Activation::NONE || f.kind == Activation::CLIP ||
          (f.kind == Activation::RELU && f.a == 0);
 }
-/// What AmxTiles write for `work`, in bfloat16 and with such an activation.
+/// What AmxTiles write for `work`, in 16 bits and with such an activation.
 AmxTiles::ClampedPixels ClampedPixelsOf(const PackedTiles::Work& work) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Activation& f = *work.activation;
   const bool is_clip = f.kind == Activation::CLIP, is_relu = f.kind == Activation::RELU;
-  return {is_clip   ? static_cast<float>(f.a)
+  return {work.storage == STORED_HALF,
+          is_clip   ? static_cast<float>(f.a)
           : is_relu ? 0.f
                     : -kInfinity,
           is_clip ? static_cast<float>(f.b) : kInfinity,

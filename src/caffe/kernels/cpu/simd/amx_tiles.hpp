@@ -115,16 +115,17 @@ struct AmxTiles {
   /// The same for steps that keep x or weights, which the others heed not.
   void (*sum_bfloat16_parts)(const PixelWork&, int tiles, int panels);
 
-  /// Where FinishBFloat16 writes: y and the residual, which may be null, are those of pixel 0 and
+  /// Where finish_clamped writes: y and the residual, which may be null, are those of pixel 0 and
   /// of the first vector, which has 16 outputs.
   struct ClampedPixels {
+    bool halves;  ///< float16 numbers, else bfloat16
     float least, most;
     const uint16_t* residual;
     uint16_t* y;
   };
   /// y = sums + residual, within bounds, rounded to nearest even; of one or two vectors. A NaN
-  /// stays one, subnormal results become zero.
-  void (*finish_bfloat16)(const ClampedPixels& clamp, const PixelSums& sums);
+  /// stays one, subnormal results become zero in bfloat16.
+  void (*finish_clamped)(const ClampedPixels& clamp, const PixelSums& sums);
 
   /// 16 numbers of each of some pixels, in bfloat16 parts, a row for each pair of neighbours: of
   /// 16 numbers, each with that of the second pixel behind that of the first.
@@ -155,7 +156,7 @@ struct AmxTiles {
   };
   /// A row of outputs of bfloat16, the first of which is pixel `first` of y and of the residual:
   /// for kernels of 3 and 5 columns, strides 1 and 2. The row's weights are those of
-  /// depthwise_weights. Written as by finish_bfloat16. Null where PackedTiles::depthwise_direct is
+  /// depthwise_weights. Written as by finish_clamped. Null where PackedTiles::depthwise_direct is
   /// as fast.
   void (*depthwise[2][2])(const DepthwiseTarget& target, const DepthwiseRow& row, size_t first);
   /// y = (taps, 2, 16): the weights (taps, 16) of the even and of the odd channels of two blocks;

@@ -228,16 +228,23 @@ void EmulateTransposePairs(const uint16_t* pairs, uint16_t* y, size_t pitch) {
   }
 }
 
-void EmulateFinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
+void EmulateFinishClamped(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   for (int i = 0; i < s.rows; ++i) {
     const ptrdiff_t pixel = s.pixels[i];
     if (pixel < 0) continue;
     for (int o = 0; o < s.vectors * kTileOutputs; ++o) {
       float sum = static_cast<const float*>(s.sums)[i * s.pitch + o];
       if (clamp.residual) {
-        sum += FloatOf(uint32_t(clamp.residual[pixel * s.residual_pixel + o]) << 16);
+        const uint16_t* residual = clamp.residual + pixel * s.residual_pixel + o;
+        sum +=
+            clamp.halves ? half_detail::WidenHalf(*residual) : FloatOf(uint32_t(*residual) << 16);
       }
       sum = sum < clamp.least ? clamp.least : sum > clamp.most ? clamp.most : sum;
+      if (clamp.halves) {
+        const float16 rounded(sum);
+        std::memcpy(clamp.y + pixel * s.y_pixel + o, &rounded, sizeof(rounded));
+        continue;
+      }
       const uint32_t bits = BitsOf(Flushed(sum));
       const uint32_t rounded =
           std::isnan(sum) ? bits | 0x400000 : bits + 0x7fff + ((bits >> 16) & 1);

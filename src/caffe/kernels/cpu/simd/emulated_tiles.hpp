@@ -49,8 +49,8 @@ void EmulatePairPixels(const AmxTiles::PixelPairs& work, HalfBits);
 void EmulatePairPixels(const AmxTiles::PixelPairs& work, BFloat16Bits);
 /// AmxTiles::transpose_pairs.
 void EmulateTransposePairs(const uint16_t* pairs, uint16_t* y, size_t pitch);
-/// AmxTiles::finish_bfloat16.
-void EmulateFinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& sums);
+/// AmxTiles::finish_clamped.
+void EmulateFinishClamped(const AmxTiles::ClampedPixels& clamp, const PixelSums& sums);
 
 }  // namespace caffe::kernels
 

@@ -61,44 +61,53 @@ struct Tiles {
 
 #undef CAFFE_DOT
 
-/// Sums, with a residual that may be null, within bounds: as bfloat16, rounded to nearest even;
-/// subnormal ones become zero.
-template <int kVectors, bool kResidual>
+/// Numbers of 16 bits as floats.
+template <bool kHalves>
+inline __m512 Widened(const uint16_t* x) {
+  const __m256i numbers = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+  return kHalves ? _mm512_cvtph_ps(numbers)
+                 : _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(numbers), 16));
+}
+template <bool kHalves>
+inline __m256i Narrowed(__m512 x) {
+  return kHalves ? _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT) : (__m256i)_mm512_cvtneps_pbh(x);
+}
+
+/// Sums, with a residual that may be null, within bounds, rounded to nearest even.
+template <int kVectors, bool kResidual, bool kHalves>
 __attribute__((always_inline)) inline void FinishRow(const float* sums, const uint16_t* residual,
                                                      __m512 least, __m512 most, uint16_t* y) {
   __m512 x[kVectors];
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     x[v] = _mm512_loadu_ps(sums + 16 * v);
-    if constexpr (kResidual) {
-      const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(residual + 16 * v));
-      x[v] = _mm512_add_ps(x[v],
-                           _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16)));
-    }
+    if constexpr (kResidual) x[v] = _mm512_add_ps(x[v], Widened<kHalves>(residual + 16 * v));
     // A NaN stays one: the second operand is taken.
     x[v] = _mm512_min_ps(most, _mm512_max_ps(least, x[v]));
   }
+  constexpr int kPaired = kHalves ? 0 : kVectors / 2 * 2;
 #pragma GCC unroll 2
-  for (int v = 0; v + 1 < kVectors; v += 2) {
+  for (int v = 0; v < kPaired; v += 2) {
     _mm512_storeu_si512(y + 16 * v, (__m512i)_mm512_cvtne2ps_pbh(x[v + 1], x[v]));
   }
-  if constexpr (kVectors % 2 == 1) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + 16 * (kVectors - 1)),
-                        (__m256i)_mm512_cvtneps_pbh(x[kVectors - 1]));
+#pragma GCC unroll 4
+  for (int v = kPaired; v < kVectors; ++v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + 16 * v), Narrowed<kHalves>(x[v]));
   }
 }
 
-template <int kVectors, bool kResidual>
+template <int kVectors, bool kResidual, bool kHalves>
 void FinishRowsOf(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   const __m512 least = _mm512_set1_ps(clamp.least), most = _mm512_set1_ps(clamp.most);
   const float* sums = static_cast<const float*>(s.sums);
   for (int i = 0; i < s.rows; ++i, sums += s.pitch) {
     const ptrdiff_t pixel = s.pixels[i];
     if (pixel < 0) continue;
-    FinishRow<kVectors, kResidual>(sums, clamp.residual + pixel * s.residual_pixel, least, most,
-                                   clamp.y + pixel * s.y_pixel);
+    FinishRow<kVectors, kResidual, kHalves>(sums, clamp.residual + pixel * s.residual_pixel, least,
+                                            most, clamp.y + pixel * s.y_pixel);
   }
 }
+
 /// Numbers rounded to bfloat16, ties away from zero.
 inline __m512 RoundedToUpperBits(__m512 x) {
   const __m512i rounded = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
@@ -264,13 +273,19 @@ inline void TransposePairs(const uint16_t* pairs, uint16_t* y, size_t pitch) {
   }
 }
 
-/// AmxTiles::finish_bfloat16.
-inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
+template <bool kHalves>
+void FinishClampedAs(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
   if (s.vectors == 2) {
-    clamp.residual ? FinishRowsOf<2, true>(clamp, s) : FinishRowsOf<2, false>(clamp, s);
+    clamp.residual ? FinishRowsOf<2, true, kHalves>(clamp, s)
+                   : FinishRowsOf<2, false, kHalves>(clamp, s);
   } else {
-    clamp.residual ? FinishRowsOf<1, true>(clamp, s) : FinishRowsOf<1, false>(clamp, s);
+    clamp.residual ? FinishRowsOf<1, true, kHalves>(clamp, s)
+                   : FinishRowsOf<1, false, kHalves>(clamp, s);
   }
+}
+/// AmxTiles::finish_clamped.
+inline void FinishClamped(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
+  clamp.halves ? FinishClampedAs<true>(clamp, s) : FinishClampedAs<false>(clamp, s);
 }
 
 template <int K, int S>

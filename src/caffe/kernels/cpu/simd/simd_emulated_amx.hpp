@@ -63,9 +63,9 @@ inline size_t SplitVectors(size_t, const float*, uint32_t, uint32_t, uint16_t*, 
   return 0;
 }
 
-/// AmxTiles::finish_bfloat16.
-inline void FinishBFloat16(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
-  EmulateFinishBFloat16(clamp, s);
+/// AmxTiles::finish_clamped.
+inline void FinishClamped(const AmxTiles::ClampedPixels& clamp, const PixelSums& s) {
+  EmulateFinishClamped(clamp, s);
 }
 
 template <int K, int S>
