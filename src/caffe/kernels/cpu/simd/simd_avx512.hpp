@@ -10,7 +10,7 @@ namespace {
 struct Simd : GenericSimd<16> {
   static constexpr int kRegisterBytes = 64;
   static constexpr size_t kWinogradPanel = 12;
-  static constexpr int kFloatPixels[4] = {12, 6, 6, 6};
+  static constexpr int kFloatPixels[4] = {12, 12, 9, 6};
   static constexpr int kIntegerPixels[4] = {6, 6, 6, 6};
   static constexpr bool kIsPlain = false;
 
