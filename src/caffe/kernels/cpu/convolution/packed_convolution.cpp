@@ -173,7 +173,8 @@ class DensePacked : public Packed {
     size_t parts = tiles_.vectors == 3 ? std::max<size_t>(1, group_blocks_ / 2)
                                        : CeilDiv(group_blocks_, tiles_.vectors);
     // Two threads share the outputs of a few pixels: of three parts one would have twice as much.
-    if (tiles_.vectors == 4 && parts > 1) parts = RoundUp(parts, size_t(2));
+    const bool is_even = group_blocks_ % 2 == 0 && parts > 1;
+    if (tiles_.vectors == 4 && is_even) parts = RoundUp(parts, 2);
     for (size_t i = 0; i <= parts; ++i) starts_.push_back(group_blocks_ * i / parts);
   }
 
