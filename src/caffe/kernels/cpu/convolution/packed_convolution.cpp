@@ -188,8 +188,11 @@ class DensePacked : public Packed {
         lanes_(plain_input ? 1 : tiles_.block),
         units_(CeilDiv(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)) {
-    const size_t parts = tiles_.vectors == 3 ? std::max<size_t>(1, group_blocks_ / 2)
-                                             : CeilDiv(group_blocks_, tiles_.vectors);
+    size_t parts = tiles_.vectors == 3 ? std::max<size_t>(1, group_blocks_ / 2)
+                                       : CeilDiv(group_blocks_, tiles_.vectors);
+    // Two threads share the outputs of a few pixels: of three parts one would have twice as much.
+    const bool is_even = group_blocks_ % 2 == 0 && parts > 1;
+    if (tiles_.vectors == 4 && is_even) parts = RoundUp(parts, 2);
     for (size_t i = 0; i <= parts; ++i) starts_.push_back(group_blocks_ * i / parts);
   }
 

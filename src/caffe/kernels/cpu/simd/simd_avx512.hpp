@@ -10,7 +10,7 @@ namespace {
 struct Simd : GenericSimd<16> {
   static constexpr int kRegisterBytes = 64;
   static constexpr size_t kWinogradPanel = 12;
-  static constexpr int kFloatPixels[4] = {12, 6, 6, 6};
+  static constexpr int kFloatPixels[4] = {12, 12, 9, 6};
   static constexpr int kIntegerPixels[4] = {6, 6, 6, 6};
   static constexpr bool kIsPlain = false;
 
@@ -71,6 +71,15 @@ struct Simd : GenericSimd<16> {
   CAFFE_SIMD Vector InRegister(Vector lanes) {
     __asm__("" : "+v"(lanes));
     return lanes;
+  }
+  CAFFE_SIMD Lanes Broadcast(const float* x) {
+    Lanes lanes;
+    __asm__("vbroadcastss %1, %0" : "=v"(lanes) : "m"(*x));
+    return lanes;
+  }
+  /// As for AVX2.
+  CAFFE_SIMD void AddProduct(const Lanes& x, const Lanes& y, Lanes* sum) {
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(*sum) : "v"(x), "v"(y));
   }
   CAFFE_SIMD Lanes WholeProductSum(const Lanes& x, const Lanes& y, const Lanes& sum) {
     return (Lanes)_mm512_fmadd_ps((__m512)x, (__m512)y, (__m512)sum);
