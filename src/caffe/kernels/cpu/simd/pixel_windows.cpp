@@ -18,19 +18,22 @@ size_t CutBytes(size_t weights, int parts) {
 constexpr int kMinPositions = 2 * kTileRows;
 
 /// The smallest products first, but each, where there is one, after a product of the same part.
-std::vector<TilePair> InOrderOfUse(const TilePairs& pairs) {
-  std::vector<TilePair> left(pairs.begin(), pairs.end()), ordered;
-  while (!left.empty()) {
-    auto next = left.begin();
-    if (!ordered.empty()) {
-      const TilePair& before = ordered.back();
-      next = std::find_if(left.begin(), left.end(), [&](const TilePair& pair) {
-        return pair.x == before.x || pair.weights == before.weights;
-      });
-      if (next == left.end()) next = left.begin();
+TilePairs InOrderOfUse(const TilePairs& pairs) {
+  TilePairs ordered;
+  bool used[kMaxTilePairs] = {};
+  TilePair before = {-1, -1};
+  for (int n = 0; n < pairs.size(); ++n) {
+    int next = -1;
+    for (int i = pairs.size() - 1; i >= 0; --i) {
+      const TilePair& pair = pairs.data()[i];
+      const bool shares = pair.x == before.x || pair.weights == before.weights;
+      const bool next_shares = next >= 0 && (pairs.data()[next].x == before.x ||
+                                             pairs.data()[next].weights == before.weights);
+      if (!used[i] && (shares || !next_shares)) next = i;
     }
-    ordered.push_back(*next);
-    left.erase(next);
+    used[next] = true;
+    before = pairs.data()[next];
+    ordered.Add(before);
   }
   return ordered;
 }
@@ -172,11 +175,9 @@ PixelWindows::Cut PixelWindows::CutAt(int num, const Plan& plan, size_t index) c
 
 std::vector<AmxTiles::PixelStep> PixelWindows::Steps(const Plan& plan,
                                                      const TilePairs& pairs) const {
-  std::vector<AmxTiles::PixelStep> result;
+  std::vector<AmxTiles::PixelStep> first_parts;
   const size_t pixel_bytes = pixel_ * element_, x_part = part_pixels(plan.rows) * pixel_bytes;
   const size_t weights_part = step_weights() * element_;
-  const std::vector<TilePair> ordered = InOrderOfUse(pairs);
-  const size_t parts = pairs.weight_parts();
   const int taps = joins_ ? 1 : columns_.kernel;
   size_t weights = 0;
   for (int row = 0; row < rows_.kernel; ++row) {
@@ -185,16 +186,34 @@ std::vector<AmxTiles::PixelStep> PixelWindows::Steps(const Plan& plan,
         below % rows_.pace() * phase_pixels(plan.rows) + below / rows_.pace() * row_pixels_;
     for (int column = 0; column < taps; ++column) {
       const size_t window = (first + column * columns_.dilation) * pixel_bytes;
-      for (size_t step = 0; step < segment_steps_; ++step, weights += parts * weights_part) {
-        const TilePair* before = nullptr;
-        for (const TilePair& pair : ordered) {
-          result.push_back({static_cast<ptrdiff_t>(pair.x * x_part + window + StepStart(step)),
-                            static_cast<ptrdiff_t>(weights + pair.weights * weights_part),
-                            before && before->x == pair.x,
-                            before && before->weights == pair.weights});
-          before = &pair;
-        }
+      for (size_t step = 0; step < segment_steps_; ++step) {
+        first_parts.push_back({static_cast<ptrdiff_t>(window + StepStart(step)),
+                               static_cast<ptrdiff_t>(weights), false, false});
+        weights += pairs.weight_parts() * weights_part;
       }
+    }
+  }
+  std::vector<AmxTiles::PixelStep> result;
+  const auto add = [&](AmxTiles::PixelStep step, const TilePair& pair, const TilePair* before) {
+    step.x += pair.x * x_part;
+    step.weights += pair.weights * weights_part;
+    step.keeps_x = before && before->x == pair.x;
+    step.keeps_weights = before && before->weights == pair.weights;
+    result.push_back(step);
+  };
+  // All products of a step are added to the whole sum. Where steps have few numbers these are more
+  // roundings than the bound of PackedConvolution has: 2^-24 for each, and for up to 17 within a
+  // product. Then small products come first.
+  const size_t terms = channels_ * rows_.kernel * columns_.kernel;
+  if (size_t(pairs.size()) * first_parts.size() + 17 <= 2 * (terms + 6)) {
+    const TilePairs ordered = InOrderOfUse(pairs);
+    for (const AmxTiles::PixelStep& step : first_parts) {
+      for (const TilePair& pair : ordered)
+        add(step, pair, &pair == ordered.begin() ? nullptr : &pair - 1);
+    }
+  } else {
+    for (const TilePair& pair : pairs) {
+      for (const AmxTiles::PixelStep& step : first_parts) add(step, pair, nullptr);
     }
   }
   return result;
