@@ -50,7 +50,7 @@ class TileConvolutionAlgorithm : public Algorithm, public Gradients {
         data_(kernels::DataGradient::Make(shape_)),
         weights_(kernels::WeightsGradient::Make(shape_, problem.plain_source)),
         plain_(Plain(problem)) {
-    if (!problem.plain_source) source_ = Last(shape_.channels, shape_.input_spatial());
+    if (!plain_input()) source_ = Last(shape_.channels, shape_.input_spatial());
     target_ = Last(shape_.outputs, shape_.output_spatial());
   }
 
@@ -82,7 +82,7 @@ class TileConvolutionAlgorithm : public Algorithm, public Gradients {
   // Images of all sizes have the same packed weights.
   bool PacksAs(const Algorithm& other) const override {
     const auto* tiles = dynamic_cast<const TileConvolutionAlgorithm*>(&other);
-    return tiles && tiles->kernel_->plain_input() == kernel_->plain_input();
+    return tiles && tiles->plain_input() == plain_input();
   }
 
   size_t scratch_bytes() const override { return kernel_->scratch_size(num_) * sizeof(float); }
@@ -91,7 +91,7 @@ class TileConvolutionAlgorithm : public Algorithm, public Gradients {
     kernels::PostOps with_bias = post;
     with_bias.bias = static_cast<const float*>(weights.bias.data);
     Destination pixels = y;
-    if (source_.kind != Layout::PLAIN) pixels.strides.x_pixel = shape_.channels;
+    if (!plain_input()) pixels.strides.x_pixel = shape_.channels;
     pixels.strides.y_pixel = shape_.outputs;
     kernel_->Forward(num_, x, weights.values, with_bias, static_cast<float*>(scratch), pixels);
   }
@@ -124,8 +124,10 @@ class TileConvolutionAlgorithm : public Algorithm, public Gradients {
   }
 
  private:
+  bool plain_input() const { return kernel_->plain_input(); }
+  /// Of one pixel that is Caffe's order, which needs no copy.
   Layout Last(int channels, size_t spatial) const {
-    return Layout::ChannelsLast(num_, channels, spatial);
+    return spatial == 1 ? Layout() : Layout::ChannelsLast(num_, channels, spatial);
   }
   void PackAsTheyAre(const uint16_t* weights, uint16_t* packed) const {
     const ptrdiff_t taps = shape_.kernel_size(), of_output = shape_.column_rows();
