@@ -23,6 +23,14 @@ AlgorithmPtr ChooseNativeHalfProduct(const InnerProductProblem& p) {
   return packed->packed_size() <= count + count / 50 ? packed : nullptr;
 }
 
+/// Few rows, for which weights and their gradients are most of what goes through memory.
+bool TilesPay(const InnerProductProblem& p) {
+  constexpr int kMostRows = 64;
+  constexpr size_t kLeastWeights = 1 << 16;
+  return p.settings.wants_tiles() && p.settings.phase == TRAIN && p.rows <= kMostRows &&
+         size_t(p.inputs) * p.outputs >= kLeastWeights;
+}
+
 }  // namespace
 
 bool InnerProductProblem::operator==(const InnerProductProblem& other) const {
@@ -34,6 +42,9 @@ bool InnerProductProblem::operator==(const InnerProductProblem& other) const {
 AlgorithmPtr Choose(const InnerProductProblem& problem) {
   if (AlgorithmPtr onednn = ChooseOneDnnProduct(problem)) return onednn;
   if (AlgorithmPtr packed = ChooseNativeHalfProduct(problem)) return packed;
+  if (TilesPay(problem)) {
+    if (AlgorithmPtr tiles = TileInnerProduct(problem)) return tiles;
+  }
   return Plain(problem);
 }
 

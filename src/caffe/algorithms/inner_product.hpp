@@ -37,6 +37,10 @@ struct InnerProductProblem {
   bool operator==(const InnerProductProblem& other) const;
 };
 
+/// Few rows of FLOAT16 in AMX's tiles, with their gradients; null where the processor has no tiles,
+/// for transposed weights, and unless inputs and outputs are multiples of 32.
+AlgorithmPtr TileInnerProduct(const InnerProductProblem& problem);
+
 /// The fastest algorithm that a layer's settings allow.
 AlgorithmPtr Choose(const InnerProductProblem& problem);
 /// The BLAS and the library's own products, or the definition in loops: in every type, with all

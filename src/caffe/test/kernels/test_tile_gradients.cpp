@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "caffe/kernels/data_gradient.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/tile_inner_product.hpp"
 #include "caffe/kernels/weights_gradient.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/seeds.hpp"
@@ -115,6 +117,21 @@ std::vector<T> LastFirst(const std::vector<T>& plain, size_t num, size_t channel
   return result;
 }
 
+/// 64-byte aligned scratch, of NaNs.
+class AlignedScratch {
+ public:
+  explicit AlignedScratch(size_t bytes) : memory_(bytes / sizeof(double) + 8, NAN) {
+    data_ = memory_.data();
+    size_t space = memory_.size() * sizeof(double);
+    std::align(64, 1, data_, space);
+  }
+  void* data() const { return data_; }
+
+ private:
+  std::vector<double> memory_;
+  void* data_;
+};
+
 template <typename X, typename D>
 double OmittedParts() {
   return sizeof(X) == 2 && sizeof(D) == 2 ? std::ldexp(1., -16) : std::ldexp(1., -22);
@@ -136,12 +153,8 @@ void ExpectWeightsGradient(const ConvolutionShape& s, bool plain, int num, std::
   std::vector<float> result[2] = {before, before};
   for (const int threads : {1, 3}) {
     const TeamSize team(threads);
-    std::vector<double> scratch(
-        kernel->scratch_bytes(num, kElementType<X>, kElementType<D>) / sizeof(double) + 8, NAN);
-    void* aligned = scratch.data();
-    size_t space = scratch.size() * sizeof(double);
-    std::align(64, 1, aligned, space);
-    kernel->Add(num, from.data(), last.data(), aligned, result[threads / 2].data());
+    const AlignedScratch scratch(kernel->scratch_bytes(num, kElementType<X>, kElementType<D>));
+    kernel->Add(num, from.data(), last.data(), scratch.data(), result[threads / 2].data());
   }
   EXPECT_EQ(result[0], result[1]) << "threads change the bits";
   const double products = double(num) * s.output_spatial() + 6;
@@ -179,14 +192,10 @@ void ExpectDataGradient(const ConvolutionShape& s, int num, std::mt19937* random
   ReferenceConvolutionBackwardData(s, num, Magnitudes(Wide(dy)).data(),
                                    Magnitudes(Wide(weights)).data(),
                                    static_cast<const double*>(nullptr), magnitudes.data());
-  std::vector<double> scratch(kernel->scratch_bytes(num, kElementType<Y>) / sizeof(double) + 8,
-                              NAN);
-  void* aligned = scratch.data();
-  size_t space = scratch.size() * sizeof(double);
-  std::align(64, 1, aligned, space);
+  const AlignedScratch scratch(kernel->scratch_bytes(num, kElementType<Y>));
   const std::vector<D> last = LastFirst(dy, num, s.outputs, s.output_spatial());
   std::vector<Y> dx(expected.size(), static_cast<Y>(NAN));
-  kernel->Run(num, last.data(), weights.data(), aligned, dx.data());
+  kernel->Run(num, last.data(), weights.data(), scratch.data(), dx.data());
   const std::vector<Y> result = LastFirst(dx, num, s.input_spatial(), s.channels);
   const double products = double(s.outputs / s.group) * s.kernel_size() + 8;
   // Of float dy beside float16 weights two parts are multiplied.
@@ -215,13 +224,10 @@ TEST_P(TileGradients, KeepInfinitiesWithTheirOutput) {
   const auto kernel = WeightsGradient::Make(s, false);
   std::vector<float16> x(s.input_size(), float16(1.f)), dy(s.output_size(), float16(1.f));
   dy[5 * s.outputs + 7] = float16(std::numeric_limits<float>::infinity());
-  std::vector<double> scratch(
-      kernel->scratch_bytes(1, ElementType::FLOAT16, ElementType::FLOAT16) / sizeof(double) + 8);
-  void* aligned = scratch.data();
-  size_t space = scratch.size() * sizeof(double);
-  std::align(64, 1, aligned, space);
+  const AlignedScratch scratch(
+      kernel->scratch_bytes(1, ElementType::FLOAT16, ElementType::FLOAT16));
   std::vector<float> d_weights(s.weight_count());
-  kernel->Add(1, x.data(), dy.data(), aligned, d_weights.data());
+  kernel->Add(1, x.data(), dy.data(), scratch.data(), d_weights.data());
   for (size_t i = 0; i < d_weights.size(); ++i) {
     EXPECT_EQ(i / (s.channels * 9) != 7, std::isfinite(d_weights[i])) << "weight " << i;
   }
@@ -235,6 +241,103 @@ TEST_P(TileGradients, AreNotThereForOtherShapes) {
   EXPECT_FALSE(DataGradient::Make(Square(20, 16, 1, {5, 3, 1, 1})));
   EXPECT_FALSE(DataGradient::Make(Square(16, 24, 1, {5, 3, 1, 1})));
   EXPECT_EQ(has_tiles(), WeightsGradient::Make(Square(16, 16, 1, {5, 3, 1, 1}), false) != nullptr);
+}
+
+/// op(a) op(b) of (m, n) sums of k terms, and of their magnitudes.
+std::vector<double> Product(int m, int n, int k, const std::vector<double>& a, bool transpose_a,
+                            const std::vector<double>& b, bool transpose_b) {
+  std::vector<double> c(size_t(m) * n, 0.);
+  for (int i = 0; i < m; ++i) {
+    for (int j = 0; j < n; ++j) {
+      for (int l = 0; l < k; ++l) {
+        c[size_t(i) * n + j] += a[transpose_a ? size_t(l) * m + i : size_t(i) * k + l] *
+                                b[transpose_b ? size_t(j) * k + l : size_t(l) * n + j];
+      }
+    }
+  }
+  return c;
+}
+template <typename Y>
+void ExpectProduct(const std::vector<double>& expected, const std::vector<double>& magnitudes,
+                   int terms, double omitted, const std::vector<Y>& y) {
+  const double bound = omitted + (terms + 8) * std::ldexp(1., -23);
+  const double rounding = sizeof(Y) == 2 ? std::ldexp(1., -11) : 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(expected[i], static_cast<float>(y[i]),
+                bound * magnitudes[i] + rounding * std::abs(expected[i]) + std::ldexp(1., -25))
+        << "element " << i;
+  }
+}
+
+template <typename T>
+void ExpectInnerProduct(int rows, int inputs, int outputs, std::mt19937* random) {
+  SCOPED_TRACE(::testing::Message() << rows << " rows, " << inputs << " to " << outputs);
+  const auto kernel = TileInnerProduct::Make(inputs, outputs);
+  ASSERT_TRUE(kernel);
+  const auto x = Drawn<T>(size_t(rows) * inputs, random);
+  const auto dy = Drawn<T>(size_t(rows) * outputs, random);
+  const auto weights = Drawn<float16>(size_t(inputs) * outputs, random);
+  const auto bias = Drawn<float>(outputs, random);
+  const auto before = Drawn<float>(size_t(inputs) * outputs, random);
+  const AlignedScratch scratch(kernel->scratch_bytes(rows));
+  const double omitted = OmittedParts<T, float16>();
+  const std::vector<double> wide_x = Wide(x), wide_dy = Wide(dy), wide_w = Wide(weights);
+  const auto big = [](const std::vector<double>& values) { return Magnitudes(values); };
+
+  std::vector<T> y(size_t(rows) * outputs);
+  ASSERT_TRUE(
+      kernel->Forward(rows, x.data(), weights.data(), bias.data(), scratch.data(), y.data()));
+  auto expected = Product(rows, outputs, inputs, wide_x, false, wide_w, true);
+  auto magnitudes = Product(rows, outputs, inputs, big(wide_x), false, big(wide_w), true);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    expected[i] += bias[i % outputs];
+    magnitudes[i] += std::abs(bias[i % outputs]);
+  }
+  ExpectProduct(expected, magnitudes, inputs, omitted, y);
+
+  std::vector<T> dx(x.size());
+  ASSERT_TRUE(kernel->Data(rows, dy.data(), weights.data(), scratch.data(), dx.data()));
+  ExpectProduct(Product(rows, inputs, outputs, wide_dy, false, wide_w, false),
+                Product(rows, inputs, outputs, big(wide_dy), false, big(wide_w), false), outputs,
+                omitted, dx);
+
+  std::vector<float> d_weights = before;
+  kernel->Weights(rows, x.data(), dy.data(), scratch.data(), d_weights.data());
+  expected = Product(outputs, inputs, rows, wide_dy, true, wide_x, false);
+  magnitudes = Product(outputs, inputs, rows, big(wide_dy), true, big(wide_x), false);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    expected[i] += before[i];
+    magnitudes[i] += std::abs(before[i]);
+  }
+  ExpectProduct(expected, magnitudes, rows, OmittedParts<T, T>(), d_weights);
+}
+
+TEST_P(TileGradients, OfInnerProductsAndTheirValues) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles";
+  std::mt19937 random(TestSeed());
+  for (const int rows : {1, 7, 16, 33}) {
+    ExpectInnerProduct<float16>(rows, 1056, 96, &random);
+    ExpectInnerProduct<float>(rows, 32, 160, &random);
+  }
+  EXPECT_FALSE(TileInnerProduct::Make(48, 32));
+  EXPECT_FALSE(TileInnerProduct::Make(32, 48));
+}
+
+TEST_P(TileGradients, OfInnerProductsSayWhatCannotBeSplit) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles";
+  const auto kernel = TileInnerProduct::Make(64, 32);
+  const AlignedScratch scratch(kernel->scratch_bytes(2));
+  std::vector<float16> x(2 * 64, float16(1.f)), weights(64 * 32, float16(1.f)), y(2 * 32),
+      dx(2 * 64);
+  EXPECT_TRUE(kernel->Forward(2, x.data(), weights.data(), nullptr, scratch.data(), y.data()));
+  EXPECT_EQ(64.f, static_cast<float>(y[33]));
+  weights[70] = float16(std::numeric_limits<float>::infinity());
+  EXPECT_FALSE(kernel->Forward(2, x.data(), weights.data(), nullptr, scratch.data(), y.data()));
+  weights[70] = float16(1.f);
+  x[65] = float16(NAN);
+  EXPECT_FALSE(kernel->Forward(2, x.data(), weights.data(), nullptr, scratch.data(), y.data()));
+  y[3] = float16(NAN);
+  EXPECT_FALSE(kernel->Data(2, y.data(), weights.data(), scratch.data(), dx.data()));
 }
 
 TEST_P(TileGradients, WeightsPackStridedAsTheyPackInOrder) {
