@@ -6,6 +6,7 @@
 
 #include <mutex>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/util/io.hpp"
@@ -84,6 +85,34 @@ void SetDevices(const std::vector<py::object>& devices) {
           "as python/train.py does with caffe.NCCL, or use caffe train -gpu");
 }
 
+/// Limits() changed by keyword arguments, `untrusted` first.
+void SetLimits(bool untrusted, const py::kwargs& changes) {
+  Limits changed = untrusted ? Limits::Untrusted() : limits::Current();
+  std::set<std::string> names;
+  for (const auto& change : changes) names.insert(change.first.cast<std::string>());
+  for (const LimitField& field : LimitFields()) {
+    if (names.erase(field.name) == 0) continue;
+    const py::object value = changes[field.name.c_str()];
+    if (field.number) {
+      changed.*field.number = WholeNumber<uint64_t>(value, "set_limits: " + field.name);
+    } else {
+      changed.*field.flag = value.cast<bool>();
+    }
+  }
+  if (!names.empty()) limits::Current().With(*names.begin() + "=");  // says which there are
+  limits::Set(changed);
+}
+
+py::dict GetLimits() {
+  const Limits current = limits::Current();
+  py::dict values;
+  for (const LimitField& field : LimitFields()) {
+    values[field.name.c_str()] =
+        field.number ? py::object(py::int_(current.*field.number)) : py::bool_(current.*field.flag);
+  }
+  return values;
+}
+
 void BindSettings(py::module_& module) {
   module.def(
       "set_mode_cpu", [] { SetMode(Caffe::CPU); }, "Computes on the CPU, in all threads.");
@@ -97,6 +126,15 @@ void BindSettings(py::module_& module) {
   module.def("set_ignore_unknown_fields", &set_ignore_unknown_fields, py::arg("ignore") = true,
              "Has fields of prototxt files that this Caffe does not know skipped with a warning;\n"
              "otherwise they raise caffe.Error.");
+  module.def(
+      "set_limits", &SetLimits, py::arg("untrusted") = false,
+      "Changes what nets and files may ask for, in all threads; what asks for more raises\n"
+      "caffe.Error. Takes the names that limits() has, as set_limits(blob_bytes=2**30);\n"
+      "untrusted=True begins with those for files of strangers, with no Python layers and no\n"
+      "files of layers.");
+  module.def("limits", &GetLimits,
+             "The limits that hold: blob_bytes, net_bytes, layers, axes, nesting, read_bytes,\n"
+             "record_bytes, image_pixels, python_layers, layer_files.");
   module.def("set_device", &SetDeviceNumber, py::arg("device"),
              "Chooses the GPU of this number, for all threads.");
   module.def("set_devices", &SetDevices, py::arg("devices"),

@@ -4,10 +4,12 @@
 #include <fstream>
 
 #include "caffe/error.hpp"
+#include "caffe/io/text_file.hpp"
 
 namespace caffe {
 
 std::vector<ListLine> ReadImageList(const std::string& file, const std::string& rest) {
+  CheckTextFile(file);
   std::ifstream stream(file.c_str());
   Require(stream.good() && !std::filesystem::is_directory(file), Error::File{file},
           ": there is no such file, or it cannot be read");

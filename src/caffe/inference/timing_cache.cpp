@@ -9,6 +9,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/io/text_file.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -19,6 +20,7 @@ const char kFirstLine[] = "cortado timing cache 1";
 
 TimingCache::TimingCache(const std::string& file) {
   if (!std::filesystem::exists(file)) return;
+  CheckTextFile(file);
   std::ifstream in(file);
   Require(in.good(), Error::File{file}, ": cannot be read");
   std::string line;
