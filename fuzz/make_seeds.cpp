@@ -341,7 +341,6 @@ int main(int argc, char** argv) {
     out = std::filesystem::absolute(argv[1]).string();
     LLVMFuzzerInitialize(&argc, &argv);
     Weights();
-    Layers();
     Solvers();
 #ifdef USE_HDF5
     Hdf5();
@@ -351,6 +350,7 @@ int main(int argc, char** argv) {
     Images();
     Texts();
     Arrays();
+    Layers();  // many nets are tried: last
   } catch (const std::exception& error) {
     std::cerr << "make_seeds: " << error.what() << '\n';
     return 1;

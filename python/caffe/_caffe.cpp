@@ -85,21 +85,35 @@ void SetDevices(const std::vector<py::object>& devices) {
           "as python/train.py does with caffe.NCCL, or use caffe train -gpu");
 }
 
-/// Limits() changed by keyword arguments, `untrusted` first.
-void SetLimits(bool untrusted, const py::kwargs& changes) {
-  Limits changed = untrusted ? Limits::Untrusted() : limits::Current();
-  std::set<std::string> names;
-  for (const auto& change : changes) names.insert(change.first.cast<std::string>());
+void ChangeLimit(const char* name, const py::object& value, Limits* changed) {
+  if (value.is_none()) return;
   for (const LimitField& field : LimitFields()) {
-    if (names.erase(field.name) == 0) continue;
-    const py::object value = changes[field.name.c_str()];
+    if (field.name != name) continue;
     if (field.number) {
-      changed.*field.number = WholeNumber<uint64_t>(value, "set_limits: " + field.name);
+      changed->*field.number = WholeNumber<uint64_t>(value, "set_limits: " + field.name);
     } else {
-      changed.*field.flag = value.cast<bool>();
+      changed->*field.flag = value.cast<bool>();
     }
   }
-  if (!names.empty()) limits::Current().With(*names.begin() + "=");  // says which there are
+}
+
+/// None leaves a limit as it is.
+void SetLimits(bool untrusted, const py::object& blob_bytes, const py::object& net_bytes,
+               const py::object& layers, const py::object& axes, const py::object& nesting,
+               const py::object& read_bytes, const py::object& record_bytes,
+               const py::object& image_pixels, const py::object& python_layers,
+               const py::object& layer_files) {
+  Limits changed = untrusted ? Limits::Untrusted() : limits::Current();
+  ChangeLimit("blob_bytes", blob_bytes, &changed);
+  ChangeLimit("net_bytes", net_bytes, &changed);
+  ChangeLimit("layers", layers, &changed);
+  ChangeLimit("axes", axes, &changed);
+  ChangeLimit("nesting", nesting, &changed);
+  ChangeLimit("read_bytes", read_bytes, &changed);
+  ChangeLimit("record_bytes", record_bytes, &changed);
+  ChangeLimit("image_pixels", image_pixels, &changed);
+  ChangeLimit("python_layers", python_layers, &changed);
+  ChangeLimit("layer_files", layer_files, &changed);
   limits::Set(changed);
 }
 
@@ -127,7 +141,12 @@ void BindSettings(py::module_& module) {
              "Has fields of prototxt files that this Caffe does not know skipped with a warning;\n"
              "otherwise they raise caffe.Error.");
   module.def(
-      "set_limits", &SetLimits, py::arg("untrusted") = false,
+      "set_limits", &SetLimits, py::arg("untrusted") = false, py::arg("blob_bytes") = py::none(),
+      py::arg("net_bytes") = py::none(), py::arg("layers") = py::none(),
+      py::arg("axes") = py::none(), py::arg("nesting") = py::none(),
+      py::arg("read_bytes") = py::none(), py::arg("record_bytes") = py::none(),
+      py::arg("image_pixels") = py::none(), py::arg("python_layers") = py::none(),
+      py::arg("layer_files") = py::none(),
       "Changes what nets and files may ask for, in all threads; what asks for more raises\n"
       "caffe.Error. Takes the names that limits() has, as set_limits(blob_bytes=2**30);\n"
       "untrusted=True begins with those for files of strangers, with no Python layers and no\n"

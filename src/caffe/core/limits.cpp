@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cctype>
+#include <filesystem>
 #include <limits>
 #include <set>
 #include <utility>
@@ -236,6 +237,17 @@ void CheckImage(int64_t height, int64_t width, const std::string& what) {
           " pixels");
   Check(kImagePixels, Product({static_cast<uint64_t>(height), static_cast<uint64_t>(width)}), what,
         ": an image of ", height, " x ", width, " pixels");
+}
+
+void CheckTextFile(const std::string& file) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const fs::file_type type = fs::status(file, unknown).type();
+  Require(type != fs::file_type::character && type != fs::file_type::block, Error::File{file},
+          ": is a device, not a text file");
+  if (type != fs::file_type::regular) return;
+  const uintmax_t size = fs::file_size(file, unknown);
+  if (!unknown) Check(kReadBytes, size, Error::File{file}, ": the text");
 }
 
 void CheckAccess(const LayerParameter& layer) {

@@ -56,6 +56,10 @@ void Check(Limit limit, uint64_t asked, const Parts&... parts) {
 /// many pixels.
 void CheckImage(int64_t height, int64_t width, const std::string& what);
 
+/// Throws Error if `file`, which is to be read line by line, is a device, which may never end, or
+/// larger than Limits::read_bytes. What is wrong with it otherwise, opening it says.
+void CheckTextFile(const std::string& file);
+
 /// Throws Error if the layer runs Python or names files, and the limits forbid that.
 void CheckAccess(const LayerParameter& layer);
 

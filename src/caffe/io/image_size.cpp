@@ -199,7 +199,7 @@ bool IsTiff(const Header& in) {
          in.Begins("MM\0+", 4);
 }
 
-std::optional<ImageSize> Find(Header* in) {
+std::optional<ImageSize> SizeOfKind(Header* in) {
   if (in->Begins("\x89PNG\r\n\x1a\n", 8)) return ImageSize{in->Big(20, 4), in->Big(16, 4)};
   if (in->Begins("\xff\xd8\xff", 3)) return JpegSize(in);
   if (in->Begins("RIFF", 4) && in->Begins("WEBP", 4, 8)) return WebpSize(in);
@@ -223,7 +223,7 @@ std::optional<ImageSize> Find(Header* in) {
 
 std::optional<ImageSize> SizeOfEncodedImage(const uint8_t* data, size_t size) {
   Header header(data, size);
-  const std::optional<ImageSize> found = Find(&header);
+  const std::optional<ImageSize> found = SizeOfKind(&header);
   if (!header.good() || !found || found->height == 0 || found->width == 0) return {};
   return found;
 }

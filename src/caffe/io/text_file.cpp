@@ -26,15 +26,4 @@ std::string ReadTextFile(const std::string& file) {
   return text;
 }
 
-void CheckTextFile(const std::string& file) {
-  namespace fs = std::filesystem;
-  std::error_code unknown;
-  const fs::file_type type = fs::status(file, unknown).type();
-  Require(type != fs::file_type::character && type != fs::file_type::block, Error::File{file},
-          ": is a device, not a text file");
-  if (type != fs::file_type::regular) return;
-  const uintmax_t size = fs::file_size(file, unknown);
-  if (!unknown) limits::Check(limits::kReadBytes, size, Error::File{file}, ": the text");
-}
-
 }  // namespace caffe

@@ -9,10 +9,6 @@ namespace caffe {
 /// read.
 std::string ReadTextFile(const std::string& file);
 
-/// Throws Error if `file`, which is to be read line by line, is a device, which may never end, or
-/// larger than Limits::read_bytes. What is wrong with it otherwise, opening it says.
-void CheckTextFile(const std::string& file);
-
 }  // namespace caffe
 
 #endif  // CAFFE_IO_TEXT_FILE_HPP_

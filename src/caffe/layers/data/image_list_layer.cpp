@@ -9,7 +9,6 @@
 
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/limits.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -19,7 +18,7 @@ namespace caffe {
 
 template <typename Dtype, typename Label>
 void ImageListLayer<Dtype, Label>::ReadLines() {
-  CheckTextFile(source_);
+  limits::CheckTextFile(source_);
   std::ifstream file(source_);
   Require(file.is_open(), Error::File{source_}, ": the list file cannot be opened");
   lines_.clear();

@@ -152,10 +152,11 @@ TEST(ProtoText, OfMoreBytesThanTheLimitIsRefused) {
   ExpectContains(ErrorOf([&] { ReadProtoFromTextFileOrDie("/dev/zero", &net); }),
                  "/dev/zero: what is read asks for 1 MiB");
   ExpectContains(ErrorOf([&] { ReadTextFile("/dev/zero"); }), "/dev/zero: the text asks for");
-  ExpectContains(ErrorOf([&] { CheckTextFile("/dev/zero"); }),
+  ExpectContains(ErrorOf([&] { limits::CheckTextFile("/dev/zero"); }),
                  "/dev/zero: is a device, not a text file");
-  ExpectContains(ErrorOf([&] { CheckTextFile(name); }), name + ": the text asks for 108 bytes");
-  CheckTextFile("/no/such/file");
+  ExpectContains(ErrorOf([&] { limits::CheckTextFile(name); }),
+                 name + ": the text asks for 108 bytes");
+  limits::CheckTextFile("/no/such/file");
 }
 
 TEST(ProtoText, DamagedTextIsAnErrorOrReadsBackTheSame) {

@@ -9,6 +9,7 @@
 #include <boost/property_tree/xml_parser.hpp>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #ifdef USE_OPENCV
@@ -17,7 +18,6 @@
 #endif
 
 #include "caffe/core/limits.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/bbox_util.hpp"
 #include "caffe/util/detection/box.hpp"
 #include "caffe/util/image.hpp"
@@ -122,9 +122,10 @@ uint64_t DepthOfJson(const string& text) {
 /// `depth_of` bounds that.
 template <typename Parser>
 ptree ReadTree(const string& file, uint64_t (*depth_of)(const string&), Parser&& parse) {
-  const bool there = std::ifstream(file).good();
-  Require(there, Error::File{file}, ": there is no such file, or it cannot be read");
-  const string text = ReadTextFile(file);
+  limits::CheckTextFile(file);
+  std::ifstream in(file);
+  Require(in.good(), Error::File{file}, ": there is no such file, or it cannot be read");
+  const string text(std::istreambuf_iterator<char>(in), {});
   limits::Check(limits::kNesting, depth_of(text), Error::File{file}, ": its deepest part");
   std::istringstream stream(text);
   ptree tree;
@@ -193,7 +194,7 @@ bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, con
 
 bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const int width,
                              AnnotatedDatum* anno_datum) {
-  CheckTextFile(labelname);
+  limits::CheckTextFile(labelname);
   std::ifstream stream(labelname.c_str());
   Require(stream.good(), Error::File{labelname}, ": there is no such file, or it cannot be read");
   int line_number = 0;

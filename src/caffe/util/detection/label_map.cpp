@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "caffe/io/text_file.hpp"
+#include "caffe/core/limits.hpp"
 #include "caffe/util/io.hpp"
 
 namespace caffe {
@@ -50,7 +50,7 @@ LabelMap ReadLabelMap(const string& file) {
 }
 
 vector<NamedSize> ReadNameSizeFile(const string& file) {
-  CheckTextFile(file);
+  limits::CheckTextFile(file);
   std::ifstream stream(file.c_str());
   Require(stream.good(), Error::File{file}, ": there is no such file, or it cannot be read");
   vector<NamedSize> sizes;
