@@ -6,9 +6,9 @@
 
 #include <mutex>
 
-#include "caffe/core/limits.hpp"
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/limits.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/timer.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -103,7 +103,7 @@ void SetLimits(bool untrusted, const py::object& blob_bytes, const py::object& n
                const py::object& read_bytes, const py::object& record_bytes,
                const py::object& image_pixels, const py::object& python_layers,
                const py::object& layer_files) {
-  Limits changed = untrusted ? Limits::Untrusted() : limits::Current();
+  Limits changed = untrusted ? Limits::Untrusted() : Caffe::limits();
   ChangeLimit("blob_bytes", blob_bytes, &changed);
   ChangeLimit("net_bytes", net_bytes, &changed);
   ChangeLimit("layers", layers, &changed);
@@ -114,11 +114,11 @@ void SetLimits(bool untrusted, const py::object& blob_bytes, const py::object& n
   ChangeLimit("image_pixels", image_pixels, &changed);
   ChangeLimit("python_layers", python_layers, &changed);
   ChangeLimit("layer_files", layer_files, &changed);
-  limits::Set(changed);
+  Caffe::set_limits(changed);
 }
 
 py::dict GetLimits() {
-  const Limits current = limits::Current();
+  const Limits current = Caffe::limits();
   py::dict values;
   for (const LimitField& field : LimitFields()) {
     values[field.name.c_str()] =

@@ -8,10 +8,10 @@
 #include <sstream>
 #include <vector>
 
-#include "caffe/core/limits.hpp"
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/limits.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "caffe/version.hpp"
@@ -60,7 +60,7 @@ void TellError(const std::string& message) {
 void ApplyLimits(const std::string& flag, const std::string& list) {
   if (list.empty()) return;
   try {
-    limits::Set(limits::Current().With(list));
+    Caffe::set_limits(Caffe::limits().With(list));
   } catch (Error& error) {
     error.Note(Error::Field{flag});
     error.AddContext(flag);

@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "caffe/blob.hpp"
+#include "caffe/common.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text/split.hpp"
@@ -123,6 +123,9 @@ Limits Limits::With(const std::string& list) const {
   }
   return limits;
 }
+
+Limits Caffe::limits() { return limits::Current(); }
+void Caffe::set_limits(const Limits& limits) { limits::Set(limits); }
 
 namespace limits {
 namespace {

@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "caffe/allocator.hpp"
 #include "caffe/blob.hpp"
+#include "caffe/common.hpp"
 #include "caffe/core/limits.hpp"
 #include "caffe/test/support/limits_scope.hpp"
 #include "caffe/test/support/net_fixture.hpp"
@@ -60,6 +62,18 @@ TEST(Limits, ProductsBeyond64BitsAreBeyondEveryLimit) {
   EXPECT_EQ(limits::Product({uint64_t(1) << 32, uint64_t(1) << 32}), kMost);
   EXPECT_EQ(limits::Product({uint64_t(1) << 32, uint64_t(1) << 32, 2}), kMost);
   EXPECT_EQ(limits::Product({kMost, kMost, 0}), 0u);
+}
+
+TEST(Limits, HoldInAllThreads) {
+  const Limits before = Caffe::limits();
+  Limits changed = before;
+  changed.axes = 3;
+  Caffe::set_limits(changed);
+  std::string message;
+  std::thread([&] { message = ErrorOf([] { Blob<float>(1, 1, 1, 1); }); }).join();
+  ExpectContains(message, "the limit (axes) is 3");
+  Caffe::set_limits(before);
+  EXPECT_EQ(Caffe::limits().axes, before.axes);
 }
 
 /// Calls f; fails if it takes more memory than that for tensors. Returns the message.
