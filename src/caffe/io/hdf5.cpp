@@ -55,6 +55,9 @@ std::string Where(hid_t id, const std::string& dataset) {
   return Join(FileOf(id), ": dataset ", named ? group : "", "/", dataset);
 }
 
+/// The widest numbers, in bytes. HDF5 makes room for a few elements while it converts them.
+constexpr size_t kMaxNumber = 16;
+
 /// Throws Error for a dataset that is in another file, or has its elements there, as a file of a
 /// stranger could have us read any other one; and for one whose pieces are larger than a blob may
 /// be.
@@ -110,9 +113,10 @@ void hdf5_load_nd_dataset_helper(hid_t file_id, const char* dataset_name_, int m
           max_dim, " are needed");
   std::vector<hsize_t> dims(axes);
   H5T_class_t type = H5T_NO_CLASS;
-  Require(H5LTget_dataset_info(file_id, dataset_name_, dims.data(), &type, nullptr) >= 0, where,
+  size_t size = 0;
+  Require(H5LTget_dataset_info(file_id, dataset_name_, dims.data(), &type, &size) >= 0, where,
           ": cannot be read");
-  Require(type == H5T_FLOAT || type == H5T_INTEGER, where,
+  Require((type == H5T_FLOAT || type == H5T_INTEGER) && size <= kMaxNumber, where,
           " holds no numbers (integers or floating point)");
   CheckStorage(file_id, dataset_name_, where);
   std::vector<int> shape;
@@ -266,7 +270,7 @@ int hdf5_load_int(hid_t loc_id, const std::string& dataset_name) {
   const std::optional<DatasetInfo> info = InfoOf(loc_id, name);
   // HDF5 writes as many as there are.
   Require(info && info->type == H5T_INTEGER && info->count == 1 &&
-              H5LTread_dataset_int(loc_id, name, &value) >= 0,
+              info->element_size <= kMaxNumber && H5LTread_dataset_int(loc_id, name, &value) >= 0,
           where, " is missing, or no integer");
   return value;
 }
@@ -296,7 +300,8 @@ std::string hdf5_load_string(hid_t loc_id, const std::string& dataset_name) {
     Require(H5LTread_dataset_string(loc_id, name, text.data()) >= 0, where, ": cannot be read");
     return std::string(text.data());
   }
-  Require(info->type == H5T_INTEGER && info->axes == 1, where, " is not a string");
+  Require(info->type == H5T_INTEGER && info->axes == 1 && info->element_size <= kMaxNumber, where,
+          " is not a string");
   std::string bytes(info->count, '\0');
   Require(H5LTread_dataset(loc_id, name, H5T_NATIVE_UCHAR, &bytes[0]) >= 0, where,
           ": cannot be read");

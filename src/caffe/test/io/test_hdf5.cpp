@@ -145,6 +145,17 @@ TEST(Hdf5, DatasetsThatAreTooLargeAreRefusedBeforeMemoryIsTaken) {
   ExpectContains(ErrorOfData(name), ": dataset /data: a chunk asks for 1 GiB");
 }
 
+// HDF5 would make room for some of them.
+TEST(Hdf5, ElementsAsWideAsABlobAreNoNumbers) {
+  const hid_t wide = H5Tcopy(H5T_NATIVE_INT);
+  H5Tset_size(wide, size_t(1) << 30);
+  const std::string name = FileWithDataset({1}, wide);
+  H5Tclose(wide);
+  ExpectContains(ErrorOfData(name), ": dataset /data holds no numbers");
+  ExpectContains(ErrorOf([&] { hdf5_load_int(Hdf5Handle::OpenFile(name).id(), "data"); }),
+                 ": dataset /data is missing, or no integer");
+}
+
 // HDF5 would read them into the file's values: a file of a stranger could name any other.
 TEST(Hdf5, OtherFilesAreNotRead) {
   const std::string secret = NewFile(std::string(64, 's'));
