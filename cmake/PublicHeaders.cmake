@@ -210,6 +210,7 @@ set(public_headers_parts
   caffe/layers/strided_layer.hpp
   caffe/layers/view_layer.hpp
   caffe/layers/yolo_output_layer.hpp
+  caffe/limits.hpp
   caffe/loss_scale.hpp
   caffe/util/db_session.hpp
   caffe/util/image.hpp

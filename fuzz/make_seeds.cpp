@@ -29,6 +29,9 @@ namespace {
 
 std::string out;
 
+/// Targets that take nets as text.
+constexpr const char* kNetTargets[] = {"net_prototxt", "net_run", "engine_prototxt", "report"};
+
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
@@ -47,7 +50,7 @@ void Weights() {
   Seed("migration_weights", "small", weights.SerializeAsString());
   WriteProtoToTextFile(SmallNet(), "small.prototxt");
   Seed("migration_prototxt", "small.prototxt", ReadAll("small.prototxt"));
-  for (const char* target : {"net_prototxt", "net_run", "engine_prototxt"}) {
+  for (const char* target : kNetTargets) {
     Seed(target, "small.prototxt", ReadAll("small.prototxt"));
   }
   const std::string file = NewFile("small.caffemodel", weights.SerializeAsString());
@@ -171,7 +174,7 @@ std::string SomeNet(const std::string& type) {
 void Layers() {
   for (const std::string& type : LayerRegistry<float>::LayerTypeList()) {
     const std::string net = SomeNet(type);
-    for (const char* target : {"net_prototxt", "net_run", "engine_prototxt"}) {
+    for (const char* target : kNetTargets) {
       Seed(target, type + ".prototxt", net);
     }
   }
@@ -291,6 +294,14 @@ void Texts() {
   Seed("image_list", "images", "0.png 0\na folder/1.png 1\n");
   Seed("image_list", "sizes", "0 10 12\n1 480 640\n");
   Seed("window_data", "two", "# 0\n0.png\n3\n10\n12\n2\n1 0.9 1 1 8 7\n2 0.1 0 0 5 5\n");
+  Seed("annotations", "voc.xml",
+       "<annotation><size><width>12</width><height>10</height></size><object><name>cat</name>"
+       "<difficult>0</difficult><bndbox><xmin>1</xmin><ymin>2</ymin><xmax>8</xmax><ymax>9</ymax>"
+       "</bndbox></object></annotation>\n");
+  Seed("annotations", "coco.json",
+       "{\"image\": {\"height\": 10, \"width\": 12}, \"annotation\": [{\"category_id\": 7, "
+       "\"bbox\": [1, 2, 3, 4.5], \"iscrowd\": 0}]}\n");
+  Seed("annotations", "lines", "1 1 2 8 9\n2 0 0 5 5\n");
   Seed("param_str", "python",
        "'feat_stride': 16, 'scales': [8, 16, 32], 'clobber_positives': True");
   Seed("param_str", "yaml", "{feat_stride: 16, scales: (8, .5)}");
@@ -330,7 +341,6 @@ int main(int argc, char** argv) {
     out = std::filesystem::absolute(argv[1]).string();
     LLVMFuzzerInitialize(&argc, &argv);
     Weights();
-    Layers();
     Solvers();
 #ifdef USE_HDF5
     Hdf5();
@@ -340,6 +350,7 @@ int main(int argc, char** argv) {
     Images();
     Texts();
     Arrays();
+    Layers();  // many nets are tried: last
   } catch (const std::exception& error) {
     std::cerr << "make_seeds: " << error.what() << '\n';
     return 1;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/detection/annotations.hpp"
 #include "caffe/util/system/thread_team.hpp"
@@ -26,6 +27,7 @@ using std::string;
 std::map<string, string> ReadIds(const string& file) {
   std::map<string, string> ids;
   if (file.empty()) return ids;
+  caffe::limits::CheckTextFile(file);
   std::ifstream stream(file.c_str());
   Require(stream.good(), caffe::Error::File{file}, ": there is no such file, or it cannot be read");
   for (string name, id; stream >> name >> id;) ids[name] = id;

@@ -6,9 +6,10 @@ namespace {
 
 constexpr char kUsage[] = R"(upgrade_net_proto_binary: upgrades a caffemodel to the current format.
 
-usage: upgrade_net_proto_binary OLD.caffemodel NEW.caffemodel
+usage: upgrade_net_proto_binary OLD.caffemodel NEW.caffemodel [-limits LIST]
 
-Reads a net (caffemodel) of any age and writes it in the current format.
+Reads a net (caffemodel) of any age and writes it in the current format. -limits says
+what files may ask for, as for caffe: nesting=32.
 )";
 
 }  // namespace

@@ -6,10 +6,11 @@ namespace {
 
 constexpr char kUsage[] = R"(upgrade_net_proto_text: upgrades a net definition.
 
-usage: upgrade_net_proto_text OLD.prototxt NEW.prototxt [-ignore_unknown_fields]
+usage: upgrade_net_proto_text OLD.prototxt NEW.prototxt [-ignore_unknown_fields] [-limits LIST]
 
 Reads a net (prototxt) of any age and writes it in the current format. -ignore_unknown_fields leaves
-out, with a warning, what this Caffe does not know.
+out, with a warning, what this Caffe does not know; -limits says what files may ask for, as for
+caffe: nesting=32,read_bytes=64MiB.
 )";
 
 }  // namespace

@@ -121,6 +121,7 @@ using std::vector;
 void GlobalInit(int* pargc, char*** pargv);
 
 class Context;
+struct Limits;
 
 /// Caffe's face on the calling thread's Context: mode, device, random numbers, ranks. A thread
 /// starts with the mode and device of the thread that started it where that is known
@@ -181,6 +182,11 @@ class Caffe {
   /// are made after it: they may keep the number that held when they were made. Throws Error for
   /// less than 1.
   static void set_threads(int threads);
+
+  /// What nets and files may ask for (caffe/limits.hpp), in all threads. Setting them throws Error
+  /// for a number that is 0.
+  static Limits limits();
+  static void set_limits(const Limits& limits);
 
   static int solver_count();
   static void set_solver_count(int count);

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .pycaffe import (  # noqa: F401
         NCCL, TEST, TRAIN, AdaDeltaSolver, AdaGradSolver, AdamSolver, Blob, Error, Layer, LayerBase,
         LayerParameter, NesterovSolver, Net, RMSPropSolver, SGDSolver, Solver, Timer, __version__,
-        create_layer, get_solver, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
-        set_gpu_fallback, set_ignore_unknown_fields, set_logging_disabled, set_mode_cpu,
-        set_mode_gpu, set_multiprocess, set_phase_test, set_phase_train, set_random_seed,
+        create_layer, get_solver, has_nccl, init_log, layer_type_list, limits, log, set_device,
+        set_devices, set_gpu_fallback, set_ignore_unknown_fields, set_limits, set_logging_disabled,
+        set_mode_cpu, set_mode_gpu, set_multiprocess, set_phase_test, set_phase_train, set_random_seed,
         set_solver_count, set_solver_rank, set_threads, solver_count, solver_rank, threads)
 
 #: What is made on the compiled module, in :mod:`caffe.pycaffe`.
@@ -28,8 +28,8 @@ _COMPILED_NAMES = [
     "AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Error", "Layer", "LayerBase",
     "LayerParameter", "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST",
     "TRAIN", "Timer", "__version__", "create_layer", "get_solver", "has_nccl", "init_log",
-    "layer_type_list", "log", "set_device", "set_devices", "set_gpu_fallback",
-    "set_ignore_unknown_fields", "set_logging_disabled", "set_mode_cpu", "set_mode_gpu",
+    "layer_type_list", "limits", "log", "set_device", "set_devices", "set_gpu_fallback",
+    "set_ignore_unknown_fields", "set_limits", "set_logging_disabled", "set_mode_cpu", "set_mode_gpu",
     "set_multiprocess", "set_phase_test", "set_phase_train", "set_random_seed",
     "set_solver_count", "set_solver_rank", "set_threads", "solver_count", "solver_rank", "threads",
 ]

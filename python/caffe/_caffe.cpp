@@ -8,6 +8,7 @@
 
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/limits.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/timer.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -84,6 +85,48 @@ void SetDevices(const std::vector<py::object>& devices) {
           "as python/train.py does with caffe.NCCL, or use caffe train -gpu");
 }
 
+void ChangeLimit(const char* name, const py::object& value, Limits* changed) {
+  if (value.is_none()) return;
+  for (const LimitField& field : LimitFields()) {
+    if (field.name != name) continue;
+    if (field.number) {
+      changed->*field.number = WholeNumber<uint64_t>(value, "set_limits: " + field.name);
+    } else {
+      changed->*field.flag = value.cast<bool>();
+    }
+  }
+}
+
+/// None leaves a limit as it is.
+void SetLimits(bool untrusted, const py::object& blob_bytes, const py::object& net_bytes,
+               const py::object& layers, const py::object& axes, const py::object& nesting,
+               const py::object& read_bytes, const py::object& record_bytes,
+               const py::object& image_pixels, const py::object& python_layers,
+               const py::object& layer_files) {
+  Limits changed = untrusted ? Limits::Untrusted() : Caffe::limits();
+  ChangeLimit("blob_bytes", blob_bytes, &changed);
+  ChangeLimit("net_bytes", net_bytes, &changed);
+  ChangeLimit("layers", layers, &changed);
+  ChangeLimit("axes", axes, &changed);
+  ChangeLimit("nesting", nesting, &changed);
+  ChangeLimit("read_bytes", read_bytes, &changed);
+  ChangeLimit("record_bytes", record_bytes, &changed);
+  ChangeLimit("image_pixels", image_pixels, &changed);
+  ChangeLimit("python_layers", python_layers, &changed);
+  ChangeLimit("layer_files", layer_files, &changed);
+  Caffe::set_limits(changed);
+}
+
+py::dict GetLimits() {
+  const Limits current = Caffe::limits();
+  py::dict values;
+  for (const LimitField& field : LimitFields()) {
+    values[field.name.c_str()] =
+        field.number ? py::object(py::int_(current.*field.number)) : py::bool_(current.*field.flag);
+  }
+  return values;
+}
+
 void BindSettings(py::module_& module) {
   module.def(
       "set_mode_cpu", [] { SetMode(Caffe::CPU); }, "Computes on the CPU, in all threads.");
@@ -97,6 +140,20 @@ void BindSettings(py::module_& module) {
   module.def("set_ignore_unknown_fields", &set_ignore_unknown_fields, py::arg("ignore") = true,
              "Has fields of prototxt files that this Caffe does not know skipped with a warning;\n"
              "otherwise they raise caffe.Error.");
+  module.def(
+      "set_limits", &SetLimits, py::arg("untrusted") = false, py::arg("blob_bytes") = py::none(),
+      py::arg("net_bytes") = py::none(), py::arg("layers") = py::none(),
+      py::arg("axes") = py::none(), py::arg("nesting") = py::none(),
+      py::arg("read_bytes") = py::none(), py::arg("record_bytes") = py::none(),
+      py::arg("image_pixels") = py::none(), py::arg("python_layers") = py::none(),
+      py::arg("layer_files") = py::none(),
+      "Changes what nets and files may ask for, in all threads; what asks for more raises\n"
+      "caffe.Error. Takes the names that limits() has, as set_limits(blob_bytes=2**30);\n"
+      "untrusted=True begins with those for files of strangers, with no Python layers and no\n"
+      "files of layers.");
+  module.def("limits", &GetLimits,
+             "The limits that hold: blob_bytes, net_bytes, layers, axes, nesting, read_bytes,\n"
+             "record_bytes, image_pixels, python_layers, layer_files.");
   module.def("set_device", &SetDeviceNumber, py::arg("device"),
              "Chooses the GPU of this number, for all threads.");
   module.def("set_devices", &SetDevices, py::arg("devices"),

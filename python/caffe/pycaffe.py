@@ -9,10 +9,10 @@ import numpy as np
 from . import _caffe, _deprecated, _vectors
 from ._caffe import (  # noqa: F401
     NCCL, TEST, TRAIN, Blob, Error, Layer, LayerBase, LayerParameter, Timer, __version__,
-    create_layer, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
-    set_gpu_fallback, set_ignore_unknown_fields, set_logging_disabled, set_mode_cpu, set_mode_gpu,
-    set_multiprocess, set_random_seed, set_solver_count, set_solver_rank, set_threads, solver_count,
-    solver_rank, threads)
+    create_layer, has_nccl, init_log, layer_type_list, limits, log, set_device, set_devices,
+    set_gpu_fallback, set_ignore_unknown_fields, set_limits, set_logging_disabled, set_mode_cpu,
+    set_mode_gpu, set_multiprocess, set_random_seed, set_solver_count, set_solver_rank, set_threads,
+    solver_count, solver_rank, threads)
 from ._deprecated import set_phase_test, set_phase_train  # noqa: F401
 
 

@@ -108,6 +108,31 @@ class TestSettings:
         assert "no GPU can be used" in result.stdout
         assert result.stderr.count("The CPU computes in its place") == 1
 
+    def test_limits(self, write):
+        net = write(SMALL_NET)
+        before = caffe.limits()
+        assert before["layers"] == 100000 and before["python_layers"] is True
+        try:
+            caffe.set_limits(blob_bytes=8)
+            with pytest.raises(caffe.Error, match="the limit .blob_bytes. is 8 bytes") as caught:
+                caffe.Net(net, caffe.TEST)
+            assert caught.value.layer and "caffe.set_limits(blob_bytes=N)" in caught.value.remedy
+            caffe.set_limits(untrusted=True, layers=7)
+            assert caffe.limits()["layers"] == 7 and caffe.limits()["layer_files"] is False
+            assert caffe.limits()["blob_bytes"] == 2**30
+            with pytest.raises(caffe.Error, match="layer 'own' .Python.: .*python_layers is false"):
+                caffe.Net(write("""layer { name: 'own' type: 'Python' top: 'y'
+                                   python_param { module: 'os' layer: 'L' } }""", "own.prototxt"),
+                          caffe.TEST)
+            for changes, error in [(dict(frob=3), TypeError), (dict(layers=0), caffe.Error),
+                                   (dict(layers="many"), TypeError), (dict(layers=-1), ValueError)]:
+                with pytest.raises(error, match="limit"):
+                    caffe.set_limits(**changes)
+            assert caffe.limits()["layers"] == 7
+        finally:
+            caffe.set_limits(**before)
+        caffe.Net(net, caffe.TEST)
+
     def test_unknown_fields(self, write):
         net = write(SMALL_NET.replace('name: "small"', 'name: "small"\nfrob { kind: FAST }'))
         with pytest.raises(caffe.Error, match='net.prototxt:3:.*no field named "frob"'):

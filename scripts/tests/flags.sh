@@ -115,6 +115,19 @@ has new.prototxt 'num_output: 2'
 runs "$build/tools/upgrade_solver_proto_text" frob_solver.prototxt new.prototxt -ignore_unknown_fields
 lacks new.prototxt frob_lr
 runs "$build/tools/upgrade_net_fp16" -input frob.prototxt -model $weights -output half.caffemodel -ignore_unknown_fields
+# What files may ask for.
+refuses 'net.prototxt: the text asks for .* and the limit (read_bytes) is 10 bytes.*-limits read_bytes=N' \
+  "$caffe" time -model net.prototxt -limits read_bytes=10
+refuses "layer '.*the limit (blob_bytes) is 8 bytes" "$caffe" time -model net.prototxt -limits untrusted,blob_bytes=8,layer_files=true
+refuses "layer 'own' (Python): python_param names code.*the limit python_layers is false" \
+  "$caffe" time -model <(echo "layer { name: 'own' type: 'Python' top: 'y' python_param { module: 'm' layer: 'L' } }") \
+  -limits untrusted
+refuses "^caffe: -limits: there is no limit 'layer'; did you mean 'layers'" "$caffe" time -model net.prototxt -limits layer=3
+refuses "^caffe: -limits: limit layers=many: a number above 0" "$caffe" time -model net.prototxt -limits layers=many
+refuses "the limit (read_bytes)" "$build/tools/upgrade_net_proto_text" frob.prototxt new.prototxt -limits read_bytes=10
+refuses "the limit (read_bytes)" "$build/tools/upgrade_net_fp16" -input net.prototxt -model $weights -output half.caffemodel \
+  -limits read_bytes=10
+refuses "the limit (read_bytes)" "$build/tools/caffe_exec" --deploy=net.prototxt --limits=read_bytes=10
 # A value that a known field does not have decides what is computed: it stays an error.
 sed 's/"SoftmaxWithLoss"/& loss_param { normalization: FROB }/' net.prototxt > value.prototxt
 refuses 'Unknown enumeration value.*FROB.*it may be BATCH_SIZE' "$caffe" time -model value.prototxt -ignore_unknown_fields

@@ -87,7 +87,7 @@ bool OverridesTypes() {
 FlagGroup SharedFlags() {
   return {"all commands",
           "",
-          {"gpu", "gpus", "gpu_fallback", "threads", "ignore_unknown_fields", "verbose"},
+          {"gpu", "gpus", "gpu_fallback", "threads", "ignore_unknown_fields", "limits", "verbose"},
           "  -help, -version       this text, the version\n"};
 }
 

@@ -43,7 +43,11 @@ const std::vector<FlagGroup>& FlagGroups() {
         {"uffNHWC", "", "", REFUSED, kUff},
         {"engine", "FILE", "", REFUSED, "it is --saveEngine=FILE or --loadEngine=FILE"},
         {"ignore_unknown_fields", "", "", DONE,
-         "(not trtexec's) warns of fields that the net should not have, and leaves them out"}}},
+         "(not trtexec's) warns of fields that the net should not have, and leaves them out"},
+        {"limits", "LIST", "", DONE,
+         "(not trtexec's) what files may ask for, as -limits of caffe: blob_bytes=2GiB,layers=500, "
+         "or "
+         "untrusted"}}},
       {"Build Options",
        {{"maxBatch", "N", "", DONE, "the largest batch of the engine; without it --batch"},
         {"minShapes", "SPEC", "", DONE,

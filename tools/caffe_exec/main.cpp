@@ -263,6 +263,7 @@ void Exec(const Flags& flags) {
   PrintOptions(flags);
   CheckEffects(flags);
   set_ignore_unknown_fields(flags.IsOn("ignore_unknown_fields"));
+  ApplyLimits("--limits", flags.Text("limits"));
   if (flags.IsGiven("cpuThreads")) Caffe::set_threads(flags.Int("cpuThreads", 1, kMaxThreads));
   LoadPlugins(flags);
   const bool gpu = TakeDevice(flags);

@@ -135,7 +135,8 @@ void CheckFlagsOf(const std::string& program, const Command& command, const Flag
 }
 
 int RunProgram(int argc, char** argv, const Command& program) {
-  return RunTool(argc, argv, UsageOf("", program, {}), [&](int count, char** arguments) {
+  const FlagGroup shared = {"all programs", "", {"limits"}, ""};
+  return RunTool(argc, argv, UsageOf("", program, shared), [&](int count, char** arguments) {
     ApplySharedFlags();
     return program.run({arguments + 1, arguments + count});
   });

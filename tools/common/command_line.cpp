@@ -11,6 +11,7 @@
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/limits.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "caffe/version.hpp"
@@ -20,6 +21,11 @@ CAFFE_FLAG(bool, gpu_fallback, false, "",
            "CAFFE_GPU_FALLBACK=1 in the environment does; otherwise that is an error");
 CAFFE_FLAG(bool, ignore_unknown_fields, false, "",
            "skip unknown fields of prototxt files, with a warning");
+CAFFE_FLAG(
+    string, limits, "", "LIST",
+    "what files may ask for, NAME=N between commas: blob_bytes=2GiB, net_bytes, layers, axes, "
+    "nesting, read_bytes, record_bytes, image_pixels, python_layers=false, layer_files=false; "
+    "untrusted stands for limits for files of strangers (SECURITY.md)");
 
 namespace caffe {
 namespace {
@@ -51,10 +57,22 @@ void TellError(const std::string& message) {
   std::cerr << program_invocation_short_name << ": " << Printable(message) << std::endl;
 }
 
+void ApplyLimits(const std::string& flag, const std::string& list) {
+  if (list.empty()) return;
+  try {
+    Caffe::set_limits(Caffe::limits().With(list));
+  } catch (Error& error) {
+    error.Note(Error::Field{flag});
+    error.AddContext(flag);
+    throw;
+  }
+}
+
 void ApplySharedFlags() {
   kernels::CpuInstructionSet();
   if (IsGiven("gpu_fallback")) set_gpu_fallback(FLAGS_gpu_fallback);
   set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
+  ApplyLimits("-limits", FLAGS_limits);
 }
 
 std::vector<std::string> SplitFiles(const std::string& text,

@@ -18,7 +18,10 @@ namespace caffe {
 /// and arguments that a terminal would take for commands are shown as \xHH.
 void TellError(const std::string& message);
 
-/// Lets -gpu_fallback and -ignore_unknown_fields hold from here on.
+/// Lets Limits::With(list) hold from here on; nothing for an empty list. Errors name `flag`.
+void ApplyLimits(const std::string& flag, const std::string& list);
+
+/// Lets -gpu_fallback, -ignore_unknown_fields and -limits hold from here on.
 void ApplySharedFlags();
 
 /// Files between commas; a comma is part of a name where a file is called so. `path_of` gives the

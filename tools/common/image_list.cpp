@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
 
 std::vector<ListLine> ReadImageList(const std::string& file, const std::string& rest) {
+  limits::CheckTextFile(file);
   std::ifstream stream(file.c_str());
   Require(stream.good() && !std::filesystem::is_directory(file), Error::File{file},
           ": there is no such file, or it cannot be read");

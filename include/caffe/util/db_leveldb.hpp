@@ -24,7 +24,7 @@ class LevelDBCursor : public Cursor {
   void SeekToFirst() override { iterator().SeekToFirst(); }
   void Next() override { iterator().Next(); }
   string key() override { return iterator().key().ToString(); }
-  string value() override { return iterator().value().ToString(); }
+  string value() override;
   bool valid() override;
   void SeekTo(const string& key) override { iterator().Seek(key); }
 

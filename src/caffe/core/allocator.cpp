@@ -14,7 +14,14 @@ namespace {
 // Blocks of this many bytes and more are pages of their own, so that freeing one gives it back to
 // the system. The heap would keep what loading a net and packing its weights leave free: up to half
 // of what the net takes.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)  // Clang's word for it
+#define CAFFE_ADDRESS_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define CAFFE_ADDRESS_SANITIZER
+#endif
+#ifdef CAFFE_ADDRESS_SANITIZER
 constexpr size_t kOwnPages = SIZE_MAX;  // the sanitizer knows the heap only
 #else
 constexpr size_t kOwnPages = size_t(1) << 18;

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "caffe/core/blob_payload.hpp"
+#include "caffe/core/limits.hpp"
 #include "caffe/device/on_device.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
@@ -31,9 +32,12 @@ std::string Extents(const std::vector<int>& shape) {
   return stream.str();
 }
 
-int CheckedCount(const std::vector<int>& shape) {
+int CheckedCount(const std::vector<int>& shape, size_t element_size) {
   Require(shape.size() <= kMaxBlobAxes, "a blob has at most ", kMaxBlobAxes, " axes, not ",
           shape.size());
+  if (shape.size() > limits::Of(limits::kAxes)) {
+    limits::Check(limits::kAxes, shape.size(), "a blob of shape ", Extents(shape));
+  }
   int64_t count = 1;
   for (const int extent : shape) {
     if (extent < 0) Fail("a blob's shape has no negative extents: ", Extents(shape));
@@ -42,6 +46,10 @@ int CheckedCount(const std::vector<int>& shape) {
       Fail("a blob of shape ", Extents(shape),
            " has more than 2^31 - 1 elements: reduce the batch size or the image size");
     }
+  }
+  const uint64_t bytes = count * element_size;
+  if (bytes > limits::Of(limits::kBlobBytes)) {
+    limits::Check(limits::kBlobBytes, bytes, "a blob of shape ", Extents(shape));
   }
   return static_cast<int>(count);
 }
@@ -63,11 +71,12 @@ Blob<Dtype>::Blob(const int num, const int channels, const int height, const int
 
 template <typename Dtype>
 void Blob<Dtype>::Reshape(const std::vector<int>& shape) {
-  const int count = CheckedCount(shape);
+  const int count = CheckedCount(shape, sizeof(Dtype));
   if (shape != shape_) shape_data_.reset();
   shape_ = shape;
   count_ = count;
   if (count > capacity_) {
+    limits::NetBytes::Add((count - static_cast<size_t>(capacity_)) * sizeof(Dtype));
     capacity_ = count;
     data_.reset(new Tensor(count, data_->storage_type()));
     diff_.reset(new Tensor(count, diff_->storage_type()));

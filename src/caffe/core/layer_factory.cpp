@@ -3,6 +3,7 @@
 #include <mutex>
 #include <set>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/util/text/edit_distance.hpp"
@@ -155,6 +156,7 @@ bool LayerRegistry<Dtype>::IsReplaced(const string& type) {
 
 template <typename Dtype>
 shared_ptr<Layer<Dtype>> LayerRegistry<Dtype>::CreateLayer(const LayerParameter& param) {
+  limits::CheckAccess(param);
   const auto found = Registry().find(param.type());
   if (found == Registry().end()) {
     const string near = DidYouMean(param.type(), LayerTypeList());

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/kernels/pixels.hpp"
 #include "caffe/util/im_transforms.hpp"
 #include "caffe/util/image.hpp"
@@ -398,6 +399,7 @@ cv::Mat DataTransformer<Dtype>::RandomlyResized(const cv::Mat& image,
   const cv::Size size(limited(width, image.cols, crop_width_),
                       limited(height, image.rows, crop_height_));
   if (size == image.size()) return image;
+  limits::CheckImage(size.height, size.width, "transform_param");
   const bool down = size.width <= image.cols && size.height <= image.rows;
   constexpr int kAlgorithms[] = {cv::INTER_NEAREST, cv::INTER_LINEAR, cv::INTER_CUBIC,
                                  cv::INTER_AREA};

@@ -8,6 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <random>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/util/detection/box.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -385,6 +386,7 @@ Expansion DrawExpansion(float ratio, int height, int width) {
 
 cv::Mat Expanded(const cv::Mat& in_img, const Expansion& e, const vector<float>& mean) {
   if (in_img.rows == e.height && in_img.cols == e.width) return in_img;
+  limits::CheckImage(e.height, e.width, "expand_param");
   cv::Mat result(e.height, e.width, in_img.type(),
                  ScalarOf(mean, in_img.channels(), "transform_param: mean_value"));
   in_img.copyTo(result(cv::Rect(e.w_offset, e.h_offset, in_img.cols, in_img.rows)));
@@ -452,11 +454,14 @@ void InferNewSize(const ResizeParameter& param, const int old_width, const int o
 
 cv::Mat Resized(const cv::Mat& in_img, const ResizeParameter& param,
                 ResizeParameter::Interp_mode interpolation) {
-  cv::Mat resized;
-  cv::resize(in_img, resized, SizeWithoutFrame(param, in_img.cols, in_img.rows), 0, 0,
-             OpenCvMode(interpolation));
+  const cv::Size size = SizeWithoutFrame(param, in_img.cols, in_img.rows);
   int width, height;
   InferNewSize(param, in_img.cols, in_img.rows, &width, &height);
+  for (const cv::Size& made : {size, cv::Size(width, height)}) {
+    limits::CheckImage(made.height, made.width, "resize_param");
+  }
+  cv::Mat resized;
+  cv::resize(in_img, resized, size, 0, 0, OpenCvMode(interpolation));
   const int bar_h = height - resized.rows, bar_w = width - resized.cols;
   if (bar_h == 0 && bar_w == 0) return resized;
   const vector<float> pad(param.pad_value().begin(), param.pad_value().end());

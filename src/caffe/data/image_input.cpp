@@ -6,6 +6,7 @@
 #include <opencv2/imgproc.hpp>
 #endif
 
+#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
@@ -107,7 +108,10 @@ void ImageInput::Write(const cv::Mat& image, int item) {
     prepared = reversed;
   }
   const cv::Size size(width_, height_);
-  if (prepared.size() != size) cv::resize(prepared, prepared, size);
+  if (prepared.size() != size) {
+    limits::CheckImage(height_, width_, "the net's images");
+    cv::resize(prepared, prepared, size);
+  }
   item_.Reshape(1, channels, images_->shape(2), images_->shape(3));
   transformer_->Transform(prepared, &item_);
   Copy(item);

@@ -8,6 +8,7 @@
 #include "backends/cuda/cuda_engine.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/core/error_context.hpp"
+#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
@@ -178,10 +179,10 @@ class Reader {
             "a number is out of range");
     return static_cast<int>(value);
   }
-  /// A count of items that take at least a byte each.
-  size_t Count() {
+  /// A count of items that take at least `item_bytes` each.
+  size_t Count(int64_t item_bytes = 1) {
     const int64_t count = Number();
-    Require(count >= 0 && count <= end_ - at_, "it lists more than it holds");
+    Require(count >= 0 && count <= (end_ - at_) / item_bytes, "it lists more than it holds");
     return static_cast<size_t>(count);
   }
   std::string Text() {
@@ -191,17 +192,17 @@ class Reader {
     return std::string(begin, size);
   }
   std::vector<std::string> Texts() {
-    std::vector<std::string> texts(Count());
+    std::vector<std::string> texts(Count(8));
     for (std::string& text : texts) text = Text();
     return texts;
   }
   std::vector<int> Numbers() {
-    std::vector<int> values(Count());
+    std::vector<int> values(Count(8));
     for (int& value : values) value = Int();
     return values;
   }
   std::vector<float> Reals() {
-    std::vector<float> values(Count());
+    std::vector<float> values(Count(4));
     for (float& value : values) value = Real();
     return values;
   }
@@ -235,7 +236,7 @@ class Reader {
     return constant;
   }
   std::vector<Constant> Constants() {
-    std::vector<Constant> constants(Count());
+    std::vector<Constant> constants(Count(24));  // numbers
     for (Constant& constant : constants) constant = OneConstant();
     return constants;
   }
@@ -274,8 +275,10 @@ Value ReadValue(Reader* in) {
               (value.shape.size() >= 2 &&
                value.channel_scales.size() == static_cast<size_t>(value.shape[1])),
           "value '", value.name, "' has scales for other channels than its own");
-  Require(value.block > 0 && (layout == Layout::PLAIN || value.shape.size() >= 2), "value '",
-          value.name, "' cannot lie in blocks of channels");
+  constexpr int kMaxBlock = 64;  // channels; targets' are smaller
+  Require(value.block > 0 && value.block <= kMaxBlock &&
+              (layout == Layout::PLAIN || value.shape.size() >= 2),
+          "value '", value.name, "' cannot lie in blocks of channels");
   value.view.base = in->Int();
   value.view.axis = in->Int();
   value.view.offset = in->Int();
@@ -308,7 +311,7 @@ Node ReadNode(Reader* in) {
   node.inputs = in->Numbers();
   node.outputs = in->Numbers();
   node.parameters = in->Constants();
-  node.epilogue.resize(in->Count());
+  node.epilogue.resize(in->Count(24));
   for (Epilogue& step : node.epilogue) {
     step.layer = in->Layer();
     step.parameters = in->Constants();
@@ -339,24 +342,47 @@ ImagePreprocessing ReadPreprocessing(Reader* in) {
   preprocessing.resize_height = in->Int();
   preprocessing.resize_width = in->Int();
   preprocessing.engine_normalizes = in->Number() != 0;
-  for (size_t left = in->Count(); left > 0; --left) {
+  for (size_t left = in->Count(16); left > 0; --left) {
     const std::string input = in->Text();
     preprocessing.constants[input] = in->Reals();
   }
   return preprocessing;
 }
 
+/// Of a graph that is valid otherwise: memory that a context takes, and what layers may do.
+void CheckLimits(const Graph& graph) {
+  uint64_t bytes = graph.arena_bytes;
+  for (const Value& value : graph.values) {
+    const std::string what = "value '" + value.name + "'";
+    limits::Check(limits::kAxes, value.shape.size(), what);
+    limits::Check(limits::kBlobBytes, BytesOf(value), what);
+    if (!value.is_constant() && value.arena_offset < 0 && value.view.base < 0) {
+      bytes += BytesOf(value);  // at most 2^36 each, and there are fewer than 2^25
+    }
+  }
+  limits::Check(limits::kNetBytes, bytes, "graph '", graph.name, "'");
+  for (const Node& node : graph.nodes) {
+    WithLayer(node, [&] { limits::CheckAccess(node.layer); });
+    for (const Epilogue& step : node.epilogue) {
+      WithLayer(step.layer, [&] { limits::CheckAccess(step.layer); });
+    }
+  }
+}
+
 Graph ReadGraph(Reader* in) {
   Graph graph;
   graph.name = in->Text();
-  graph.values.resize(in->Count());
+  // The numbers that each has at least.
+  constexpr int64_t kValueBytes = 12 * 8, kNodeBytes = 8 * 8;
+  graph.values.resize(in->Count(kValueBytes));
   for (Value& value : graph.values) value = ReadValue(in);
-  graph.nodes.resize(in->Count());
+  graph.nodes.resize(in->Count(kNodeBytes));
+  limits::Check(limits::kLayers, graph.nodes.size(), "graph '", graph.name, "'");
   for (Node& node : graph.nodes) node = ReadNode(in);
   graph.inputs = in->Numbers();
   graph.outputs = in->Numbers();
   for (std::vector<Shape>* shapes : {&graph.min_inputs, &graph.opt_inputs}) {
-    shapes->resize(in->Count());
+    shapes->resize(in->Count(8));
     for (Shape& shape : *shapes) shape = in->Numbers();
   }
   const int64_t arena = in->Number();
@@ -367,6 +393,7 @@ Graph ReadGraph(Reader* in) {
   }
   graph.class_names = in->Texts();
   graph.Validate();
+  CheckLimits(graph);
   return graph;
 }
 
@@ -413,7 +440,7 @@ Plan ReadMapped(const std::shared_ptr<const MappedFile>& file) {
   Plan plan;
   plan.tuned_threads = reader.Int();
   Require(plan.tuned_threads >= 0, "its number of threads is negative");
-  plan.graphs.resize(reader.Count());
+  plan.graphs.resize(reader.Count(64));
   Require(!plan.graphs.empty(), "it holds no graph");
   for (Graph& graph : plan.graphs) {
     graph = ReadGraph(&reader);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <sstream>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 
@@ -19,6 +20,7 @@ const char kFirstLine[] = "cortado timing cache 1";
 
 TimingCache::TimingCache(const std::string& file) {
   if (!std::filesystem::exists(file)) return;
+  limits::CheckTextFile(file);
   std::ifstream in(file);
   Require(in.good(), Error::File{file}, ": cannot be read");
   std::string line;

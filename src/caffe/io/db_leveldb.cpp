@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "caffe/core/limits.hpp"
 #include "shared_databases.hpp"
 
 namespace caffe::db {
@@ -42,6 +43,12 @@ LevelDBCursor::LevelDBCursor(std::shared_ptr<LevelDBSession> session)
 leveldb::Iterator& LevelDBCursor::iterator() const {
   session_->handle();  // throws where the iterator is gone
   return *iterator_;
+}
+
+string LevelDBCursor::value() {
+  const leveldb::Slice value = iterator().value();
+  limits::Check(limits::kRecordBytes, value.size(), Error::File{session_->source()}, ": a record");
+  return value.ToString();
 }
 
 bool LevelDBCursor::valid() {

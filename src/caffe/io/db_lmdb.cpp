@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "caffe/core/limits.hpp"
 #include "shared_databases.hpp"
 
 namespace caffe::db {
@@ -129,6 +130,7 @@ LMDBCursor::LMDBCursor(std::shared_ptr<LMDBSession> session) : session_(std::mov
 
 string LMDBCursor::StringOf(const MDB_val& bytes) const {
   session_->handle();  // throws where the map is gone
+  limits::Check(limits::kRecordBytes, bytes.mv_size, Error::File{session_->source()}, ": a record");
   return string(static_cast<const char*>(bytes.mv_data), bytes.mv_size);
 }
 

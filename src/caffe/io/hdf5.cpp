@@ -12,10 +12,12 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 
@@ -53,6 +55,31 @@ std::string Where(hid_t id, const std::string& dataset) {
   return Join(FileOf(id), ": dataset ", named ? group : "", "/", dataset);
 }
 
+/// The widest numbers, in bytes. HDF5 makes room for a few elements while it converts them.
+constexpr size_t kMaxNumber = 16;
+
+/// Throws Error for a dataset that is in another file, or has its elements there, as a file of a
+/// stranger could have us read any other one; and for one whose pieces are larger than a blob may
+/// be.
+void CheckStorage(hid_t id, const char* dataset, const std::string& where) {
+  const hid_t opened = H5Dopen2(id, dataset, H5P_DEFAULT);
+  if (opened < 0) return;  // whoever reads it says so
+  const bool same_file = FileOf(opened) == FileOf(id);
+  const hid_t properties = H5Dget_create_plist(opened);
+  const H5D_layout_t layout = H5Pget_layout(properties);
+  const bool elsewhere = layout == H5D_VIRTUAL || H5Pget_external_count(properties) > 0;
+  hsize_t chunk[H5S_MAX_RANK] = {};
+  const int axes = layout == H5D_CHUNKED ? H5Pget_chunk(properties, H5S_MAX_RANK, chunk) : 0;
+  const hid_t type = H5Dget_type(opened);
+  uint64_t bytes = H5Tget_size(type);
+  for (int i = 0; i < axes; ++i) bytes = limits::Product({bytes, chunk[i]});
+  H5Tclose(type);
+  H5Pclose(properties);
+  H5Dclose(opened);
+  Require(same_file && !elsewhere, where, " is in another file, which is not allowed");
+  limits::Check(limits::kBlobBytes, bytes, where, ": a chunk");
+}
+
 template <typename Dtype>
 herr_t Read(hid_t id, const char* dataset, Dtype* values) {
   if constexpr (std::is_same<Dtype, float>::value) {
@@ -86,11 +113,16 @@ void hdf5_load_nd_dataset_helper(hid_t file_id, const char* dataset_name_, int m
           max_dim, " are needed");
   std::vector<hsize_t> dims(axes);
   H5T_class_t type = H5T_NO_CLASS;
-  Require(H5LTget_dataset_info(file_id, dataset_name_, dims.data(), &type, nullptr) >= 0, where,
+  size_t size = 0;
+  Require(H5LTget_dataset_info(file_id, dataset_name_, dims.data(), &type, &size) >= 0, where,
           ": cannot be read");
-  Require(type == H5T_FLOAT || type == H5T_INTEGER, where,
+  Require((type == H5T_FLOAT || type == H5T_INTEGER) && size <= kMaxNumber, where,
           " holds no numbers (integers or floating point)");
+  CheckStorage(file_id, dataset_name_, where);
   std::vector<int> shape;
+  uint64_t bytes = sizeof(Dtype);
+  for (const hsize_t extent : dims) bytes = limits::Product({bytes, extent});
+  limits::Check(limits::kBlobBytes, bytes, where);
   for (const hsize_t extent : dims) {
     Require(extent <= INT_MAX, where, ": an axis of ", extent, " elements is too long");
     shape.push_back(static_cast<int>(extent));
@@ -204,12 +236,42 @@ template void hdf5_load_nd_dataset(hid_t, const char*, int, int, Blob<double>*, 
 template void hdf5_save_nd_dataset(const hid_t, const std::string&, const Blob<float>&, bool);
 template void hdf5_save_nd_dataset(const hid_t, const std::string&, const Blob<double>&, bool);
 
+namespace {
+
+/// What a dataset of a few values is like.
+struct DatasetInfo {
+  H5T_class_t type = H5T_NO_CLASS;
+  size_t element_size = 0;
+  int axes = 0;
+  uint64_t count = 0;
+};
+
+/// Nothing for a dataset that is missing or cannot be read.
+std::optional<DatasetInfo> InfoOf(hid_t id, const char* name) {
+  DatasetInfo info;
+  hsize_t extents[H5S_MAX_RANK] = {};
+  if (H5LTfind_dataset(id, name) <= 0 || H5LTget_dataset_ndims(id, name, &info.axes) < 0 ||
+      H5LTget_dataset_info(id, name, extents, &info.type, &info.element_size) < 0) {
+    return std::nullopt;
+  }
+  info.count = 1;
+  for (int i = 0; i < info.axes; ++i) info.count = limits::Product({info.count, extents[i]});
+  return info;
+}
+
+}  // namespace
+
 int hdf5_load_int(hid_t loc_id, const std::string& dataset_name) {
   const Silence silence;
+  const char* name = dataset_name.c_str();
+  const std::string where = Where(loc_id, dataset_name);
   int value = 0;
-  Require(H5LTfind_dataset(loc_id, dataset_name.c_str()) > 0 &&
-              H5LTread_dataset_int(loc_id, dataset_name.c_str(), &value) >= 0,
-          Where(loc_id, dataset_name), " is missing, or no integer");
+  CheckStorage(loc_id, name, where);
+  const std::optional<DatasetInfo> info = InfoOf(loc_id, name);
+  // HDF5 writes as many as there are.
+  Require(info && info->type == H5T_INTEGER && info->count == 1 &&
+              info->element_size <= kMaxNumber && H5LTread_dataset_int(loc_id, name, &value) >= 0,
+          where, " is missing, or no integer");
   return value;
 }
 
@@ -224,20 +286,23 @@ std::string hdf5_load_string(hid_t loc_id, const std::string& dataset_name) {
   const Silence silence;
   const char* name = dataset_name.c_str();
   const std::string where = Where(loc_id, dataset_name);
-  int axes = 0;
-  size_t size = 0;
-  H5T_class_t type = H5T_NO_CLASS;
-  hsize_t extents[H5S_MAX_RANK] = {};
-  Require(H5LTfind_dataset(loc_id, name) > 0 && H5LTget_dataset_ndims(loc_id, name, &axes) >= 0 &&
-              H5LTget_dataset_info(loc_id, name, extents, &type, &size) >= 0,
-          where, " is missing");
-  if (type == H5T_STRING) {
-    std::vector<char> text(size + 1);
+  const std::optional<DatasetInfo> info = InfoOf(loc_id, name);
+  Require(info.has_value(), where, " is missing");
+  CheckStorage(loc_id, name, where);
+  limits::Check(limits::kReadBytes, limits::Product({info->element_size, info->count}), where);
+  if (info->type == H5T_STRING) {
+    // HDF5 writes as many strings as there are; of one without a fixed length, a pointer.
+    const Object dataset(H5Dopen2(loc_id, name, H5P_DEFAULT), H5Dclose);
+    const Object type(H5Dget_type(dataset), H5Tclose);
+    Require(info->count == 1 && H5Tis_variable_str(type) == 0, where,
+            " is not one string of fixed length");
+    std::vector<char> text(info->element_size + 1);
     Require(H5LTread_dataset_string(loc_id, name, text.data()) >= 0, where, ": cannot be read");
     return std::string(text.data());
   }
-  Require(type == H5T_INTEGER && axes == 1, where, " is not a string");
-  std::string bytes(extents[0], '\0');
+  Require(info->type == H5T_INTEGER && info->axes == 1 && info->element_size <= kMaxNumber, where,
+          " is not a string");
+  std::string bytes(info->count, '\0');
   Require(H5LTread_dataset(loc_id, name, H5T_NATIVE_UCHAR, &bytes[0]) >= 0, where,
           ": cannot be read");
   return bytes;
@@ -335,7 +400,10 @@ Hdf5Handle Hdf5Handle::OpenGroup(hid_t parent, const std::string& name) {
   const Silence silence;
   const hid_t id = H5Gopen2(parent, name.c_str(), H5P_DEFAULT);
   Require(id >= 0, FileOf(parent), ": there is no group '", name, "'");
-  return Hdf5Handle(id, Kind::GROUP, name);
+  Hdf5Handle group(id, Kind::GROUP, name);
+  Require(FileOf(id) == FileOf(parent), FileOf(parent), ": the group '", name,
+          "' is in another file, which is not allowed");
+  return group;
 }
 
 Hdf5Handle Hdf5Handle::CreateGroup(hid_t parent, const std::string& name) {

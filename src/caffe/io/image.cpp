@@ -1,6 +1,7 @@
 #include "caffe/util/image.hpp"
 
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -11,11 +12,19 @@
 #include <opencv2/imgproc.hpp>
 #endif
 
+#include "caffe/core/limits.hpp"
+#include "caffe/io/image_size.hpp"
+#include "caffe/io/mapped_file.hpp"
+
 namespace caffe {
 
 bool ReadFileToDatum(const string& filename, const int label, Datum* datum) {
   std::ifstream file(filename.c_str(), std::ios::in | std::ios::binary);
   if (!file || file.peek() == std::ifstream::traits_type::eof()) return false;
+  std::error_code unknown;
+  const uintmax_t size = std::filesystem::file_size(filename, unknown);
+  if (unknown) return false;  // a device or a folder
+  limits::Check(limits::kRecordBytes, size, Error::File{filename}, ": a record");
   datum->set_data(string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
   datum->set_label(label);
   datum->set_encoded(true);
@@ -47,9 +56,23 @@ cv::Mat EmptyIfBroken(Function&& read) {
   }
 }
 
+/// cv::imread of a file that is not too large when decoded; empty if it is no image.
+cv::Mat ReadFile(const string& filename, int flags) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(filename, unknown) ||
+      std::filesystem::file_size(filename, unknown) == 0) {
+    return cv::Mat();
+  }
+  {
+    const MappedFile file(filename);
+    CheckEncodedImage(file.data(), file.size(), filename);
+  }
+  return EmptyIfBroken([&] { return cv::imread(filename, flags); });
+}
+
 /// True if the file is an image of 8 bits and this many channels, without conversion.
 bool HoldsChannels(const string& filename, int channels) {
-  const cv::Mat image = EmptyIfBroken([&] { return cv::imread(filename, cv::IMREAD_UNCHANGED); });
+  const cv::Mat image = ReadFile(filename, cv::IMREAD_UNCHANGED);
   return !image.empty() && image.type() == CV_8UC(channels);
 }
 
@@ -58,6 +81,7 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
   const string& bytes = datum.data();
   Require(bytes.size() <= size_t(std::numeric_limits<int>::max()), "the record's ", bytes.size(),
           " bytes are too many for one image");
+  CheckEncodedImage(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), "the record");
   const cv::Mat image = EmptyIfBroken([&] {
     if (bytes.empty()) return cv::Mat();
     const cv::Mat row(1, static_cast<int>(bytes.size()), CV_8U, const_cast<char*>(bytes.data()));
@@ -72,13 +96,13 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
 
 cv::Mat ReadImageToCVMat(const string& filename, const int height, const int width,
                          const bool is_color) {
-  const cv::Mat original = EmptyIfBroken(
-      [&] { return cv::imread(filename, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE); });
+  const cv::Mat original = ReadFile(filename, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
   if (original.empty()) {
     LOG(ERROR) << "Could not open or find file " << filename;
     return original;
   }
   if (height <= 0 || width <= 0) return original;
+  limits::CheckImage(height, width, filename);
   cv::Mat resized;
   cv::resize(original, resized, cv::Size(width, height));
   return resized;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
@@ -83,6 +84,7 @@ void MappedFile::ReadAll(int descriptor) {
     const int reason = errno;
     contents_.resize(end + std::max<ssize_t>(count, 0));
     if (count == 0) break;
+    limits::Check(limits::kReadBytes, contents_.size(), Error::File{path_}, ": what is read");
     if (count < 0 && reason != EINTR)
       Fail(Error::File{path_}, ": reading failed (", strerror(reason), ")");
   }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/float16.hpp"
 
@@ -139,6 +140,8 @@ void NpyFile::Read(size_t first, size_t count, double* values) const {
 
 NpyArray ReadNpy(const std::string& file) {
   const NpyFile npy(file);
+  limits::Check(limits::kBlobBytes, limits::Product({npy.count(), sizeof(float)}),
+                Error::File{file}, ": the array");
   NpyArray array;
   array.shape = npy.shape();
   array.values.resize(npy.count());

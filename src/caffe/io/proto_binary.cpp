@@ -1,5 +1,6 @@
 #include "caffe/io/proto_binary.hpp"
 #include "caffe/core/error_context.hpp"
+#include "caffe/core/limits.hpp"
 
 #include <climits>
 #include <cstring>
@@ -26,6 +27,7 @@ void Merge(Bytes bytes, google::protobuf::Message* message) {
   Require(bytes.size() <= INT_MAX, "a part of ", bytes.size(),
           " bytes is larger than 2 GB; read weights of this size with caffe::CaffemodelReader");
   CodedInputStream input(bytes.begin, static_cast<int>(bytes.size()));
+  input.SetRecursionLimit(limits::MessageDepth());
   Require(message->MergePartialFromCodedStream(&input) && input.ConsumedEntireMessage(),
           "this is no ", message->GetDescriptor()->name(), " in binary form");
 }

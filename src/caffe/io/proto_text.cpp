@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
@@ -29,7 +30,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 
 constexpr int kSuggestions = 3;
-constexpr int kDeepest = 100;  // nested blocks; no message of the schema comes near
 
 std::atomic<bool> ignore_unknown{false};
 
@@ -282,7 +282,7 @@ void ParseProtoText(const std::string& text, const std::string& origin,
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.AllowUnknownField(ignore_unknown_fields());
-  parser.SetRecursionLimit(kDeepest);
+  parser.SetRecursionLimit(limits::MessageDepth());
   if (parser.ParseFromString(text, message)) return;
   std::string what = collector.message();
   if (what.empty()) what = Join("this is not text of a ", message->GetDescriptor()->name());
@@ -301,6 +301,7 @@ void ParseProtoText(const std::string& text, const std::string& origin,
 
 void ReadProtoText(const std::string& name, google::protobuf::Message* message) {
   const MappedFile file(name);
+  limits::Check(limits::kReadBytes, file.size(), Error::File{name}, ": the text");
   const std::string why_no_text = WhyNoText(file);
   Require(why_no_text.empty(), Error::File{name},
           ": a text file (prototxt) is needed, and this one is not: ", why_no_text,

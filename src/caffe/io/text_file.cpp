@@ -4,8 +4,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
@@ -15,7 +15,13 @@ std::string ReadTextFile(const std::string& file) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   Require(stream.good(), Error::File{file}, ": cannot be read: ", std::strerror(errno));
-  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  std::string text;
+  char block[1 << 16];
+  while (stream.read(block, sizeof(block)) || stream.gcount() > 0) {
+    text.append(block, static_cast<size_t>(stream.gcount()));
+    // Devices do not end.
+    limits::Check(limits::kReadBytes, text.size(), Error::File{file}, ": the text");
+  }
   Require(!stream.bad(), Error::File{file}, ": cannot be read: ", std::strerror(errno));
   return text;
 }

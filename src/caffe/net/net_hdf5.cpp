@@ -1,6 +1,7 @@
 // Parameters in HDF5 files: datasets data/LAYER/INDEX and diff/LAYER/INDEX.
 #include "activation_memory.hpp"
 #include "caffe/core/finite_weights.hpp"
+#include "caffe/core/limits.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/hdf5.hpp"
 #include "net_checks.hpp"
@@ -11,23 +12,41 @@ namespace caffe {
 
 namespace {
 
-/// The groups below `group` that are layers: those that hold datasets, or nothing. A layer's name
-/// may have slashes, which make groups in groups.
-void ListLayers(hid_t group, const string& prefix, vector<string>* names) {
-  const int links = hdf5_get_num_links(group);
-  for (int i = 0; i < links; ++i) {
-    const string link = hdf5_get_name_by_idx(group, i);
-    if (!hdf5_has_group(group, link)) continue;
-    const Hdf5Handle child = Hdf5Handle::OpenGroup(group, link);
-    const int members = hdf5_get_num_links(child.id());
-    bool holds_datasets = members == 0;
-    for (int j = 0; j < members; ++j) {
-      holds_datasets |= !hdf5_has_group(child.id(), hdf5_get_name_by_idx(child.id(), j));
-    }
-    if (holds_datasets) names->push_back(prefix + link);
-    ListLayers(child.id(), prefix + link + "/", names);
+/// The groups below a group that are layers: those that hold datasets, or nothing. A layer's name
+/// may have slashes, which make groups in groups. In a file of a stranger groups may hold
+/// themselves.
+class LayerGroups {
+ public:
+  explicit LayerGroups(const string& file) : file_(file) {}
+
+  vector<string> Below(hid_t group) {
+    Visit(group, "", 1);
+    return std::move(names_);
   }
-}
+
+ private:
+  void Visit(hid_t group, const string& prefix, uint64_t depth) {
+    limits::Check(limits::kNesting, depth, Error::File{file_}, ": a group within groups");
+    const int links = hdf5_get_num_links(group);
+    for (int i = 0; i < links; ++i) {
+      const string link = hdf5_get_name_by_idx(group, i);
+      if (!hdf5_has_group(group, link)) continue;
+      limits::Check(limits::kLayers, ++groups_, Error::File{file_}, ": its groups");
+      const Hdf5Handle child = Hdf5Handle::OpenGroup(group, link);
+      const int members = hdf5_get_num_links(child.id());
+      bool holds_datasets = members == 0;
+      for (int j = 0; j < members; ++j) {
+        holds_datasets |= !hdf5_has_group(child.id(), hdf5_get_name_by_idx(child.id(), j));
+      }
+      if (holds_datasets) names_.push_back(prefix + link);
+      Visit(child.id(), prefix + link + "/", depth + 1);
+    }
+  }
+
+  const string& file_;
+  vector<string> names_;
+  uint64_t groups_ = 0;
+};
 
 }  // namespace
 
@@ -37,8 +56,7 @@ void Net<Dtype>::CopyTrainedLayersFromHDF5(const string& trained_filename) {
   Require(hdf5_has_group(file.id(), "data"), Error::File{trained_filename},
           ": there is no group 'data': this is not an HDF5 file of a net's parameters");
   const Hdf5Handle data = Hdf5Handle::OpenGroup(file.id(), "data");
-  vector<string> names;
-  ListLayers(data.id(), "", &names);
+  const vector<string> names = LayerGroups(trained_filename).Below(data.id());
   set<string> copied;
   for (const string& name : names) {
     const auto target = layer_names_index_.find(name);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "caffe/core/error_context.hpp"
+#include "caffe/core/limits.hpp"
 #include "caffe/core/memory_pool.hpp"
 #include "caffe/engine.hpp"
 #include "caffe/net.hpp"
@@ -56,6 +57,7 @@ void Net<Dtype>::Init(const NetParameter& in_param) {
 template <typename Dtype>
 void Net<Dtype>::Build(const NetParameter& unfiltered) {
   phase_ = unfiltered.state().phase();
+  limits::Check(limits::kLayers, unfiltered.layer_size(), "net '", unfiltered.name(), "'");
   NetParameter filtered, param;
   FilterNet(unfiltered, &filtered);
   PropagateEngine(&filtered);
@@ -96,6 +98,7 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
 template <typename Dtype>
 void Net<Dtype>::AddLayers(NetParameter* param) {
   const vector<LayerTypes> types = ResolveTypes(*param, kElementType<Dtype>);
+  const limits::NetBytes counted(phase_ == TRAIN ? 2 : 1);
   Connections connections;
   for (int i = 0; i < param->layer_size(); ++i) {
     LayerParameter& layer = *param->mutable_layer(i);

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <map>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -300,8 +301,11 @@ DetectNetTransformationLayer<Dtype>::DrawAugmentation(int width, int height) {
   augmentation.flip = Draw() <= param.flip_prob();
   if (Draw() <= param.scale_prob()) {
     const float scale = param.scale_min() + (param.scale_max() - param.scale_min()) * Draw();
-    augmentation.width = std::max(1, static_cast<int>(std::round(width * scale)));
-    augmentation.height = std::max(1, static_cast<int>(std::round(height * scale)));
+    const auto scaled = [scale](int side) {
+      return static_cast<int>(std::clamp(std::round(side * scale), 1.f, 32767.f));
+    };
+    augmentation.width = scaled(width);
+    augmentation.height = scaled(height);
   }
   if (Draw() <= param.rotation_prob()) {
     augmentation.rotation = symmetric(param.max_rotate_degree());
@@ -351,9 +355,12 @@ void DetectNetTransformationLayer<Dtype>::TransformImage(const Augmentation& aug
   }
   if (augmentation.flip) cv::flip(image, image, 1);
   const cv::Size scaled(augmentation.width, augmentation.height);
+  limits::CheckImage(scaled.height, scaled.width, "detectnet_augmentation_param: scale");
   if (scaled != image.size()) cv::resize(image, image, scaled, 0, 0, cv::INTER_CUBIC);
   if (augmentation.Rotates()) {
     const Rotation rotation(scaled, augmentation.rotation);
+    limits::CheckImage(rotation.new_size.height, rotation.new_size.width,
+                       "detectnet_augmentation_param: max_rotate_degree");
     cv::Mat turned = cv::Mat::zeros(rotation.new_size, CV_32FC3);
     cv::warpAffine(image, turned, rotation.matrix, rotation.new_size, cv::INTER_LINEAR,
                    cv::BORDER_TRANSPARENT);

@@ -4,6 +4,7 @@
 #include <climits>
 #include <numeric>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/util/hdf5.hpp"
 #include "caffe/util/rng.hpp"
 #include "source_state.hpp"
@@ -25,6 +26,7 @@ template <typename Dtype>
 void HDF5DataLayer<Dtype>::ReadSource() {
   const string& source = this->layer_param_.hdf5_data_param().source();
   Require(!source.empty(), Error::Field{"hdf5_data_param"}, ": source is missing");
+  limits::CheckTextFile(source);
   std::ifstream file(source);
   Require(file.is_open(), Error::File{source}, ": the list of HDF5 files cannot be opened");
   hdf_filenames_.clear();

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "caffe/core/error_context.hpp"
+#include "caffe/core/limits.hpp"
 #include "caffe/util/system/thread_team.hpp"
 
 namespace caffe {
@@ -60,6 +61,7 @@ cv::Mat ImageDataLayer<Dtype>::Read(const string& file) const {
   const double factor = double(param.short_side()) / std::min(image.rows, image.cols);
   const cv::Size size(std::lround(image.cols * factor), std::lround(image.rows * factor));
   if (size == image.size()) return image;
+  limits::CheckImage(size.height, size.width, "image_data_param: short_side");
   cv::Mat resized;
   cv::resize(image, resized, size);
   return resized;

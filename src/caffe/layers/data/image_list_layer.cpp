@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "caffe/core/error_context.hpp"
+#include "caffe/core/limits.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -17,6 +18,7 @@ namespace caffe {
 
 template <typename Dtype, typename Label>
 void ImageListLayer<Dtype, Label>::ReadLines() {
+  limits::CheckTextFile(source_);
   std::ifstream file(source_);
   Require(file.is_open(), Error::File{source_}, ": the list file cannot be opened");
   lines_.clear();
@@ -142,6 +144,7 @@ cv::Mat ReadListedLabels(const string& file, const cv::Mat& image, bool resized,
   Require(resized || labels.size() == image.size(), Error::File{file}, ": the labels are ",
           labels.rows, " x ", labels.cols, ", their image is ", image.rows, " x ", image.cols);
   const cv::Size size(image.cols / factor, image.rows / factor);
+  limits::CheckImage(size.height, size.width, "the labels of " + file);
   if (size == labels.size()) return labels;
   cv::Mat fitting;
   cv::resize(labels, fitting, size, 0, 0, cv::INTER_NEAREST);

@@ -1,15 +1,20 @@
 // Plans that a validated graph, a right checksum and a wrong content make: an Error or a result,
 // never a crash. And nodes that the CPU backend has to treat with care.
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <functional>
 #include <random>
 
 #include "caffe/blob.hpp"
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/builder.hpp"
+#include "caffe/inference/plan_file.hpp"
 #include "caffe/test/support/damaged_plans.hpp"
 #include "caffe/test/support/inference_test.hpp"
+#include "caffe/test/support/limits_scope.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -254,6 +259,146 @@ TEST(PlanArena, IsNoLargerThanItsValues) {
   Graph graph = *BuiltIn(NetOfManyLayers(), Precision::FP32)->graph();
   graph.arena_bytes = size_t(1) << 50;
   ExpectContains(TryGraph(graph), "the arena has");
+}
+
+/// Sets every text below `message` that is not a name or a type.
+void SetTexts(google::protobuf::Message* message, const std::string& text, int depth = 0) {
+  const auto* reflection = message->GetReflection();
+  const auto* type = message->GetDescriptor();
+  for (int i = 0; i < type->field_count(); ++i) {
+    const auto* field = type->field(i);
+    const bool kept = depth == 0 && (field->name() == "name" || field->name() == "type");
+    if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING && !kept) {
+      field->is_repeated() ? reflection->AddString(message, field, text)
+                           : reflection->SetString(message, field, text);
+    } else if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE &&
+               !field->is_repeated() && depth < 4) {
+      SetTexts(reflection->MutableMessage(message, field), text, depth + 1);
+      // Fields that are required would be missing.
+      if (!message->IsInitialized()) reflection->ClearField(message, field);
+    }
+  }
+}
+
+/// How often files of a folder were opened, read or written since it was made.
+class Watch {
+ public:
+  explicit Watch(const std::string& folder) : queue_(inotify_init1(IN_NONBLOCK)) {
+    EXPECT_GE(inotify_add_watch(queue_, folder.c_str(), IN_ALL_EVENTS), 0);
+  }
+  ~Watch() { close(queue_); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  bool saw_something() const {
+    char events[4096];
+    return read(queue_, events, sizeof(events)) > 0;
+  }
+
+ private:
+  const int queue_;
+};
+
+/// A plan whose values have memory of their own, so that any layer may make the last one.
+Graph Unplanned() {
+  Graph graph = *BuiltIn(NetOfManyLayers(), Precision::FP32)->graph();
+  for (Value& value : graph.values) value.arena_offset = -1;
+  graph.arena_bytes = 0;
+  return graph;
+}
+
+// Plans are data: to load one runs nothing and opens nothing that it names.
+TEST(PlanSafety, LoadingOpensNoOtherFile) {
+  const std::string trap = NewFile("trap");
+  const Graph sound = Unplanned();
+  for (const char* type : {"", "Python", "HDF5Data", "Data", "ImageData", "InfogainLoss",
+                           "HDF5Output", "DetectionOutput", "frob"}) {
+    Graph graph = sound;
+    for (Node& node : graph.nodes) {
+      SetTexts(&node.layer, trap);
+      for (Epilogue& step : node.epilogue) SetTexts(&step.layer, trap);
+      node.implementation = trap;
+    }
+    if (*type) graph.nodes.at(graph.FindNode("fc")).layer.set_type(type);
+    graph.class_names = {trap};
+    const std::string plan = NewFileName();
+    WritePlan({{graph}, 0}, plan);
+    const Watch watch(std::filesystem::path(trap).parent_path());
+    EXPECT_FALSE(watch.saw_something());
+    Engine::Load(plan);
+    EXPECT_FALSE(watch.saw_something()) << type;
+    ReadFile(trap);
+    EXPECT_TRUE(watch.saw_something());  // it would have been seen
+  }
+}
+
+TEST(PlanSafety, LayersThatRunCodeOrReadFilesCanBeForbidden) {
+  Graph graph = Unplanned();
+  Node& node = graph.nodes.at(graph.FindNode("fc"));
+  const LayerParameter sound = node.layer;
+  const auto refused = [&] {
+    const std::string plan = NewFileName();
+    WritePlan({{graph}, 0}, plan);
+    const std::string message = ErrorOf([&] { Engine::Load(plan); });
+    if (!message.empty()) ExpectContains(message, plan);
+    return message;
+  };
+  node.layer = ParseLayer(
+      "name: 'fc' type: 'Python' bottom: 'x' top: 'a' python_param { module: 'm' layer: 'L' }");
+  EXPECT_EQ(refused(), "");
+  {
+    const LimitsScope scope("untrusted");
+    ExpectContains(refused(), "layer 'fc' (Python): python_param names code, the class L of the ");
+  }
+  node.layer = sound;
+  node.layer.mutable_transform_param()->set_mean_file("/etc/passwd");
+  EXPECT_EQ(refused(), "");
+  const LimitsScope scope("layer_files=false");
+  ExpectContains(refused(), "layer 'fc' (InnerProduct): transform_param.mean_file names a file");
+}
+
+TEST(PlanSafety, WhatAsksForMoreThanTheLimitsIsRefused) {
+  const Graph sound = *BuiltIn(NetOfManyLayers(), Precision::FP32)->graph();
+  const auto refused = [](const Graph& graph) {
+    const std::string plan = NewFileName();
+    WritePlan({{graph}, 0}, plan);
+    return ErrorOf([&] { Engine::Load(plan); });
+  };
+  for (const auto& [list, message] :
+       std::map<std::string, std::string>{{"layers=2", "and the limit (layers) is 2"},
+                                          {"axes=3", "asks for 4, and the limit (axes) is 3"},
+                                          {"blob_bytes=1000", "and the limit (blob_bytes)"},
+                                          {"net_bytes=1000", "and the limit (net_bytes)"}}) {
+    const LimitsScope scope(list);
+    ExpectContains(refused(sound), message);
+  }
+  Graph graph = sound;
+  Value& value = graph.values[graph.inputs[0]];
+  value.layout = Layout::CHANNELS_BLOCKED;
+  value.block = 1 << 30;  // the size in bytes has more than 64 bits
+  ExpectContains(refused(graph), "cannot lie in blocks of channels");
+}
+
+// What a list says it has is not taken in memory before the file is seen to hold it.
+TEST(PlanSafety, ListsAreNoLongerThanTheFile) {
+  const auto engine = BuiltIn(NetOfManyLayers(), Precision::FP32);
+  const std::string name = NewFileName();
+  engine->Save(name);
+  std::string plan = ReadFile(name);
+  constexpr size_t kHeader = 64, kSummed = 32;
+  uint64_t described;
+  std::memcpy(&described, &plan[24], 8);
+  // Behind the fingerprint, threads, the number of graphs and the graph's name: its values.
+  const size_t at = kHeader + 8 + PlanFingerprint().size() + 16 + 8 + engine->name().size();
+  uint64_t values;
+  std::memcpy(&values, &plan[at], 8);
+  ASSERT_EQ(values, engine->graph()->values.size());
+  values = described / 90;
+  std::memcpy(&plan[at], &values, 8);
+  const uint64_t sum = PlanChecksum(plan.data() + kHeader, plan.size() - kHeader,
+                                    PlanChecksum(plan.data(), kSummed, 0));
+  std::memcpy(&plan[kSummed], &sum, 8);
+  const std::string damaged = NewFile(plan);
+  ExpectContains(ErrorOf([&] { Engine::Load(damaged); }), "it lists more than it holds");
 }
 
 TEST(CpuBackend, PoolsIntegersBetweenIntegers) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <regex>
 
+#include "caffe/test/support/limits_scope.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe {
@@ -65,6 +66,18 @@ TEST_P(DatabaseTest, ReadsBackWhatWasWritten) {
   const map<string, string> records = {{"b", string("\0binary\xff", 8)}, {"a", ""}, {"c", "3"}};
   Write(GetParam(), path, records);
   EXPECT_EQ(ReadAll(Open(GetParam(), path, db::READ).get()), records);
+}
+
+TEST_P(DatabaseTest, RefusesRecordsThatAreTooLarge) {
+  const string path = NewFileName();
+  Write(GetParam(), path, {{"a", "12345"}, {"b", "123456"}});
+  const LimitsScope scope("record_bytes=5");
+  const unique_ptr<db::DB> db = Open(GetParam(), path, db::READ);
+  const unique_ptr<db::Cursor> cursor(db->NewCursor());
+  EXPECT_EQ(cursor->value(), "12345");
+  cursor->Next();
+  ExpectContains(ErrorOf([&] { cursor->value(); }),
+                 path + ": a record asks for 6 bytes, and the limit (record_bytes) is 5 bytes");
 }
 
 TEST_P(DatabaseTest, GoesThroughTheKeysInTheirOrder) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "caffe/test/support/limits_scope.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/test_files.hpp"
 
@@ -97,6 +98,112 @@ TEST(Hdf5, SaysWhatIsWrong) {
   ExpectContains(ErrorOf([&] { Hdf5Handle::OpenFile(text); }), "cannot be opened as an HDF5 file");
 }
 
+/// A file with a dataset "data" of these extents, of which nothing is written, made with
+/// `properties`, which are closed.
+std::string FileWithDataset(const std::vector<hsize_t>& dims, hid_t type,
+                            hid_t properties = H5Pcreate(H5P_DATASET_CREATE)) {
+  const std::string name = NewFileName();
+  const Hdf5Handle file = Hdf5Handle::CreateFile(name);
+  const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
+  const hid_t dataset =
+      H5Dcreate2(file.id(), "data", type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  EXPECT_GE(dataset, 0);
+  H5Dclose(dataset);
+  H5Sclose(space);
+  H5Pclose(properties);
+  return name;
+}
+
+/// The Error of reading "data" into a blob that takes its shape.
+std::string ErrorOfData(const std::string& name) {
+  const Hdf5Handle file = Hdf5Handle::OpenFile(name);
+  Blob<float> blob;
+  return ErrorOf([&] { hdf5_load_nd_dataset(file.id(), "data", 0, 4, &blob, /*reshape=*/true); });
+}
+
+TEST(Hdf5, DatasetsThatAreTooLargeAreRefusedBeforeMemoryIsTaken) {
+  const LimitsScope scope("blob_bytes=1MiB");
+  ExpectContains(ErrorOfData(FileWithDataset({300, 1000}, H5T_NATIVE_FLOAT)),
+                 ": dataset /data asks for 2 MiB, and the limit (blob_bytes) is 1 MiB");
+  const hsize_t most = hsize_t(1) << 31;
+  ExpectContains(ErrorOfData(FileWithDataset({most, most, most}, H5T_NATIVE_INT8)),
+                 ": dataset /data asks for more than 2^64");
+  const hid_t chunked = H5Pcreate(H5P_DATASET_CREATE);
+  const hsize_t chunk = 1 << 30;
+  H5Pset_chunk(chunked, 1, &chunk);
+  const hsize_t one = 1;
+  const std::string name = NewFileName();
+  {
+    const Hdf5Handle file = Hdf5Handle::CreateFile(name);
+    const hsize_t unlimited = H5S_UNLIMITED;
+    const hid_t space = H5Screate_simple(1, &one, &unlimited);
+    H5Dclose(
+        H5Dcreate2(file.id(), "data", H5T_NATIVE_INT8, space, H5P_DEFAULT, chunked, H5P_DEFAULT));
+    H5Sclose(space);
+  }
+  H5Pclose(chunked);
+  ExpectContains(ErrorOfData(name), ": dataset /data: a chunk asks for 1 GiB");
+}
+
+// HDF5 would make room for some of them.
+TEST(Hdf5, ElementsAsWideAsABlobAreNoNumbers) {
+  const hid_t wide = H5Tcopy(H5T_NATIVE_INT);
+  H5Tset_size(wide, size_t(1) << 30);
+  const std::string name = FileWithDataset({1}, wide);
+  H5Tclose(wide);
+  ExpectContains(ErrorOfData(name), ": dataset /data holds no numbers");
+  ExpectContains(ErrorOf([&] { hdf5_load_int(Hdf5Handle::OpenFile(name).id(), "data"); }),
+                 ": dataset /data is missing, or no integer");
+}
+
+// HDF5 would read them into the file's values: a file of a stranger could name any other.
+TEST(Hdf5, OtherFilesAreNotRead) {
+  const std::string secret = NewFile(std::string(64, 's'));
+  const hid_t external = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_external(external, secret.c_str(), 0, 64);
+  ExpectContains(ErrorOfData(FileWithDataset({16}, H5T_NATIVE_FLOAT, external)),
+                 ": dataset /data is in another file, which is not allowed");
+
+  const std::string source = FileWithDataset({16}, H5T_NATIVE_FLOAT);
+  const hid_t virtual_one = H5Pcreate(H5P_DATASET_CREATE);
+  const hsize_t count = 16;
+  const hid_t space = H5Screate_simple(1, &count, nullptr);
+  H5Pset_virtual(virtual_one, space, source.c_str(), "/data", space);
+  H5Sclose(space);
+  ExpectContains(ErrorOfData(FileWithDataset({16}, H5T_NATIVE_FLOAT, virtual_one)),
+                 ": dataset /data is in another file, which is not allowed");
+
+  const std::string link = NewFileName();
+  WriteHdf5File(link, [&](const Hdf5Handle& file) {
+    H5Lcreate_external(source.c_str(), "/data", file.id(), "data", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external(source.c_str(), "/", file.id(), "group", H5P_DEFAULT, H5P_DEFAULT);
+  });
+  ExpectContains(ErrorOfData(link), "is in another file, which is not allowed");
+  const Hdf5Handle file = Hdf5Handle::OpenFile(link);
+  ExpectContains(ErrorOf([&] { Hdf5Handle::OpenGroup(file.id(), "group"); }),
+                 link + ": the group 'group' is in another file, which is not allowed");
+}
+
+// HDF5 writes as many values as a dataset has, whatever room there is for them.
+TEST(Hdf5, SingleValuesAreNotTakenFromArrays) {
+  const std::string numbers = FileWithDataset({1000}, H5T_NATIVE_INT);
+  ExpectContains(ErrorOf([&] { hdf5_load_int(Hdf5Handle::OpenFile(numbers).id(), "data"); }),
+                 ": dataset /data is missing, or no integer");
+  const hid_t ten = H5Tcopy(H5T_C_S1), any = H5Tcopy(H5T_C_S1);
+  H5Tset_size(ten, 10);
+  H5Tset_size(any, H5T_VARIABLE);
+  const LimitsScope scope("read_bytes=1MiB");
+  for (const std::string& name : {FileWithDataset({1000}, ten), FileWithDataset({1}, any)}) {
+    ExpectContains(ErrorOf([&] { hdf5_load_string(Hdf5Handle::OpenFile(name).id(), "data"); }),
+                   ": dataset /data is not one string of fixed length");
+  }
+  const std::string large = FileWithDataset({hsize_t(1) << 40}, H5T_NATIVE_INT8);
+  ExpectContains(ErrorOf([&] { hdf5_load_string(Hdf5Handle::OpenFile(large).id(), "data"); }),
+                 ": dataset /data asks for 1 TiB, and the limit (read_bytes) is 1 MiB");
+  H5Tclose(ten);
+  H5Tclose(any);
+}
+
 TEST(Hdf5, AFailureLeavesTheOldFile) {
   const std::string name = NewFile("old");
   EXPECT_THROW(WriteHdf5File(name, [](const Hdf5Handle&) { Fail("no"); }), Error);
@@ -131,6 +238,22 @@ TEST(NetHdf5, RoundTrips) {
   hdf5_load_nd_dataset(Hdf5Handle::OpenGroup(file.id(), "diff/block/a").id(), "0", 0, 4, &diff,
                        /*reshape=*/true);
   EXPECT_EQ(diff.cpu_data()[0], 5);
+}
+
+TEST(NetHdf5, GroupsThatHoldThemselvesEnd) {
+  const auto net = MakeNet(kStoredNet);
+  const std::string name = NewFileName();
+  WriteHdf5File(name, [](const Hdf5Handle& file) {
+    const Hdf5Handle data = Hdf5Handle::CreateGroup(file.id(), "data");
+    for (const char* link : {"a", "b"}) {
+      H5Lcreate_hard(file.id(), "data", data.id(), link, H5P_DEFAULT, H5P_DEFAULT);
+    }
+  });
+  ExpectContains(ErrorOf([&] { net->CopyTrainedLayersFrom(name); }),
+                 name + ": a group within groups asks for 101, and the limit (nesting)");
+  const LimitsScope scope("nesting=1000,layers=20");
+  ExpectContains(ErrorOf([&] { net->CopyTrainedLayersFrom(name); }),
+                 name + ": its groups asks for 21, and the limit (layers) is 20");
 }
 
 TEST(NetHdf5, SaysWhatDoesNotFit) {

@@ -6,6 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/proto_binary.hpp"
 #include "caffe/io/wire.hpp"
+#include "caffe/test/support/limits_scope.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/io.hpp"
 
@@ -174,6 +175,14 @@ TEST(ProtoBinary, NamesTheOffsetAndTheLayerOfATruncation) {
       ErrorOfFile(Sub(100, Sub(1, "a")) + Sub(100, Sub(1, "bcd")).substr(0, 6));
   EXPECT_NE(message.find("byte 6: a field of 5 bytes starts here, and only 3"), std::string::npos)
       << message;
+}
+
+TEST(ProtoBinary, OfDeeperNestingThanTheLimitIsRefused) {
+  // layer { name convolution_param { weight_filler { type } } }
+  const std::string net = Sub(100, Sub(1, "a") + Sub(106, Sub(7, Sub(1, "gaussian"))));
+  EXPECT_EQ(ErrorOfFile(net), "");
+  const LimitsScope scope("nesting=1");
+  ExpectContains(ErrorOfFile(net), "this is no LayerParameter in binary form");
 }
 
 TEST(ProtoBinary, SaysWhenAFileIsText) {

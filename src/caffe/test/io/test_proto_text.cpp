@@ -9,7 +9,9 @@
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/io/text_file.hpp"
 #include "caffe/test/support/captured_log.hpp"
+#include "caffe/test/support/limits_scope.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/io.hpp"
@@ -138,6 +140,23 @@ TEST(ProtoText, BoundsTheDepthOfUnknownBlocks) {
   NetParameter net;
   EXPECT_THROW(ParseProtoText(text, "net", &net), Error);
   set_ignore_unknown_fields(false);
+}
+
+TEST(ProtoText, OfMoreBytesThanTheLimitIsRefused) {
+  const LimitsScope scope("read_bytes=100");
+  const std::string name = NewFile("name: '" + std::string(100, 'x') + "'");
+  NetParameter net;
+  ExpectContains(ErrorOf([&] { ReadProtoFromTextFileOrDie(name, &net); }),
+                 name + ": the text asks for 108 bytes, and the limit (read_bytes) is 100 bytes");
+  // What does not end is not read to its end.
+  ExpectContains(ErrorOf([&] { ReadProtoFromTextFileOrDie("/dev/zero", &net); }),
+                 "/dev/zero: what is read asks for 1 MiB");
+  ExpectContains(ErrorOf([&] { ReadTextFile("/dev/zero"); }), "/dev/zero: the text asks for");
+  ExpectContains(ErrorOf([&] { limits::CheckTextFile("/dev/zero"); }),
+                 "/dev/zero: is a device, not a text file");
+  ExpectContains(ErrorOf([&] { limits::CheckTextFile(name); }),
+                 name + ": the text asks for 108 bytes");
+  limits::CheckTextFile("/no/such/file");
 }
 
 TEST(ProtoText, DamagedTextIsAnErrorOrReadsBackTheSame) {

@@ -54,6 +54,29 @@ TEST(XmlAnnotations, TakeTheImagesSizeIfTheyHaveNone) {
   ExpectBox(annotated.annotation_group(0).annotation(0), 0, {.1f, .1f, .3f, .2f}, false);
 }
 
+// Parsers call themselves for each level: a file of a stranger could use up the stack.
+TEST(XmlAnnotations, AndJsonAreNoDeeperThanTheLimit) {
+  AnnotatedDatum annotated;
+  string xml, json = "{\"annotation\": ";
+  for (int i = 0; i < 300000; ++i) {
+    xml += "<a>";
+    json += "[";
+  }
+  const string xml_file = NewFile(xml), json_file = NewFile(json);
+  ExpectContains(ErrorOf([&] { ReadXMLToAnnotatedDatum(xml_file, 10, 10, kLabels, &annotated); }),
+                 xml_file + ": its deepest part asks for 300000, and the limit (nesting) is 100");
+  ExpectContains(ErrorOf([&] { ReadJSONToAnnotatedDatum(json_file, 10, 10, kLabels, &annotated); }),
+                 json_file + ": its deepest part asks for 300001, and the limit (nesting) is 100");
+  // Many that follow one another are not deep, nor are brackets in text.
+  string flat = "<annotation>";
+  for (int i = 0; i < 500; ++i) flat += "<a/><b>x</b><!-- <c> -->" + XmlObject("cat", kBox);
+  ReadXMLToAnnotatedDatum(NewFile(flat + "</annotation>"), 100, 100, kLabels, &annotated);
+  EXPECT_EQ(annotated.annotation_group(0).annotation_size(), 500);
+  string text = "{\"annotation\": [], \"x\": \"\\\"";
+  for (int i = 0; i < 500; ++i) text += "[{";
+  ReadJSONToAnnotatedDatum(NewFile(text + "\"}"), 100, 100, kLabels, &annotated);
+}
+
 string XmlError(const string& contents) {
   AnnotatedDatum annotated;
   return ErrorOf([&] { ReadXMLToAnnotatedDatum(NewFile(contents), 10, 10, kLabels, &annotated); });

@@ -9,6 +9,7 @@
 #include <boost/property_tree/xml_parser.hpp>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #ifdef USE_OPENCV
@@ -16,6 +17,7 @@
 #include <opencv2/imgcodecs.hpp>
 #endif
 
+#include "caffe/core/limits.hpp"
 #include "caffe/util/bbox_util.hpp"
 #include "caffe/util/detection/box.hpp"
 #include "caffe/util/image.hpp"
@@ -78,11 +80,54 @@ void AddBox(const Box& box, int label, bool difficult, int height, int width, co
   bbox->set_difficult(difficult);
 }
 
-/// Reads a file with one of Boost's parsers.
+/// How deeply the elements of XML lie within one another at most.
+uint64_t DepthOfXml(const string& text) {
+  int64_t depth = 0, deepest = 0;
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text.compare(i, 4, "<!--") == 0) {
+      i = std::min(text.find("-->", i), text.size());
+    } else if (text.compare(i, 9, "<![CDATA[") == 0) {
+      i = std::min(text.find("]]>", i), text.size());
+    } else if (text[i] == '<' && text[i + 1] == '/') {
+      --depth;
+    } else if (text[i] == '<' && text[i + 1] != '!' && text[i + 1] != '?') {
+      deepest = std::max(deepest, ++depth);
+    } else if (text[i] == '/' && text[i + 1] == '>') {
+      --depth;
+    }
+  }
+  return static_cast<uint64_t>(deepest);
+}
+
+/// Likewise the lists and objects of JSON.
+uint64_t DepthOfJson(const string& text) {
+  int64_t depth = 0, deepest = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == '[' || c == '{')) {
+      deepest = std::max(deepest, ++depth);
+    } else if (!quoted && (c == ']' || c == '}')) {
+      --depth;
+    }
+  }
+  return static_cast<uint64_t>(deepest);
+}
+
+/// Reads a file with one of Boost's parsers, which call themselves for what lies within something:
+/// `depth_of` bounds that.
 template <typename Parser>
-ptree ReadTree(const string& file, Parser&& parse) {
-  std::ifstream stream(file.c_str());
-  Require(stream.good(), Error::File{file}, ": there is no such file, or it cannot be read");
+ptree ReadTree(const string& file, uint64_t (*depth_of)(const string&), Parser&& parse) {
+  limits::CheckTextFile(file);
+  std::ifstream in(file);
+  Require(in.good(), Error::File{file}, ": there is no such file, or it cannot be read");
+  const string text(std::istreambuf_iterator<char>(in), {});
+  limits::Check(limits::kNesting, depth_of(text), Error::File{file}, ": its deepest part");
+  std::istringstream stream(text);
   ptree tree;
   try {
     parse(stream, &tree);
@@ -97,7 +142,7 @@ ptree ReadTree(const string& file, Parser&& parse) {
 bool ReadXMLToAnnotatedDatum(const string& labelname, const int img_height, const int img_width,
                              const std::map<string, int>& name_to_label,
                              AnnotatedDatum* anno_datum) {
-  const ptree tree = ReadTree(labelname, [](std::istream& stream, ptree* to) {
+  const ptree tree = ReadTree(labelname, DepthOfXml, [](std::istream& stream, ptree* to) {
     boost::property_tree::read_xml(stream, *to);
   });
   const auto annotation = tree.get_child_optional("annotation");
@@ -123,7 +168,7 @@ bool ReadXMLToAnnotatedDatum(const string& labelname, const int img_height, cons
 bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, const int img_width,
                               const std::map<string, int>& name_to_label,
                               AnnotatedDatum* anno_datum) {
-  const ptree tree = ReadTree(labelname, [](std::istream& stream, ptree* to) {
+  const ptree tree = ReadTree(labelname, DepthOfJson, [](std::istream& stream, ptree* to) {
     boost::property_tree::read_json(stream, *to);
   });
   const int height = Size(tree, "image.height", img_height);
@@ -149,6 +194,7 @@ bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, con
 
 bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const int width,
                              AnnotatedDatum* anno_datum) {
+  limits::CheckTextFile(labelname);
   std::ifstream stream(labelname.c_str());
   Require(stream.good(), Error::File{labelname}, ": there is no such file, or it cannot be read");
   int line_number = 0;

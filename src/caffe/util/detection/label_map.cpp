@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "caffe/core/limits.hpp"
 #include "caffe/util/io.hpp"
 
 namespace caffe {
@@ -49,6 +50,7 @@ LabelMap ReadLabelMap(const string& file) {
 }
 
 vector<NamedSize> ReadNameSizeFile(const string& file) {
+  limits::CheckTextFile(file);
   std::ifstream stream(file.c_str());
   Require(stream.good(), Error::File{file}, ": there is no such file, or it cannot be read");
   vector<NamedSize> sizes;
