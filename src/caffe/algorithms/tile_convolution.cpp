@@ -1,14 +1,11 @@
-#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "caffe/context.hpp"
-#include "caffe/kernels/ceil_div.hpp"
-#include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/data_gradient.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
-#include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/pixel_channels.hpp"
 #include "caffe/kernels/weights_gradient.hpp"
 #include "convolution.hpp"
 
@@ -17,28 +14,6 @@ namespace {
 
 using kernels::Destination;
 using kernels::Numbers;
-
-/// d_bias[o] += the sum of dy's pixels, in an order that does not depend on the number of threads.
-template <typename D>
-void AddPixels(size_t pixels, size_t outputs, const D* dy, float* d_bias) {
-  constexpr size_t kBlock = 256;
-  const size_t blocks = kernels::CeilDiv(pixels, kBlock);
-  std::vector<float> sums(blocks * outputs, 0.f);
-  kernels::ParallelFor(blocks, kernels::CeilDiv(1 << 14, kBlock * outputs),
-                       [&](size_t begin, size_t end) {
-                         std::vector<float> wide(outputs);
-                         for (size_t i = begin * kBlock; i < std::min(end * kBlock, pixels); ++i) {
-                           float* const sum = sums.data() + i / kBlock * outputs;
-                           kernels::Convert(outputs, dy + i * outputs, wide.data());
-                           for (size_t o = 0; o < outputs; ++o) sum[o] += wide[o];
-                         }
-                       });
-  for (size_t o = 0; o < outputs; ++o) {
-    double sum = 0;
-    for (size_t block = 0; block < blocks; ++block) sum += sums[block * outputs + o];
-    d_bias[o] += static_cast<float>(sum);
-  }
-}
 
 class TileConvolutionAlgorithm : public Algorithm, public Gradients {
  public:
@@ -114,13 +89,15 @@ class TileConvolutionAlgorithm : public Algorithm, public Gradients {
       weights_->Add(num_, x, dy, scratch.get(), static_cast<float*>(d_weights));
     }
     if (!d_bias) return;
+    std::vector<double> sums(shape_.outputs);
     Dispatch(dy.type, [&](auto tag) {
       using D = decltype(tag);
-      if constexpr (sizeof(D) <= 4) {
-        AddPixels(num_ * shape_.output_spatial(), shape_.outputs, static_cast<const D*>(dy.data),
-                  static_cast<float*>(d_bias));
-      }
+      kernels::PixelSums<D, D>(num_ * shape_.output_spatial(), shape_.outputs,
+                               static_cast<const D*>(dy.data), nullptr, sums.data(), nullptr);
     });
+    for (int o = 0; o < shape_.outputs; ++o) {
+      static_cast<float*>(d_bias)[o] += static_cast<float>(sums[o]);
+    }
   }
 
  private:
