@@ -35,7 +35,8 @@ class TileConvolutionAlgorithm : public Algorithm, public Gradients {
   ElementType PackedType(ElementType type) const override { return type; }
   size_t packed_size() const override { return kernel_->packed_size(); }
   void Pack(const Numbers& weights, const float* scale, const Destination& packed) const override {
-    if (!scale && weights.type == packed.type && SizeOf(packed.type) == sizeof(uint16_t)) {
+    const bool as_they_are = !scale && weights.type == packed.type && !shape_.is_depthwise();
+    if (as_they_are && SizeOf(packed.type) == sizeof(uint16_t)) {
       return PackAsTheyAre(static_cast<const uint16_t*>(weights.data),
                            static_cast<uint16_t*>(packed.y));
     }
@@ -71,7 +72,7 @@ class TileConvolutionAlgorithm : public Algorithm, public Gradients {
     kernel_->Forward(num_, x, weights.values, with_bias, static_cast<float*>(scratch), pixels);
   }
 
-  const Gradients* gradients() const override { return this; }
+  const Gradients* gradients() const override { return weights_ ? this : nullptr; }
   Layouts data_layouts() const override { return data_ ? Layouts{source_, target_} : Layouts(); }
   Layouts weights_layouts() const override { return {source_, target_}; }
 
@@ -117,8 +118,8 @@ class TileConvolutionAlgorithm : public Algorithm, public Gradients {
   const kernels::ConvolutionShape shape_;
   const int num_;
   const std::shared_ptr<const kernels::PackedConvolution> kernel_;
-  const std::shared_ptr<const kernels::DataGradient> data_;  // null: as plain_ has it
-  const std::shared_ptr<const kernels::WeightsGradient> weights_;
+  const std::shared_ptr<const kernels::DataGradient> data_;        // null: as plain_ has it
+  const std::shared_ptr<const kernels::WeightsGradient> weights_;  // null: it has no gradients
   const AlgorithmPtr plain_;
   Layout source_, target_;
 };
@@ -127,7 +128,12 @@ class TileConvolutionAlgorithm : public Algorithm, public Gradients {
 
 AlgorithmPtr TileConvolution(const ConvolutionProblem& problem) {
   if (problem.num == 0 || problem.transposed) return nullptr;
-  if (!kernels::WeightsGradient::Make(problem.shape, problem.plain_source)) return nullptr;
+  // Depthwise convolutions use no tiles, but lie between such that do.
+  const bool takes_depthwise = problem.settings.phase == TEST && problem.shape.is_depthwise() &&
+                               problem.shape.channels % 16 == 0;
+  if (!takes_depthwise && !kernels::WeightsGradient::Make(problem.shape, problem.plain_source)) {
+    return nullptr;
+  }
   const auto kernel = kernels::PackedConvolution::MakeChannelsLast(
       problem.shape, problem.plain_source, problem.settings.types.forward_math,
       kernels::TileShape::TWO_BY_TWO);
