@@ -35,6 +35,15 @@ if(HAVE_VIDEO)
 endif()
 add_test(NAME caffe_tests COMMAND caffe_tests)
 
+# Loaded first into programs (LD_PRELOAD), it makes their writes fail: scripts/tests/failing_writes.sh.
+if(CMAKE_SYSTEM_NAME STREQUAL Linux)
+  add_library(failing_files MODULE ${PROJECT_SOURCE_DIR}/scripts/tests/lib/failing_files.cpp)
+  target_compile_options(failing_files PRIVATE ${caffe_warnings})
+  target_link_libraries(failing_files PRIVATE ${CMAKE_DL_LIBS})
+  set_target_properties(failing_files PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/doubles)
+endif()
+
 # What Python's tests put in the place of a GPU, and of NCCL's library.
 if(HAVE_PYTHON AND HAVE_CUDA AND BUILD_SHARED_LIBS)
   set(doubles ${PROJECT_SOURCE_DIR}/python/tests/doubles)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for every change: all tests with other random numbers and the slow ones among them,
-# the unit tests with sanitizers, a build with precompiled headers, and the fuzz targets. Goes on after a
-# failure; the last line says what failed.
+# the unit tests with sanitizers, a build with precompiled headers, the fuzz targets, and kills of
+# trainings. Goes on after a failure; the last line says what failed.
 set -euo pipefail
 
 usage() {
@@ -13,6 +13,7 @@ usage: scripts/nightly.sh [PART...]
   thread       the tests with ThreadSanitizer
   precompiled  all programs, with precompiled headers and without a compiler cache
   fuzz         the fuzz targets, a minute each (scripts/fuzz.sh); needs Clang
+  kills        1000 kills at random moments of a training (scripts/tests/kills.sh), after a build
 
 Without PART: all of them.
 
@@ -31,10 +32,13 @@ run_part() {
       CCACHE_DISABLE=1 TARGETS="all benchmarks" "$root/scripts/build.sh" \
         "$root/build-precompiled" -DCAFFE_PCH=ON -DCAFFE_UNITY=ON -DUSE_CUDA=OFF -DCAFFE_WERROR=ON ;;
     fuzz) "$root/scripts/fuzz.sh" all 60 ;;
+    kills)
+      TARGETS=all "$root/scripts/build.sh" "$root/build"
+      KILLS=1000 CAFFE_TEST_SEED=random "$root/scripts/tests/kills.sh" "$root" "$root/build" ;;
   esac
 }
 
-all=(tests address thread precompiled fuzz)
+all=(tests address thread precompiled fuzz kills)
 parts=("$@")
 for part in "${parts[@]}"; do
   case $part in

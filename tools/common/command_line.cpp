@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -48,6 +50,48 @@ std::string Escaped(const std::string& line) {
 std::string UpperCase(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
+}
+
+/// Throws Error if not all of what was printed has reached its file, as on a full disk.
+void RequireOutputWritten() {
+  errno = 0;
+  std::cout.flush();
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  const std::string reason = errno == 0 ? "" : std::string(" (") + std::strerror(errno) + ")";
+  Require(written, "standard output: writing failed", reason);
+}
+
+/// RunTool's work, or the texts that --help and --man ask for.
+int RunUnlessAsked(int argc, char** argv, const std::string& usage,
+                   const std::function<int(int, char**)>& work) {
+  int flags_end = 1;
+  for (; flags_end < argc && std::string(argv[flags_end]) != "--"; ++flags_end) {
+    const std::string argument = argv[flags_end];
+    if (argument == "--help" || argument == "-help" || argument == "-h") {
+      std::cout << usage;
+      return 0;
+    }
+    if (argument == "--man") {
+      std::cout << ManPage(usage);
+      return 0;
+    }
+  }
+  FLAGS_alsologtostderr = true;
+  gflags::SetUsageMessage(usage);
+  gflags::SetVersionString(Version());
+  AddOptionalValues(argc, argv);
+  CheckFlags(argc, argv);
+  // gflags drops what stands before "--" and is not a flag.
+  std::vector<char*> before(argv, argv + flags_end), after(argv + flags_end, argv + argc);
+  before.push_back(nullptr);
+  int left = flags_end;
+  char** rest = before.data();
+  GlobalInit(&left, &rest);
+  std::vector<char*> arguments(rest, rest + left);
+  if (!after.empty()) arguments.insert(arguments.end(), after.begin() + 1, after.end());
+  left = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  return work(left, arguments.data());
 }
 
 }  // namespace
@@ -143,35 +187,10 @@ std::string ManPage(const std::string& usage) {
 
 int RunTool(int argc, char** argv, const std::string& usage,
             const std::function<int(int, char**)>& work) {
-  int flags_end = 1;
-  for (; flags_end < argc && std::string(argv[flags_end]) != "--"; ++flags_end) {
-    const std::string argument = argv[flags_end];
-    if (argument == "--help" || argument == "-help" || argument == "-h") {
-      std::cout << usage << std::flush;
-      return 0;
-    }
-    if (argument == "--man") {
-      std::cout << ManPage(usage) << std::flush;
-      return 0;
-    }
-  }
-  FLAGS_alsologtostderr = true;
   try {
-    gflags::SetUsageMessage(usage);
-    gflags::SetVersionString(Version());
-    AddOptionalValues(argc, argv);
-    CheckFlags(argc, argv);
-    // gflags drops what stands before "--" and is not a flag.
-    std::vector<char*> before(argv, argv + flags_end), after(argv + flags_end, argv + argc);
-    before.push_back(nullptr);
-    int left = flags_end;
-    char** rest = before.data();
-    GlobalInit(&left, &rest);
-    std::vector<char*> arguments(rest, rest + left);
-    if (!after.empty()) arguments.insert(arguments.end(), after.begin() + 1, after.end());
-    left = static_cast<int>(arguments.size());
-    arguments.push_back(nullptr);
-    return work(left, arguments.data());
+    const int status = RunUnlessAsked(argc, argv, usage, work);
+    RequireOutputWritten();
+    return status;
   } catch (const std::exception& error) {
     TellError(error.what());
     return 1;

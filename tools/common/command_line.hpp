@@ -38,8 +38,9 @@ std::string ManPage(const std::string& usage);
 
 /// What every tool does around its work: `--help` (also -help, -h) prints `usage` alone and
 /// returns 0, `--man` the same as a page for `man`, `--version` prints "caffe version 1.0.0" and
-/// ends the program, flags are checked and parsed, and whatever goes wrong is one line on stderr
-/// and status 1. `work` gets what is left of the command line, the program's name first.
+/// ends the program, flags are checked and parsed, and whatever goes wrong, printing included, is
+/// one line on stderr and status 1. `work` gets what is left of the command line, the program's
+/// name first.
 int RunTool(int argc, char** argv, const std::string& usage,
             const std::function<int(int argc, char** argv)>& work);
 

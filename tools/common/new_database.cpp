@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 
 #include "caffe/common.hpp"
@@ -26,7 +27,14 @@ NewDatabase::NewDatabase(const std::string& path, const std::string& backend)
   Require(!std::filesystem::exists(path), Error::File{path},
           ": there is a database of this name; remove it first or choose another name");
   RemoveAbandoned();
-  db_->Open(part_, db::NEW);
+  try {
+    db_->Open(part_, db::NEW);
+  } catch (const std::exception&) {
+    db_.reset();
+    lock_ = Lock();  // not had where another program has just made the folder
+    if (lock_ >= 0) RemovePart();
+    throw;
+  }
   lock_ = Lock();
   Require(lock_ >= 0, part_, ": another program is making this database");
   transaction_.reset(db_->NewTransaction());
@@ -36,6 +44,10 @@ NewDatabase::~NewDatabase() {
   if (!db_) return;
   transaction_.reset();
   db_.reset();
+  RemovePart();
+}
+
+void NewDatabase::RemovePart() {
   std::error_code ignored;
   std::filesystem::remove_all(part_, ignored);
   Unlock();

@@ -32,6 +32,8 @@ class NewDatabase {
   /// A lock on the folder, held while it is written: a descriptor, or -1 if another program has it.
   int Lock() const;
   void Unlock();
+  /// Removes the folder, whose lock is held.
+  void RemovePart();
   void RemoveAbandoned();
   void Commit();
 

@@ -89,14 +89,49 @@ herr_t Read(hid_t id, const char* dataset, Dtype* values) {
   }
 }
 
-template <typename Dtype>
-herr_t Make(hid_t id, const char* dataset, const std::vector<hsize_t>& dims, const Dtype* values) {
-  const int axes = static_cast<int>(dims.size());
-  if constexpr (std::is_same<Dtype, float>::value) {
-    return H5LTmake_dataset_float(id, dataset, axes, dims.data(), values);
-  } else {
-    return H5LTmake_dataset_double(id, dataset, axes, dims.data(), values);
+/// One of HDF5's objects, closed with this one.
+class Object {
+ public:
+  Object(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  ~Object() {
+    if (id_ >= 0) close_(id_);
   }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  operator hid_t() const { return id_; }
+
+ private:
+  const hid_t id_;
+  herr_t (*const close_)(hid_t);
+};
+
+/// How datasets are made: without the time of day, so that the same values make the same file.
+hid_t DatasetProperties() {
+  const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(properties, false);
+  return properties;
+}
+
+herr_t Make(hid_t file, const std::string& name, const std::vector<hsize_t>& dims, hid_t type,
+            const void* values) {
+  const Object space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr),
+                     H5Sclose);
+  const Object properties(DatasetProperties(), H5Pclose);
+  const Object dataset(
+      H5Dcreate2(file, name.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose);
+  return dataset < 0 ? -1 : H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+}
+
+/// A text with its terminating zero.
+herr_t MakeText(hid_t file, const std::string& name, const std::string& text) {
+  const Object type(H5Tcopy(H5T_C_S1), H5Tclose);
+  if (H5Tset_size(type, text.size() + 1) < 0) return -1;
+  return Make(file, name, {}, type, text.c_str());
+}
+
+template <typename Dtype>
+hid_t NativeType() {
+  return std::is_same<Dtype, float>::value ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
 }
 
 }  // namespace
@@ -147,27 +182,11 @@ void hdf5_save_nd_dataset(const hid_t file_id, const std::string& dataset_name,
   const std::vector<hsize_t> dims(blob.shape().begin(), blob.shape().end());
   const Dtype* values = write_diff ? blob.cpu_diff() : blob.template cpu_data_as<Dtype>();
   const Silence silence;
-  Require(Make(file_id, dataset_name.c_str(), dims, values) >= 0, Where(file_id, dataset_name),
-          ": cannot be written");
+  Require(Make(file_id, dataset_name, dims, NativeType<Dtype>(), values) >= 0,
+          Where(file_id, dataset_name), ": cannot be written");
 }
 
 namespace {
-
-/// One of HDF5's objects, closed with this one.
-class Object {
- public:
-  Object(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  ~Object() {
-    if (id_ >= 0) close_(id_);
-  }
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
-  operator hid_t() const { return id_; }
-
- private:
-  const hid_t id_;
-  herr_t (*const close_)(hid_t);
-};
 
 /// Makes a dataset without rows that can grow, in chunks of about a megabyte.
 herr_t MakeGrowing(hid_t file, const std::string& name, std::vector<hsize_t> dims, hid_t type) {
@@ -180,7 +199,7 @@ herr_t MakeGrowing(hid_t file, const std::string& name, std::vector<hsize_t> dim
   dims[0] = 0;
   const Object space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), most.data()),
                      H5Sclose);
-  const Object properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  const Object properties(DatasetProperties(), H5Pclose);
   if (H5Pset_chunk(properties, static_cast<int>(chunk.size()), chunk.data()) < 0) return -1;
   const Object dataset(
       H5Dcreate2(file, name.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose);
@@ -219,7 +238,7 @@ void hdf5_append_nd_dataset(const hid_t file_id, const std::string& dataset_name
   const std::vector<hsize_t> dims(blob.shape().begin(), blob.shape().end());
   const std::string where = Where(file_id, dataset_name);
   Require(!dims.empty(), where, ": a blob without axes has no rows");
-  const hid_t type = std::is_same<Dtype, float>::value ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  const hid_t type = NativeType<Dtype>();
   const bool exists = H5LTfind_dataset(file_id, dataset_name.c_str()) > 0;
   const bool made = exists || MakeGrowing(file_id, dataset_name, dims, type) >= 0;
   Require(made && Append(file_id, dataset_name, dims, type, blob.cpu_data()) >= 0, where,
@@ -277,9 +296,8 @@ int hdf5_load_int(hid_t loc_id, const std::string& dataset_name) {
 
 void hdf5_save_int(hid_t loc_id, const std::string& dataset_name, int i) {
   const Silence silence;
-  const hsize_t one = 1;
-  Require(H5LTmake_dataset_int(loc_id, dataset_name.c_str(), 1, &one, &i) >= 0,
-          Where(loc_id, dataset_name), ": cannot be written");
+  Require(Make(loc_id, dataset_name, {1}, H5T_NATIVE_INT, &i) >= 0, Where(loc_id, dataset_name),
+          ": cannot be written");
 }
 
 std::string hdf5_load_string(hid_t loc_id, const std::string& dataset_name) {
@@ -310,11 +328,10 @@ std::string hdf5_load_string(hid_t loc_id, const std::string& dataset_name) {
 
 void hdf5_save_string(hid_t loc_id, const std::string& dataset_name, const std::string& s) {
   const Silence silence;
-  const hsize_t size = s.size();
   const bool is_text = s.find('\0') == std::string::npos;
-  const herr_t status = is_text ? H5LTmake_dataset_string(loc_id, dataset_name.c_str(), s.c_str())
-                                : H5LTmake_dataset(loc_id, dataset_name.c_str(), 1, &size,
-                                                   H5T_NATIVE_UCHAR, s.data());
+  const herr_t status = is_text
+                            ? MakeText(loc_id, dataset_name, s)
+                            : Make(loc_id, dataset_name, {s.size()}, H5T_NATIVE_UCHAR, s.data());
   Require(status >= 0, Where(loc_id, dataset_name), ": cannot be written");
 }
 
