@@ -244,8 +244,9 @@ TEST_P(TileGradients, AreNotThereForOtherShapes) {
 }
 
 /// op(a) op(b) of (m, n) sums of k terms, and of their magnitudes.
-std::vector<double> Product(int m, int n, int k, const std::vector<double>& a, bool transpose_a,
-                            const std::vector<double>& b, bool transpose_b) {
+std::vector<double> MatrixProduct(int m, int n, int k, const std::vector<double>& a,
+                                  bool transpose_a, const std::vector<double>& b,
+                                  bool transpose_b) {
   std::vector<double> c(size_t(m) * n, 0.);
   for (int i = 0; i < m; ++i) {
     for (int j = 0; j < n; ++j) {
@@ -287,8 +288,8 @@ void ExpectInnerProduct(int rows, int inputs, int outputs, std::mt19937* random)
   std::vector<T> y(size_t(rows) * outputs);
   ASSERT_TRUE(
       kernel->Forward(rows, x.data(), weights.data(), bias.data(), scratch.data(), y.data()));
-  auto expected = Product(rows, outputs, inputs, wide_x, false, wide_w, true);
-  auto magnitudes = Product(rows, outputs, inputs, big(wide_x), false, big(wide_w), true);
+  auto expected = MatrixProduct(rows, outputs, inputs, wide_x, false, wide_w, true);
+  auto magnitudes = MatrixProduct(rows, outputs, inputs, big(wide_x), false, big(wide_w), true);
   for (size_t i = 0; i < expected.size(); ++i) {
     expected[i] += bias[i % outputs];
     magnitudes[i] += std::abs(bias[i % outputs]);
@@ -297,14 +298,14 @@ void ExpectInnerProduct(int rows, int inputs, int outputs, std::mt19937* random)
 
   std::vector<T> dx(x.size());
   ASSERT_TRUE(kernel->Data(rows, dy.data(), weights.data(), scratch.data(), dx.data()));
-  ExpectProduct(Product(rows, inputs, outputs, wide_dy, false, wide_w, false),
-                Product(rows, inputs, outputs, big(wide_dy), false, big(wide_w), false), outputs,
-                omitted, dx);
+  ExpectProduct(MatrixProduct(rows, inputs, outputs, wide_dy, false, wide_w, false),
+                MatrixProduct(rows, inputs, outputs, big(wide_dy), false, big(wide_w), false),
+                outputs, omitted, dx);
 
   std::vector<float> d_weights = before;
   kernel->Weights(rows, x.data(), dy.data(), scratch.data(), d_weights.data());
-  expected = Product(outputs, inputs, rows, wide_dy, true, wide_x, false);
-  magnitudes = Product(outputs, inputs, rows, big(wide_dy), true, big(wide_x), false);
+  expected = MatrixProduct(outputs, inputs, rows, wide_dy, true, wide_x, false);
+  magnitudes = MatrixProduct(outputs, inputs, rows, big(wide_dy), true, big(wide_x), false);
   for (size_t i = 0; i < expected.size(); ++i) {
     expected[i] += before[i];
     magnitudes[i] += std::abs(before[i]);
