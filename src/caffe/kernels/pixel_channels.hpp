@@ -21,7 +21,8 @@ void PixelMoments(size_t pixels, size_t channels, const T* x, double* mean, doub
 
 /// sum[c] = the sum of x, dot[c] = the sum of x z, where they are not null; overwritten.
 template <typename X, typename Z>
-void PixelSums(size_t pixels, size_t channels, const X* x, const Z* z, double* sum, double* dot);
+void SumsOverPixels(size_t pixels, size_t channels, const X* x, const Z* z, double* sum,
+                    double* dot);
 
 /// y = a[c] x + b[c]; b may be null, y may be x.
 template <typename T>
@@ -54,7 +55,7 @@ void ChannelMoments(const ChannelOrder& s, const T* x, double* mean, double* var
 }
 template <typename X, typename Z>
 void ChannelSums(const ChannelOrder& s, const X* x, const Z* z, double* sum, double* dot) {
-  s.last ? PixelSums(s.pixels(), s.channels, x, z, sum, dot)
+  s.last ? SumsOverPixels(s.pixels(), s.channels, x, z, sum, dot)
          : ChannelSums(s.outer, s.channels, s.inner, x, z, sum, dot);
 }
 template <typename T>

@@ -142,7 +142,8 @@ void PReLULayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
         Workspace::Buffer<T> negative(Context::Current().workspace(), input.count());
         kernels::Activate<T>({kernels::Activation::CLIP, -kInfinity, 0}, input.count(), x,
                              negative.get());
-        kernels::PixelSums<D, T>(order.outer, channels_, dy, negative.get(), nullptr, sums.data());
+        kernels::SumsOverPixels<D, T>(order.outer, channels_, dy, negative.get(), nullptr,
+                                      sums.data());
       } else {
         kernels::PReluSlopeGradient(order.outer, order.channels, order.inner, x, dy, sums.data());
       }

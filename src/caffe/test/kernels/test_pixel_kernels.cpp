@@ -113,8 +113,8 @@ TEST_P(PixelKernels, SumsHaveTheSameBitsForAnyNumberOfThreads) {
     const TeamSize team(threads);
     Doubles all(4 * channels);
     PixelMoments(pixels, channels, x.data(), all.data(), all.data() + channels);
-    PixelSums(pixels, channels, x.data(), z.data(), all.data() + 2 * channels,
-              all.data() + 3 * channels);
+    SumsOverPixels(pixels, channels, x.data(), z.data(), all.data() + 2 * channels,
+                   all.data() + 3 * channels);
     return all;
   };
   const Doubles alone = sums(1);
@@ -129,13 +129,13 @@ void ExpectSums(const std::vector<X>& x, const std::vector<Z>& z, size_t pixels,
     sum[i % channels] += double(x[i]);
     dot[i % channels] += double(x[i]) * double(z[i]);
   }
-  PixelSums(pixels, channels, x.data(), z.data(), sums.data(), dots.data());
+  SumsOverPixels(pixels, channels, x.data(), z.data(), sums.data(), dots.data());
   ExpectNear(sum, sums, 1e-4);
   ExpectNear(dot, dots, 1e-4);
   Doubles alone(channels, -1), product(channels, -1);
-  PixelSums<X, Z>(pixels, channels, x.data(), nullptr, alone.data(), nullptr);
+  SumsOverPixels<X, Z>(pixels, channels, x.data(), nullptr, alone.data(), nullptr);
   EXPECT_EQ(alone, sums);
-  PixelSums(pixels, channels, x.data(), z.data(), nullptr, product.data());
+  SumsOverPixels(pixels, channels, x.data(), z.data(), nullptr, product.data());
   EXPECT_EQ(product, dots);
 }
 

@@ -133,7 +133,8 @@ void PixelMoments(size_t pixels, size_t channels, const T* x, double* mean, doub
 }
 
 template <typename X, typename Z>
-void PixelSums(size_t pixels, size_t channels, const X* x, const Z* z, double* sum, double* dot) {
+void SumsOverPixels(size_t pixels, size_t channels, const X* x, const Z* z, double* sum,
+                    double* dot) {
   if constexpr (std::is_same<X, double>::value) {
     ChannelSums(pixels, channels, 1, x, z, sum, dot);
   } else {
@@ -232,9 +233,9 @@ CAFFE_OF_TYPE(double);
 CAFFE_OF_TYPE(float16);
 #undef CAFFE_OF_TYPE
 
-#define CAFFE_OF_PAIR(Z, X)                                                       \
-  template void PixelSums(size_t, size_t, const X*, const Z*, double*, double*);  \
-  template void PixelCombine(size_t, size_t, const AccumulatorType<X>*, const X*, \
+#define CAFFE_OF_PAIR(Z, X)                                                           \
+  template void SumsOverPixels(size_t, size_t, const X*, const Z*, double*, double*); \
+  template void PixelCombine(size_t, size_t, const AccumulatorType<X>*, const X*,     \
                              const AccumulatorType<X>*, const Z*, const AccumulatorType<X>*, X*)
 CAFFE_OF_PAIR(double, double);
 CAFFE_OF_PAIR(float, float);
