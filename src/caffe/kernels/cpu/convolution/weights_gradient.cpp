@@ -7,7 +7,7 @@
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/simd/amx_tiles.hpp"
 #include "caffe/kernels/cpu/simd/l2_cache.hpp"
-#include "caffe/kernels/cpu/simd/tile_pairs.hpp"
+#include "caffe/kernels/cpu/simd/pixel_pairs.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "convolution_bands.hpp"
 #include "work_items.hpp"
@@ -15,7 +15,6 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr size_t kStepPixels = kTileBytes / sizeof(uint16_t);  // of dy in a row of a tile
 constexpr size_t kBlock = 4 * kStepPixels;  // positions that a thread brings into order at a time
 
 /// One axis of a grid of positions on which each output and each window has its place, so that the
@@ -91,7 +90,8 @@ class TileWeightsGradient : public WeightsGradient {
         bands_(shape),
         rows_(bands_.rows()),
         columns_(plain ? WithoutTaps(bands_.columns()) : bands_.columns()),
-        channels_(shape.channels / shape.group * (plain ? bands_.columns().kernel : 1)) {}
+        channels_(shape.channels / shape.group * (plain ? bands_.columns().kernel : 1)),
+        parities_(HasOddShift() ? 2 : 1) {}
 
   size_t scratch_bytes(int num, ElementType x, ElementType dy) const override {
     Pieces pieces;
@@ -102,8 +102,6 @@ class TileWeightsGradient : public WeightsGradient {
            float* d_weights) const override;
 
  private:
-  using Pairs = void(const AmxTiles::PixelPairs&);
-
   struct Plan {
     int num;
     Storage x, dy;
@@ -124,14 +122,13 @@ class TileWeightsGradient : public WeightsGradient {
   };
   struct Buffers {
     Buffers(const TileWeightsGradient& self, const Plan& plan, Pieces* pieces)
-        : x(pieces->Take<uint16_t>(self.parities() * plan.x_parity)),
+        : x(pieces->Take<uint16_t>(self.parities_ * plan.x_parity)),
           dy(pieces->Take<uint16_t>(plan.dy_parts * plan.dy_part)),
           x_pixels(pieces->Take<ptrdiff_t>(self.phases() * plan.x_positions)),
           dy_pixels(pieces->Take<ptrdiff_t>(plan.steps * kStepPixels)),
           own(pieces->Take<char>(plan.threads * self.OwnBytes(plan))) {}
     uint16_t* x;                      ///< (parity, phase, panel, part, pair, 16, 2)
     uint16_t* dy;                     ///< (part, output, position)
-    float* sums;                      ///< (group, tap, panel, output, 16)
     ptrdiff_t *x_pixels, *dy_pixels;  ///< of each position, in bytes; -1: zeros
     char* own;                        ///< of each thread
   };
@@ -149,43 +146,36 @@ class TileWeightsGradient : public WeightsGradient {
   size_t Shift(int row_tap, int column_tap) const {
     return size_t(rows_.shift(row_tap)) * columns_.pitch() + columns_.shift(column_tap);
   }
-  /// 2 if some tap is an odd distance away.
-  size_t parities() const {
+  bool HasOddShift() const {
     for (int r = 0; r < rows_.taps(); ++r) {
       for (int c = 0; c < columns_.taps(); ++c) {
-        if (Shift(r, c) % 2 == 1) return 2;
+        if (Shift(r, c) % 2 == 1) return true;
       }
     }
-    return 1;
+    return false;
   }
-  /// A thread's pairs of 32 positions of dy in parts, its lanes of a plain x, or its sums.
+  /// A thread's lanes of a plain x, or its sums.
   size_t OwnBytes(const Plan& plan) const {
     const size_t lanes = plain_ ? (kBlock + 2) * kTileOutputs * SizeOf(plan.x) : 0;
-    const size_t pairs = plan.dy_parts * kTileRows * kTileBytes;
-    return RoundUp(std::max({lanes, pairs, SumsCount(plan.tiles) * sizeof(float)}), 64) +
-           kBetweenThreads;
+    return RoundUp(std::max(lanes, SumsCount(plan.tiles) * sizeof(float)), 64) + kBetweenThreads;
   }
 
   Chunk ChunkOf(int row, int rows) const {
     const size_t steps = CeilDiv(size_t(rows) * columns_.pitch(), kStepPixels);
     return {row, rows, steps, RoundUp(steps * kStepPixels + most_shift() + 2, 2)};
   }
-  Plan PlanFor(int num, Storage x, Storage dy) const;
-  Pairs* PairsOf(Storage storage) const {
-    return storage == STORED_FLOAT  ? amx_.pair_floats
-           : storage == STORED_HALF ? amx_.pair_halves
-                                    : amx_.pair_bfloat16;
+  const Plan& PlanFor(int num, Storage x, Storage dy) const {
+    return plans_[x][dy].For(num, [&](int images) { return MakePlan(images, x, dy); });
   }
+  Plan MakePlan(int num, Storage x, Storage dy) const;
   void FindPixels(const Plan& plan, const Chunk& chunk, const Buffers& buffers) const;
-  void FillX(const Plan& plan, const Stored& x, const Chunk& chunk, size_t phase, size_t panel,
-             const Buffers& buffers, char* own) const;
   template <typename T>
   void FillLanes(const T* x, const ptrdiff_t* pixels, size_t begin, size_t count, size_t panel,
                  T* lanes) const;
   void FillX(const Plan& plan, const Stored& x, const Chunk& chunk, size_t block,
              const Buffers& buffers, char* own) const;
   void FillDy(const Plan& plan, const Stored& dy, const Chunk& chunk, size_t block,
-              const Buffers& buffers, char* own) const;
+              const Buffers& buffers) const;
   void Sum(const Plan& plan, const Chunk& chunk, const WorkItems::Item& item,
            const Buffers& buffers, float* sums) const;
   void AddSums(const Plan& plan, const WorkItems::Item& item, const float* sums,
@@ -201,9 +191,11 @@ class TileWeightsGradient : public WeightsGradient {
   const Bands bands_;
   const GridAxis rows_, columns_;
   const size_t channels_;  // of a group; of a plain x, times the kernel's columns
+  const size_t parities_;  // 2 if some tap is an odd distance away
+  Plans<Plan> plans_[STORAGES][STORAGES];
 };
 
-TileWeightsGradient::Plan TileWeightsGradient::PlanFor(int num, Storage x, Storage dy) const {
+TileWeightsGradient::Plan TileWeightsGradient::MakePlan(int num, Storage x, Storage dy) const {
   // Fewer positions than this do not pay for loading and storing the sums.
   constexpr size_t kLeastPositions = 8 * kStepPixels;
   Plan plan = {};
@@ -217,7 +209,7 @@ TileWeightsGradient::Plan TileWeightsGradient::PlanFor(int num, Storage x, Stora
   // In the L2 cache: dy, and x's pair of panels that is multiplied by all of it.
   const size_t of_position =
       sizeof(uint16_t) *
-      (plan.dy_parts * outputs_ + plan.x_parts * parities() * phases() * 2 * kTileOutputs);
+      (plan.dy_parts * outputs_ + plan.x_parts * parities_ * phases() * 2 * kTileOutputs);
   const size_t positions = std::max(kLeastPositions, L2CacheBytes() / 2 / of_position);
   const size_t wanted = std::clamp<size_t>(positions / columns_.pitch(), 1, plan.all_rows);
   plan.rows = static_cast<int>(CeilDiv(plan.all_rows, CeilDiv(plan.all_rows, wanted)));
@@ -231,7 +223,7 @@ TileWeightsGradient::Plan TileWeightsGradient::PlanFor(int num, Storage x, Stora
   // An odd number of lines: the rows of a tile are then in different sets of the cache.
   plan.dy_pitch = (plan.steps | 1) * kStepPixels;
   plan.dy_part = group_ * outputs_ * plan.dy_pitch;
-  // There, too: the sums of an item.
+  // The sums of an item stay there, too.
   const size_t tiles = outputs_ / kTileRows;
   const size_t fitting = L2CacheBytes() / 4 / (SumsCount(1) * sizeof(float));
   plan.items = {CeilDiv(panels(), 2), group_, CeilDiv(tiles, std::max<size_t>(1, fitting))};
@@ -346,30 +338,22 @@ void TileWeightsGradient::FillX(const Plan& plan, const Stored& x, const Chunk& 
         pairs.pixels = in_lanes;
       }
       pairs.even = buffers.x + phase * plan.x_phase + panel * plan.x_panel + begin * kTileOutputs;
-      pairs.odd = parities() == 2 ? pairs.even + plan.x_parity : nullptr;
-      PairsOf(plan.x)(pairs);
+      pairs.odd = parities_ == 2 ? pairs.even + plan.x_parity : nullptr;
+      PairPixels(amx_, plan.x, pairs);
     }
   }
 }
 
 void TileWeightsGradient::FillDy(const Plan& plan, const Stored& dy, const Chunk& chunk,
-                                 size_t block, const Buffers& buffers, char* own) const {
-  constexpr size_t kPairs = kTileRows * kTileBytes / sizeof(uint16_t);
-  AmxTiles::PixelPairs pairs = {};
-  pairs.count = kStepPixels;
-  pairs.even = reinterpret_cast<uint16_t*>(own);
-  pairs.part = kPairs;
+                                 size_t block, const Buffers& buffers) const {
   const size_t first = block * kBlock / kStepPixels;
   const size_t last = std::min(first + kBlock / kStepPixels, chunk.steps);
   for (size_t tile = 0; tile < group_ * outputs_ / kTileRows; ++tile) {
-    pairs.x = dy.at(tile * kTileRows);
+    uint16_t* const rows = buffers.dy + tile * kTileRows * plan.dy_pitch;
     for (size_t step = first; step < last; ++step) {
-      pairs.pixels = buffers.dy_pixels + step * kStepPixels;
-      PairsOf(plan.dy)(pairs);
-      for (int part = 0; part < plan.dy_parts; ++part) {
-        uint16_t* const rows = buffers.dy + part * plan.dy_part + tile * kTileRows * plan.dy_pitch;
-        amx_.transpose_pairs(pairs.even + part * kPairs, rows + step * kStepPixels, plan.dy_pitch);
-      }
+      TransposePixels(amx_, plan.dy, dy.at(tile * kTileRows),
+                      buffers.dy_pixels + step * kStepPixels, rows + step * kStepPixels,
+                      plan.dy_pitch, plan.dy_part);
     }
   }
 }
@@ -381,10 +365,8 @@ void TileWeightsGradient::Sum(const Plan& plan, const Chunk& chunk, const WorkIt
   const size_t outputs = FirstOutput(plan, item.slice + 1) - first;
   // Small parts first, as PackedConvolution multiplies them.
   const TilePairs pairs = TilePairsOf(plan.dy, plan.x, ElementType::FLOAT16);
-  AmxTiles::Work work = {};
-  work.rows = kTileRows;
+  AmxTiles::Work work = WholeTiles(pairs);
   work.row_tiles = static_cast<int>(outputs / kTileRows);
-  work.width = kTileOutputs;
   work.panels = static_cast<int>(std::min<size_t>(2, panels() - panel));
   work.steps = static_cast<int>(chunk.steps);
   work.x = buffers.dy + (item.group * outputs_ + first) * plan.dy_pitch;
@@ -394,8 +376,6 @@ void TileWeightsGradient::Sum(const Plan& plan, const Chunk& chunk, const WorkIt
   work.weights_part = plan.x_part * sizeof(uint16_t);
   work.sums_pitch = kTileOutputs;
   work.sums_panel = outputs * kTileOutputs;
-  work.pairs = pairs.data();
-  work.pairs_count = pairs.size();
   const uint16_t* const x = buffers.x + (item.group * panels() + panel) * plan.x_panel;
   for (int r = 0; r < rows_.taps(); ++r) {
     for (int c = 0; c < columns_.taps(); ++c) {
@@ -447,7 +427,7 @@ void TileWeightsGradient::AddSums(const Plan& plan, const WorkItems::Item& item,
 void TileWeightsGradient::Add(int num, const Numbers& x, const Numbers& dy, void* scratch,
                               float* d_weights) const {
   if (num == 0) return;
-  const Plan plan = PlanFor(num, StorageOf(x.type), StorageOf(dy.type));
+  const Plan& plan = PlanFor(num, StorageOf(x.type), StorageOf(dy.type));
   Pieces pieces(scratch);
   const Buffers buffers(*this, plan, &pieces);
   const Stored from_x = {x.data, plan.x}, from_dy = {dy.data, plan.dy};
@@ -463,7 +443,7 @@ void TileWeightsGradient::Add(int num, const Numbers& x, const Numbers& dy, void
                     char* const memory = buffers.own + part * own;
                     for (size_t block = begin; block < end; ++block) {
                       FillX(plan, from_x, chunk, block, buffers, memory);
-                      FillDy(plan, from_dy, chunk, block, buffers, memory);
+                      FillDy(plan, from_dy, chunk, block, buffers);
                     }
                   });
     ParallelParts(plan.items.count(), 1, [&](size_t part, size_t begin, size_t end) {

@@ -205,7 +205,6 @@ void FewRowsTimes(int m, int n, int k, float alpha, const A* a, int lda, const B
       for (int i = 0; i < m; ++i) {
         C* const target = c + size_t(i) * ldc + first;
         const float* const sum = sums.get() + i * kShortChunk;
-        if (beta == 0.f) std::fill_n(terms.get(), length, 0.f);
         if (beta != 0.f) Convert(length, target, terms.get());
         loops.axpby(length, alpha, sum, beta, terms.get());
         Convert(length, terms.get(), target);
