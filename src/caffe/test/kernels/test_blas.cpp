@@ -100,6 +100,13 @@ TYPED_TEST(BlasTest, GemmGoesThroughWideMatricesInPieces) {
   CheckGemm(this, 3, 70, 20000, TypeParam());
 }
 
+TYPED_TEST(BlasTest, GemmOfFewRowsOrTermsGoesThroughTheOtherMatrixOnce) {
+  for (int i = 0; i < 8; ++i) {  // transposed or not
+    CheckGemm(this, 1 + i * 4, 1100, 37, TypeParam());
+    CheckGemm(this, 70, 1100, 1 + i * 4, TypeParam());
+  }
+}
+
 TYPED_TEST(BlasTest, GemmWithoutTermsScalesTheResult) {
   for (int i = 0; i < 4; ++i) CheckGemm(this, 3, 5, 0, TypeParam());
 }

@@ -23,33 +23,6 @@ namespace {
 
 class ChannelsLastConvolutions : public OnInstructionSet {};
 
-/// Of this set and of another one there may be none.
-std::vector<InstructionSet> SetsWithTiles() {
-  std::vector<InstructionSet> sets;
-  for (const InstructionSet& set : TestedInstructionSets()) {
-    if (set.row().tiles) sets.push_back(set);
-  }
-  return sets;
-}
-
-/// (num, channels, spatial) to (num, spatial, pixel), the channels of each pixel padded with zeros
-/// to whole blocks, and what lies behind them up to the next pixel filled with `between`.
-template <typename T>
-std::vector<T> ToChannelsLast(const std::vector<T>& plain, size_t num, size_t channels,
-                              size_t spatial, size_t block, size_t gap, T between) {
-  const size_t padded = (channels + block - 1) / block * block, pixel = padded + gap;
-  std::vector<T> result(num * spatial * pixel, between);
-  for (size_t n = 0; n < num; ++n) {
-    for (size_t i = 0; i < spatial; ++i) {
-      for (size_t c = 0; c < padded; ++c) {
-        result[(n * spatial + i) * pixel + c] =
-            c < channels ? plain[(n * channels + c) * spatial + i] : static_cast<T>(0.f);
-      }
-    }
-  }
-  return result;
-}
-
 /// Shapes that reach every part of the geometry.
 std::vector<ConvolutionShape> Shapes() {
   return {

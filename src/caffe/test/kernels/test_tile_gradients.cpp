@@ -21,11 +21,9 @@
 namespace caffe::kernels {
 namespace {
 
-class TileGradients : public OnInstructionSet {
- protected:
-  bool has_tiles() const { return GetParam().row().tiles; }
-};
-INSTANTIATE_ON_EVERY_SET(TileGradients);
+class TileGradients : public OnInstructionSet {};
+INSTANTIATE_TEST_SUITE_P(Sets, TileGradients, ::testing::ValuesIn(SetsWithTiles()),
+                         [](const auto& info) { return std::string(Name(info.param)); });
 
 /// Shapes that reach every part of the geometry.
 std::vector<ConvolutionShape> GradientShapes() {
@@ -106,17 +104,8 @@ std::vector<double> Magnitudes(std::vector<double> values) {
 /// (num, channels, spatial) to (num, spatial, channels), and back with the sizes exchanged.
 template <typename T>
 std::vector<T> LastFirst(const std::vector<T>& plain, size_t num, size_t channels, size_t spatial) {
-  std::vector<T> result(plain.size());
-  for (size_t n = 0; n < num; ++n) {
-    for (size_t c = 0; c < channels; ++c) {
-      for (size_t i = 0; i < spatial; ++i) {
-        result[(n * spatial + i) * channels + c] = plain[(n * channels + c) * spatial + i];
-      }
-    }
-  }
-  return result;
+  return ToChannelsLast(plain, num, channels, spatial, /*block=*/1, /*gap=*/0, T());
 }
-
 /// 64-byte aligned scratch, of NaNs.
 class AlignedScratch {
  public:
@@ -165,7 +154,6 @@ void ExpectWeightsGradient(const ConvolutionShape& s, bool plain, int num, std::
 }
 
 TEST_P(TileGradients, OfWeightsAreSumsOfProducts) {
-  if (!has_tiles()) GTEST_SKIP() << "no tiles";
   ForAllGradients([](const ConvolutionShape& s, bool plain, std::mt19937* random) {
     ExpectWeightsGradient<float16, float16>(s, plain, 3, random);
     ExpectWeightsGradient<float16, float>(s, plain, 1, random);
@@ -175,7 +163,6 @@ TEST_P(TileGradients, OfWeightsAreSumsOfProducts) {
 }
 
 TEST_P(TileGradients, OfManyPositionsComeInChunks) {
-  if (!has_tiles()) GTEST_SKIP() << "no tiles";
   std::mt19937 random(TestSeed());
   ExpectWeightsGradient<float16, float16>(Square(64, 64, 1, {50, 3, 1, 1}), false, 2, &random);
 }
@@ -198,7 +185,7 @@ void ExpectDataGradient(const ConvolutionShape& s, int num, std::mt19937* random
   kernel->Run(num, last.data(), weights.data(), scratch.data(), dx.data());
   const std::vector<Y> result = LastFirst(dx, num, s.input_spatial(), s.channels);
   const double products = double(s.outputs / s.group) * s.kernel_size() + 8;
-  // Of float dy beside float16 weights two parts are multiplied.
+  // Of float dy with float16 weights two parts are multiplied.
   const double omitted = sizeof(D) == 4 ? std::ldexp(1., -15) : OmittedParts<D, W>();
   const double bound = omitted + products * std::ldexp(1., -23);
   const double rounding = sizeof(Y) == 2 ? std::ldexp(1., -11) : 0;
@@ -210,7 +197,6 @@ void ExpectDataGradient(const ConvolutionShape& s, int num, std::mt19937* random
 }
 
 TEST_P(TileGradients, OfDataAreConvolutionsOfPhases) {
-  if (!has_tiles()) GTEST_SKIP() << "no tiles";
   ForAllGradients([](const ConvolutionShape& s, bool plain, std::mt19937* random) {
     if (plain) return;
     ExpectDataGradient<float16, float16, float16>(s, 3, random);
@@ -219,7 +205,6 @@ TEST_P(TileGradients, OfDataAreConvolutionsOfPhases) {
 }
 
 TEST_P(TileGradients, KeepInfinitiesWithTheirOutput) {
-  if (!has_tiles()) GTEST_SKIP() << "no tiles";
   const ConvolutionShape s = Square(16, 32, 1, {6, 3, 1, 1});
   const auto kernel = WeightsGradient::Make(s, false);
   std::vector<float16> x(s.input_size(), float16(1.f)), dy(s.output_size(), float16(1.f));
@@ -240,7 +225,18 @@ TEST_P(TileGradients, AreNotThereForOtherShapes) {
   EXPECT_FALSE(WeightsGradient::Make(Shape(16, 16, 1, {{3, 1}, {3, 1}, {3, 1}}), false));
   EXPECT_FALSE(DataGradient::Make(Square(20, 16, 1, {5, 3, 1, 1})));
   EXPECT_FALSE(DataGradient::Make(Square(16, 24, 1, {5, 3, 1, 1})));
-  EXPECT_EQ(has_tiles(), WeightsGradient::Make(Square(16, 16, 1, {5, 3, 1, 1}), false) != nullptr);
+  EXPECT_TRUE(WeightsGradient::Make(Square(16, 16, 1, {5, 3, 1, 1}), false));
+}
+
+class OtherGradients : public OnInstructionSet {};
+INSTANTIATE_ON_EVERY_SET(OtherGradients);
+
+TEST_P(OtherGradients, HaveNoTiles) {
+  const bool has_tiles = GetParam().row().tiles != nullptr;
+  const ConvolutionShape s = Square(16, 16, 1, {5, 3, 1, 1});
+  EXPECT_EQ(has_tiles, WeightsGradient::Make(s, false) != nullptr);
+  EXPECT_EQ(has_tiles, DataGradient::Make(s) != nullptr);
+  EXPECT_EQ(has_tiles, TileInnerProduct::Make(32, 32) != nullptr);
 }
 
 /// op(a) op(b) of (m, n) sums of k terms, and of their magnitudes.
@@ -314,7 +310,6 @@ void ExpectInnerProduct(int rows, int inputs, int outputs, std::mt19937* random)
 }
 
 TEST_P(TileGradients, OfInnerProductsAndTheirValues) {
-  if (!has_tiles()) GTEST_SKIP() << "no tiles";
   std::mt19937 random(TestSeed());
   for (const int rows : {1, 7, 16, 33}) {
     ExpectInnerProduct<float16>(rows, 1056, 96, &random);
@@ -325,7 +320,6 @@ TEST_P(TileGradients, OfInnerProductsAndTheirValues) {
 }
 
 TEST_P(TileGradients, OfInnerProductsSayWhatCannotBeSplit) {
-  if (!has_tiles()) GTEST_SKIP() << "no tiles";
   const auto kernel = TileInnerProduct::Make(64, 32);
   const AlignedScratch scratch(kernel->scratch_bytes(2));
   std::vector<float16> x(2 * 64, float16(1.f)), weights(64 * 32, float16(1.f)), y(2 * 32),
@@ -342,7 +336,6 @@ TEST_P(TileGradients, OfInnerProductsSayWhatCannotBeSplit) {
 }
 
 TEST_P(TileGradients, WeightsPackStridedAsTheyPackInOrder) {
-  if (!has_tiles()) GTEST_SKIP() << "no tiles";
   ForAllGradients([](const ConvolutionShape& s, bool plain, std::mt19937* random) {
     if (plain && s.is_pointwise()) return;  // there is no such kernel
     const TileShape tile_shape = TileShape::TWO_BY_TWO;

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,13 +18,13 @@
 #include "caffe/net.hpp"
 #include "caffe/test/support/each_device.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seen_values.hpp"
 
 namespace caffe {
 namespace {
 
 using cuda::ChannelsLastScope;
 using cuda::ChannelsLastUse;
-using FloatValues = std::vector<float>;
 
 // All layers that compute with channels last, from an image to an inner product.
 const char kImageNet[] = R"(
@@ -83,33 +82,10 @@ std::unique_ptr<Net<float>> MakeImageNet(const std::string& type, unsigned seed,
   return net;
 }
 
-/// What a program sees of a net behind a forward and a backward pass, by name.
-std::map<std::string, FloatValues> Computed(const std::string& type, unsigned seed) {
+std::map<std::string, SeenValues> Computed(const std::string& type, unsigned seed) {
   const std::unique_ptr<Net<float>> net = MakeImageNet(type, seed);
   net->ForwardBackward();
-  std::map<std::string, FloatValues> seen;
-  const auto see = [&](const std::string& name, const float* values, int count) {
-    seen[name] = FloatValues(values, values + count);
-  };
-  for (size_t i = 0; i < net->blobs().size(); ++i) {
-    const Blob<float>& blob = *net->blobs()[i];
-    see(net->blob_names()[i], blob.cpu_data(), blob.count());
-    see("gradient of " + net->blob_names()[i], blob.cpu_diff(), blob.count());
-  }
-  for (size_t i = 0; i < net->learnable_params().size(); ++i) {
-    const Blob<float>& param = *net->learnable_params()[i];
-    see(Join("gradient of parameter ", i), param.cpu_diff(), param.count());
-  }
-  return seen;
-}
-
-void ExpectClose(const FloatValues& expected, const FloatValues& actual, float bound) {
-  ASSERT_EQ(expected.size(), actual.size());
-  float largest = 1e-6f;
-  for (float value : expected) largest = std::max(largest, std::fabs(value));
-  for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_NEAR(expected[i], actual[i], bound * largest) << "element " << i;
-  }
+  return SeenBehindPasses(*net);
 }
 
 struct TypeOfNet {
@@ -126,7 +102,7 @@ class ChannelsLastNets : public ::testing::TestWithParam<TypeOfNet> {
 TEST_P(ChannelsLastNets, ComputeWhatTheyDoInCaffesOrder) {
   const TypeOfNet type = GetParam();
   OnEachDevice([&] {
-    std::map<std::string, FloatValues> expected, actual;
+    std::map<std::string, SeenValues> expected, actual;
     {
       const ChannelsLastScope use(ChannelsLastUse::NEVER);
       expected = Computed(type.name, seed_);
@@ -135,11 +111,7 @@ TEST_P(ChannelsLastNets, ComputeWhatTheyDoInCaffesOrder) {
       const ChannelsLastScope use(ChannelsLastUse::ALWAYS);
       actual = Computed(type.name, seed_);
     }
-    ASSERT_EQ(expected.size(), actual.size());
-    for (const auto& [name, values] : expected) {
-      SCOPED_TRACE(name);
-      ExpectClose(values, actual.at(name), type.bound);
-    }
+    ExpectClose(expected, actual, type.bound);
   });
 }
 
@@ -149,7 +121,7 @@ TEST_P(ChannelsLastNets, TestWhatTheyDoInCaffesOrder) {
     const ChannelsLastScope scope(use);
     const std::unique_ptr<Net<float>> net = MakeImageNet(type.name, seed_, TEST);
     const Blob<float>& loss = *net->Forward()[0];
-    return FloatValues(loss.cpu_data(), loss.cpu_data() + loss.count());
+    return SeenValues(loss.cpu_data(), loss.cpu_data() + loss.count());
   };
   OnEachDevice([&] {
     ExpectClose(outputs(ChannelsLastUse::NEVER), outputs(ChannelsLastUse::ALWAYS), type.bound);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
 #include <random>
@@ -14,11 +13,10 @@
 #include "caffe/core/as_stored.hpp"
 #include "caffe/net.hpp"
 #include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/seen_values.hpp"
 
 namespace caffe {
 namespace {
-
-using HostValues = std::vector<float>;
 
 // All layers that compute with channels last, up to an inner product.
 const char kHostNet[] = R"(
@@ -94,32 +92,18 @@ void PutHostImage(const std::string& type, unsigned seed, bool last, Net<float>*
                     : PutHostImage<float>(seed, last, net->input_blobs()[0]);
 }
 
-/// What a program sees of a net behind its passes, by name.
-std::map<std::string, HostValues> ComputedOnHost(const std::string& type, Phase phase, bool last,
+/// What a program sees of a net behind its passes, by name: in the TEST phase the loss.
+std::map<std::string, SeenValues> ComputedOnHost(const std::string& type, Phase phase, bool last,
                                                  unsigned seed) {
   const std::unique_ptr<Net<float>> net = MakeHostNet(type, phase, seed);
   PutHostImage(type, seed, last, net.get());
   net->Forward();
-  std::map<std::string, HostValues> seen;
-  const auto see = [&](const std::string& name, const float* values, int count) {
-    seen[name] = HostValues(values, values + count);
-  };
   if (phase == TEST) {
     const Blob<float>& loss = *net->output_blobs()[0];
-    see("loss", loss.cpu_data(), loss.count());
-    return seen;
+    return {{"loss", SeenValues(loss.cpu_data(), loss.cpu_data() + loss.count())}};
   }
   net->Backward();
-  for (size_t i = 0; i < net->blobs().size(); ++i) {
-    const Blob<float>& blob = *net->blobs()[i];
-    see(net->blob_names()[i], blob.cpu_data(), blob.count());
-    see("gradient of " + net->blob_names()[i], blob.cpu_diff(), blob.count());
-  }
-  for (size_t i = 0; i < net->learnable_params().size(); ++i) {
-    const Blob<float>& param = *net->learnable_params()[i];
-    see(Join("gradient of parameter ", i), param.cpu_diff(), param.count());
-  }
-  return seen;
+  return SeenBehindPasses(*net);
 }
 
 struct TypeOfHostNet {
@@ -137,17 +121,8 @@ TEST_P(HostChannelsLast, ComputesWhatItDoesInCaffesOrder) {
   const TypeOfHostNet type = GetParam();
   for (const Phase phase : {TRAIN, TEST}) {
     SCOPED_TRACE(Phase_Name(phase));
-    const auto expected = ComputedOnHost(type.name, phase, false, seed_);
-    const auto actual = ComputedOnHost(type.name, phase, true, seed_);
-    ASSERT_EQ(expected.size(), actual.size());
-    for (const auto& [name, values] : expected) {
-      SCOPED_TRACE(name);
-      float largest = 1e-6f;
-      for (float value : values) largest = std::max(largest, std::fabs(value));
-      for (size_t i = 0; i < values.size(); ++i) {
-        ASSERT_NEAR(values[i], actual.at(name)[i], type.bound * largest) << "element " << i;
-      }
-    }
+    ExpectClose(ComputedOnHost(type.name, phase, false, seed_),
+                ComputedOnHost(type.name, phase, true, seed_), type.bound);
   }
 }
 

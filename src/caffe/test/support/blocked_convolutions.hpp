@@ -9,15 +9,25 @@
 #include <vector>
 
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/cpu/simd/instruction_set_row.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 
-// What tests of kernels on channels in blocks share.
+// What tests of kernels on channels in blocks, or channels last, share.
 namespace caffe::kernels {
 
 /// What this machine runs, and AMX in software.
 inline std::vector<InstructionSet> TestedInstructionSets() {
   std::vector<InstructionSet> sets = SupportedInstructionSets();
   sets.push_back(InstructionSet::Named("emulated_amx"));
+  return sets;
+}
+
+/// Those of them whose tiles are AMX's, the processor's or emulated.
+inline std::vector<InstructionSet> SetsWithTiles() {
+  std::vector<InstructionSet> sets;
+  for (const InstructionSet& set : TestedInstructionSets()) {
+    if (set.row().tiles) sets.push_back(set);
+  }
   return sets;
 }
 
@@ -72,6 +82,24 @@ std::vector<T> ToBlocks(const std::vector<T>& plain, size_t num, size_t channels
       for (size_t i = 0; i < spatial; ++i) {
         result[((n * blocks + c / block) * spatial + i) * block + c % block] =
             plain[(n * channels + c) * spatial + i];
+      }
+    }
+  }
+  return result;
+}
+
+/// (num, channels, spatial) to (num, spatial, pixel), the channels of each pixel padded with zeros
+/// to whole blocks, and what lies behind them up to the next pixel filled with `between`.
+template <typename T>
+std::vector<T> ToChannelsLast(const std::vector<T>& plain, size_t num, size_t channels,
+                              size_t spatial, size_t block, size_t gap, T between) {
+  const size_t padded = (channels + block - 1) / block * block, pixel = padded + gap;
+  std::vector<T> result(num * spatial * pixel, between);
+  for (size_t n = 0; n < num; ++n) {
+    for (size_t i = 0; i < spatial; ++i) {
+      for (size_t c = 0; c < padded; ++c) {
+        result[(n * spatial + i) * pixel + c] =
+            c < channels ? plain[(n * channels + c) * spatial + i] : static_cast<T>(0.f);
       }
     }
   }
