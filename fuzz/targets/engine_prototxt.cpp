@@ -2,11 +2,10 @@
 #include <algorithm>
 
 #include "caffe/inference/builder.hpp"
-#include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
-#include "caffe/util/upgrade_proto.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/message_mutator.hpp"
+#include "fuzz/test_net.hpp"
 
 CAFFE_FUZZ_MUTATOR(caffe::NetParameter, MutateText)
 
@@ -29,11 +28,7 @@ void BuildAndRun(const caffe::NetParameter& net, caffe::inference::Precision pre
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return caffe::fuzz::Try([&] {
-    caffe::NetParameter net;
-    caffe::ParseProtoText(caffe::fuzz::TextOf(data, size), "net.prototxt", &net);
-    caffe::UpgradeNetAsNeeded("net.prototxt", &net);
-    caffe::fuzz::RequireSmall(net);
-    net.mutable_state()->set_phase(caffe::TEST);
+    const caffe::NetParameter net = caffe::fuzz::TestNetOf(data, size);
     caffe::fuzz::RequireQuick(caffe::Net<float>(net));
     BuildAndRun(net, caffe::inference::Precision::FP32);
     BuildAndRun(net, caffe::inference::Precision::BF16);

@@ -5,11 +5,10 @@
 #include <cstdlib>
 
 #include "caffe/inference/builder.hpp"
-#include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
-#include "caffe/util/upgrade_proto.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/message_mutator.hpp"
+#include "fuzz/test_net.hpp"
 
 CAFFE_FUZZ_MUTATOR(caffe::NetParameter, MutateText)
 
@@ -18,11 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const int without_graphviz = setenv("PATH", "", 1);  // a process for each would take long
   if (without_graphviz != 0) std::abort();
   return caffe::fuzz::Try([&] {
-    caffe::NetParameter net;
-    caffe::ParseProtoText(caffe::fuzz::TextOf(data, size), "net.prototxt", &net);
-    caffe::UpgradeNetAsNeeded("net.prototxt", &net);
-    caffe::fuzz::RequireSmall(net);
-    net.mutable_state()->set_phase(caffe::TEST);
+    const caffe::NetParameter net = caffe::fuzz::TestNetOf(data, size);
     caffe::fuzz::RequireQuick(caffe::Net<float>(net));
     const NetworkDefinition definition = NetworkDefinition::FromCaffe(net, {});
     BuilderConfig config;
