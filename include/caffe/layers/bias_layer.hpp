@@ -7,10 +7,6 @@
 
 namespace caffe {
 
-namespace kernels {
-struct ChannelOrder;
-}
-
 /// y = x + bias, the bias being broadcast: it covers the axes of x from `axis` on, as many as it
 /// has itself. The bias is a parameter of the shape of `num_axes` axes of x (-1: all from `axis`
 /// on, 0: one number), or bottom 1. May be in place.
@@ -38,7 +34,6 @@ class BiasLayer : public Layer<Dtype> {
   int outer_dim_ = 0, bias_dim_ = 0, inner_dim_ = 0;
 
  private:
-  kernels::ChannelOrder OrderIn(const Layout& layout) const;
   Blob<Dtype>& Bias(const vector<Blob<Dtype>*>& bottom) {
     return bottom.size() > 1 ? *bottom[1] : *this->blobs_[0];
   }

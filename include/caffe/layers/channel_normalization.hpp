@@ -8,10 +8,6 @@
 
 namespace caffe {
 
-namespace kernels {
-struct ChannelOrder;
-}
-
 /// What BatchNorm and BN have in common: y = scale * (x - mean) / sqrt(variance + eps) + shift for
 /// each channel (axis 1), and its gradients.
 template <typename Dtype>
@@ -74,8 +70,6 @@ class ChannelNormalization {
 #endif
 
  private:
-  kernels::ChannelOrder OrderIn(const Layout& layout) const;
-
   int num_ = 0, channels_ = 0, spatial_ = 0;
   vector<double> inverse_std_;  // of the latest pass
   Blob<Dtype> normalized_;      // (x - mean) / std of the latest pass

@@ -10,10 +10,6 @@
 
 namespace caffe {
 
-namespace kernels {
-struct ChannelOrder;
-}
-
 /// y = scale * x + bias, the scale being broadcast: it covers the axes of x from `axis` on, as many
 /// as it has itself. The scale is a parameter of the shape of `num_axes` axes of x (-1: all from
 /// `axis` on, 0: one number), or bottom 1. The bias is a parameter of the same shape, with
@@ -57,7 +53,6 @@ class ScaleLayer : public Layer<Dtype> {
   int bias_param_id_ = -1;  ///< the bias among the parameters, -1 if there is none
 
  private:
-  kernels::ChannelOrder OrderIn(const Layout& layout) const;
   bool own_scale() const { return this->blobs_.size() == (bias_param_id_ < 0 ? 1u : 2u); }
   /// Whether Backward computes the scale's gradient. Throws Error where it would have to and
   /// cannot.

@@ -2,7 +2,7 @@
 
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/convert.hpp"
-#include "caffe/kernels/pixel_channels.hpp"
+#include "caffe/layers/channel_order.hpp"
 #include "caffe/layers/layer_shapes.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
@@ -53,7 +53,8 @@ void BiasLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     const vector<F> ones(bias_dim_, F(1));
     const Layout layout = ChannelLayout<T>(*bottom[0], outer_dim_, bias_dim_);
     const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
-    kernels::ChannelAffine(OrderIn(layout), ones.data(), Bias(bottom).template cpu_data_as<F>(), x,
+    kernels::ChannelAffine(OrderIn(layout, outer_dim_, bias_dim_, inner_dim_), ones.data(),
+                           Bias(bottom).template cpu_data_as<F>(), x,
                            OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
@@ -72,7 +73,8 @@ void BiasLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
     if (bias_wanted) {
       vector<double> sums(bias_dim_);
-      kernels::ChannelSums<D, D>(OrderIn(layout), dy, nullptr, sums.data(), nullptr);
+      kernels::ChannelSums<D, D>(OrderIn(layout, outer_dim_, bias_dim_, inner_dim_), dy, nullptr,
+                                 sums.data(), nullptr);
       if (own) {
         G* d_bias = this->blobs_[0]->template mutable_cpu_diff_as<G>();
         for (int i = 0; i < bias_dim_; ++i) d_bias[i] += static_cast<G>(sums[i]);
@@ -84,12 +86,6 @@ void BiasLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
       kernels::Convert(top[0]->count(), dy, OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
     }
   });
-}
-
-template <typename Dtype>
-kernels::ChannelOrder BiasLayer<Dtype>::OrderIn(const Layout& layout) const {
-  return {size_t(outer_dim_), size_t(bias_dim_), size_t(inner_dim_),
-          layout.kind == Layout::CHANNELS_LAST};
 }
 
 INSTANTIATE_CLASS(BiasLayer);

@@ -3,7 +3,7 @@
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/blocked_channels.hpp"
 #include "caffe/kernels/elementwise.hpp"
-#include "caffe/kernels/pixel_channels.hpp"
+#include "caffe/layers/channel_order.hpp"
 #include "caffe/layers/convolution/fused_followers.hpp"
 #include "caffe/layers/layer_shapes.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
@@ -131,7 +131,7 @@ void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     const F* bias =
         bias_param_id_ < 0 ? nullptr : this->blobs_[bias_param_id_]->template cpu_data_as<F>();
     const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
-    kernels::ChannelAffine(OrderIn(layout), scale, bias, x,
+    kernels::ChannelAffine(OrderIn(layout, outer_dim_, scale_dim_, inner_dim_), scale, bias, x,
                            OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
@@ -169,7 +169,8 @@ void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     vector<double> sums(bias_wanted ? scale_dim_ : 0), dots(scale_wanted ? scale_dim_ : 0);
     if (bias_wanted || scale_wanted) {
       const T* x = scale_wanted ? ReadAs<T>(input.data_tensor(), layout) : nullptr;
-      kernels::ChannelSums(OrderIn(layout), dy, x, bias_wanted ? sums.data() : nullptr,
+      kernels::ChannelSums(OrderIn(layout, outer_dim_, scale_dim_, inner_dim_), dy, x,
+                           bias_wanted ? sums.data() : nullptr,
                            scale_wanted ? dots.data() : nullptr);
     }
     if (bias_wanted) {
@@ -185,16 +186,10 @@ void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     }
     if (propagate_down[0]) {
       const G* scale = Scale(bottom).template cpu_data_as<G>();
-      kernels::ChannelAffine<D>(OrderIn(layout), scale, nullptr, dy,
-                                OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
+      kernels::ChannelAffine<D>(OrderIn(layout, outer_dim_, scale_dim_, inner_dim_), scale, nullptr,
+                                dy, OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
     }
   });
-}
-
-template <typename Dtype>
-kernels::ChannelOrder ScaleLayer<Dtype>::OrderIn(const Layout& layout) const {
-  return {size_t(outer_dim_), size_t(scale_dim_), size_t(inner_dim_),
-          layout.kind == Layout::CHANNELS_LAST};
 }
 
 template <typename Dtype>

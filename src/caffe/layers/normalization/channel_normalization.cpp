@@ -6,7 +6,7 @@
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/blocked_channels.hpp"
 #include "caffe/kernels/elementwise.hpp"
-#include "caffe/kernels/pixel_channels.hpp"
+#include "caffe/layers/channel_order.hpp"
 
 namespace caffe {
 namespace {
@@ -40,11 +40,6 @@ void ChannelNormalization<Dtype>::Reshape(const Blob<Dtype>& bottom, int channel
 }
 
 template <typename Dtype>
-kernels::ChannelOrder ChannelNormalization<Dtype>::OrderIn(const Layout& layout) const {
-  return {size_t(num_), size_t(channels_), size_t(spatial_), layout.kind == Layout::CHANNELS_LAST};
-}
-
-template <typename Dtype>
 void ChannelNormalization<Dtype>::Moments(ElementType type, const Blob<Dtype>& bottom,
                                           vector<double>* mean, vector<double>* variance) const {
   mean->assign(channels_, 0);
@@ -59,7 +54,8 @@ void ChannelNormalization<Dtype>::Moments(ElementType type, const Blob<Dtype>& b
         return kernels::BlockedMoments(Blocked(layout), x, mean->data(), variance->data());
       }
     }
-    kernels::ChannelMoments(OrderIn(layout), x, mean->data(), variance->data());
+    kernels::ChannelMoments(OrderIn(layout, num_, channels_, spatial_), x, mean->data(),
+                            variance->data());
   });
 }
 
@@ -88,7 +84,8 @@ void ChannelNormalization<Dtype>::Forward(ElementType type, const Blob<Dtype>& b
                                          terms.data(), y);
         }
       }
-      kernels::ChannelAffine(OrderIn(layout), slopes.data(), terms.data(), x, y);
+      kernels::ChannelAffine(OrderIn(layout, num_, channels_, spatial_), slopes.data(),
+                             terms.data(), x, y);
     };
     const T* x = ReadAs<T>(bottom.data_tensor(), layout);
     const Dtype* gamma = scale ? scale->cpu_data() : nullptr;
@@ -109,9 +106,9 @@ void ChannelNormalization<Dtype>::Forward(ElementType type, const Blob<Dtype>& b
     normalized_.ReshapeLike(bottom);
     T* normalized = OverwriteAs<T>(normalized_.data_tensor(), layout);
     if (layout.kind == Layout::CHANNELS_LAST) {
-      return kernels::PixelAffineTwice(OrderIn(layout).pixels(), channels_, unscaled.data(),
-                                       centering.data(), factor.data(), term.data(), x, normalized,
-                                       y);
+      return kernels::PixelAffineTwice(OrderIn(layout, num_, channels_, spatial_).pixels(),
+                                       channels_, unscaled.data(), centering.data(), factor.data(),
+                                       term.data(), x, normalized, y);
     }
     apply(unscaled, centering, x, normalized);
     apply(factor, term, x, y);
@@ -146,7 +143,8 @@ void ChannelNormalization<Dtype>::Backward(const LayerTypes& types, const Blob<D
       }
     }
     if (needs_input && !blocked) {
-      kernels::ChannelSums(OrderIn(layout), dy, normalized, sum.data(), dot.data());
+      kernels::ChannelSums(OrderIn(layout, num_, channels_, spatial_), dy, normalized, sum.data(),
+                           dot.data());
     }
     const auto add = [&](const vector<double>& sums, Blob<Dtype>* parameter) {
       if (!parameter) return;
@@ -174,10 +172,11 @@ void ChannelNormalization<Dtype>::Backward(const LayerTypes& types, const Blob<D
       }
     }
     if (batch_statistics) {
-      kernels::ChannelCombine(OrderIn(layout), factor.data(), dy, of_normalized.data(), normalized,
-                              term.data(), dx);
+      kernels::ChannelCombine(OrderIn(layout, num_, channels_, spatial_), factor.data(), dy,
+                              of_normalized.data(), normalized, term.data(), dx);
     } else {
-      kernels::ChannelAffine<D>(OrderIn(layout), factor.data(), nullptr, dy, dx);
+      kernels::ChannelAffine<D>(OrderIn(layout, num_, channels_, spatial_), factor.data(), nullptr,
+                                dy, dx);
     }
   });
 }
