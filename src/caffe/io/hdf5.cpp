@@ -55,40 +55,6 @@ std::string Where(hid_t id, const std::string& dataset) {
   return Join(FileOf(id), ": dataset ", named ? group : "", "/", dataset);
 }
 
-/// The widest numbers, in bytes. HDF5 makes room for a few elements while it converts them.
-constexpr size_t kMaxNumber = 16;
-
-/// Throws Error for a dataset that is in another file, or has its elements there, as a file of a
-/// stranger could have us read any other one; and for one whose pieces are larger than a blob may
-/// be.
-void CheckStorage(hid_t id, const char* dataset, const std::string& where) {
-  const hid_t opened = H5Dopen2(id, dataset, H5P_DEFAULT);
-  if (opened < 0) return;  // whoever reads it says so
-  const bool same_file = FileOf(opened) == FileOf(id);
-  const hid_t properties = H5Dget_create_plist(opened);
-  const H5D_layout_t layout = H5Pget_layout(properties);
-  const bool elsewhere = layout == H5D_VIRTUAL || H5Pget_external_count(properties) > 0;
-  hsize_t chunk[H5S_MAX_RANK] = {};
-  const int axes = layout == H5D_CHUNKED ? H5Pget_chunk(properties, H5S_MAX_RANK, chunk) : 0;
-  const hid_t type = H5Dget_type(opened);
-  uint64_t bytes = H5Tget_size(type);
-  for (int i = 0; i < axes; ++i) bytes = limits::Product({bytes, chunk[i]});
-  H5Tclose(type);
-  H5Pclose(properties);
-  H5Dclose(opened);
-  Require(same_file && !elsewhere, where, " is in another file, which is not allowed");
-  limits::Check(limits::kBlobBytes, bytes, where, ": a chunk");
-}
-
-template <typename Dtype>
-herr_t Read(hid_t id, const char* dataset, Dtype* values) {
-  if constexpr (std::is_same<Dtype, float>::value) {
-    return H5LTread_dataset_float(id, dataset, values);
-  } else {
-    return H5LTread_dataset_double(id, dataset, values);
-  }
-}
-
 /// One of HDF5's objects, closed with this one.
 class Object {
  public:
@@ -104,6 +70,41 @@ class Object {
   const hid_t id_;
   herr_t (*const close_)(hid_t);
 };
+
+/// The widest numbers, in bytes. HDF5 makes room for a few elements while it converts them.
+constexpr size_t kMaxNumber = 16;
+
+/// Of an array whose elements have the size `element`; 2^64 - 1 if it is larger.
+uint64_t ArraySize(uint64_t element, const hsize_t* extents, int axes) {
+  for (int i = 0; i < axes; ++i) element = limits::Product({element, extents[i]});
+  return element;
+}
+
+/// Throws Error for a dataset that is in another file, or has its elements there, as a file of a
+/// stranger could have us read any other one; and for one whose pieces are larger than a blob may
+/// be.
+void CheckStorage(hid_t id, const char* dataset, const std::string& where) {
+  const Object opened(H5Dopen2(id, dataset, H5P_DEFAULT), H5Dclose);
+  if (opened < 0) return;  // whoever reads it says so
+  const bool same_file = FileOf(opened) == FileOf(id);
+  const Object properties(H5Dget_create_plist(opened), H5Pclose);
+  const H5D_layout_t layout = H5Pget_layout(properties);
+  const bool elsewhere = layout == H5D_VIRTUAL || H5Pget_external_count(properties) > 0;
+  Require(same_file && !elsewhere, where, " is in another file, which is not allowed");
+  hsize_t chunk[H5S_MAX_RANK] = {};
+  const int axes = layout == H5D_CHUNKED ? H5Pget_chunk(properties, H5S_MAX_RANK, chunk) : 0;
+  const Object type(H5Dget_type(opened), H5Tclose);
+  limits::Check(limits::kBlobBytes, ArraySize(H5Tget_size(type), chunk, axes), where, ": a chunk");
+}
+
+template <typename Dtype>
+herr_t Read(hid_t id, const char* dataset, Dtype* values) {
+  if constexpr (std::is_same<Dtype, float>::value) {
+    return H5LTread_dataset_float(id, dataset, values);
+  } else {
+    return H5LTread_dataset_double(id, dataset, values);
+  }
+}
 
 /// How datasets are made: without the time of day, so that the same values make the same file.
 hid_t DatasetProperties() {
@@ -155,9 +156,7 @@ void hdf5_load_nd_dataset_helper(hid_t file_id, const char* dataset_name_, int m
           " holds no numbers (integers or floating point)");
   CheckStorage(file_id, dataset_name_, where);
   std::vector<int> shape;
-  uint64_t bytes = sizeof(Dtype);
-  for (const hsize_t extent : dims) bytes = limits::Product({bytes, extent});
-  limits::Check(limits::kBlobBytes, bytes, where);
+  limits::Check(limits::kBlobBytes, ArraySize(sizeof(Dtype), dims.data(), axes), where);
   for (const hsize_t extent : dims) {
     Require(extent <= INT_MAX, where, ": an axis of ", extent, " elements is too long");
     shape.push_back(static_cast<int>(extent));
@@ -273,8 +272,7 @@ std::optional<DatasetInfo> InfoOf(hid_t id, const char* name) {
       H5LTget_dataset_info(id, name, extents, &info.type, &info.element_size) < 0) {
     return std::nullopt;
   }
-  info.count = 1;
-  for (int i = 0; i < info.axes; ++i) info.count = limits::Product({info.count, extents[i]});
+  info.count = ArraySize(1, extents, info.axes);
   return info;
 }
 
