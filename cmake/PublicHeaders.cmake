@@ -225,6 +225,7 @@ set(public_headers_types
   caffe/operation.hpp
   caffe/tensor.hpp
   caffe/types.hpp
+  caffe/util/string_stream.hpp
   caffe/version.hpp)
 
 # Threads' contexts, memory, devices and ranks: what programs replace or call.

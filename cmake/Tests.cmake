@@ -5,6 +5,10 @@ list(FILTER test_sources EXCLUDE REGEX "/test/(consumer|old_programs)/")
 if(NOT HAVE_CUDA)
   list(FILTER test_sources EXCLUDE REGEX "/test/cuda/")
 endif()
+# They have an operator new of their own, as sanitizers have.
+if(SANITIZE)
+  list(FILTER test_sources EXCLUDE REGEX "failing_allocations")
+endif()
 if(HAVE_OPENCV)
   list(APPEND test_sources ${PROJECT_SOURCE_DIR}/examples/mtcnn/mtcnn.cpp)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/inference/test_mtcnn.cpp PROPERTIES

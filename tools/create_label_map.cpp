@@ -46,6 +46,7 @@ int Create(const std::vector<string>& files) {
   caffe::limits::CheckTextFile(file);
   std::ifstream stream(file.c_str());
   Require(stream.good(), caffe::Error::File{file}, ": there is no such file, or it cannot be read");
+  stream.exceptions(std::ios::badbit);
   caffe::LabelMap map;
   if (FLAGS_include_background) AddItem("none_of_the_above", 0, "background", &map);
   int number = 0;

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "caffe/core/limits.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/detection/annotations.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/thread_team.hpp"
 #include "common/command.hpp"
 #include "common/image_list.hpp"
@@ -46,7 +46,7 @@ int GetSizes(const std::vector<string>& files) {
   team.ForEach(static_cast<int>(lines.size()), [&](int i) {
     caffe::GetImageSize(root + lines[i].path, &sizes[i].first, &sizes[i].second);
   });
-  std::ostringstream text;
+  StringWriter text;
   for (size_t i = 0; i < lines.size(); ++i) {
     string name = std::filesystem::path(lines[i].path).stem().string();
     if (!ids.empty()) {

@@ -1,9 +1,10 @@
 #ifndef CAFFE_ERROR_HPP_
 #define CAFFE_ERROR_HPP_
 
-#include <sstream>
 #include <stdexcept>
 #include <string>
+
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 
@@ -89,7 +90,7 @@ inline std::ostream& operator<<(std::ostream& out, const Error::Remedy& remedy) 
 /// The parts written one after another, as operator<< writes them.
 template <typename... Parts>
 std::string Join(const Parts&... parts) {
-  std::ostringstream stream;
+  StringWriter stream;
   (stream << ... << parts);
   return stream.str();
 }

@@ -2,7 +2,6 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "build_report.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/util/plot/graphviz.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
@@ -41,7 +41,7 @@ class PassDump {
   }
 
   void Add(const std::string& pass, const inference::Graph& graph) {
-    std::ostringstream name;
+    StringWriter name;
     name << folder_ << "/" << std::setw(2) << std::setfill('0') << count_++ << "_"
          << (pass.empty() ? "parsed" : pass);
     WriteText(inference::ToText(graph), name.str() + ".txt");

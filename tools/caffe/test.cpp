@@ -1,11 +1,11 @@
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "caffe/caffe.hpp"
 #include "caffe/inference/evaluation/engine_scoring.hpp"
 #include "caffe/util/detection/detection_scores.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"
@@ -45,7 +45,7 @@ class Scores {
       const int blob = net_.output_blob_indices()[output_[i]];
       const float mean = static_cast<float>(sums_[i] / iterations);
       const float weight = net_.blob_loss_weights()[blob];
-      std::ostringstream loss;
+      StringWriter loss;
       if (weight != 0) loss << " (* " << weight << " = " << weight * mean << " loss)";
       PROGRAM_LOG() << net_.blob_names()[blob] << " = " << mean << loss.str();
     }

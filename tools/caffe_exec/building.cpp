@@ -6,13 +6,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
-#include <sstream>
 
 #include "../common/candidates_text.hpp"
 #include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/inference/quantize/activation_statistics.hpp"
 #include "caffe/net/net_comparison.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "report.hpp"
@@ -229,7 +229,7 @@ std::shared_ptr<const inference::Engine> BuildEngine(const Flags& flags, bool gp
   const bool int8 = config.allowed.back() == Precision::INT8 ||
                     std::any_of(precisions.begin(), precisions.end(), is_int8);
   Require(!flags.IsGiven("calib") || int8, Error::Field{"--calib"}, " is for --int8 or --best");
-  std::ostringstream notes;
+  StringWriter notes;
   if (int8) {
     const auto in_float = FloatNet(param, weights);
     if (!flags.IsGiven("calib")) {
@@ -244,7 +244,7 @@ std::shared_ptr<const inference::Engine> BuildEngine(const Flags& flags, bool gp
       Say('V', Join(pass.empty() ? "parsed" : "pass " + pass, ": ", graph.nodes.size(), " layers"));
     };
     config.on_candidates = [](const inference::LayerCandidates& candidates) {
-      std::ostringstream text;
+      StringWriter text;
       PrintCandidates(candidates, text);
       SayLines('V', text.str());
     };

@@ -6,11 +6,11 @@
 #include <functional>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
 
 #include "../common/engine_building.hpp"
 #include "caffe/device.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/processor_name.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "caffe/version.hpp"
@@ -158,7 +158,7 @@ D2H Latency: what copying its outputs to the host takes.
 Latency: H2D Latency, GPU Compute Time and D2H Latency together.)";
 
 std::string Number(double value, int digits) {
-  std::ostringstream text;
+  StringWriter text;
   text << std::fixed << std::setprecision(digits) << value;
   return text.str();
 }
@@ -179,7 +179,7 @@ void Say(char severity, const std::string& text) {
 }
 
 void SayLines(char severity, const std::string& text) {
-  std::istringstream lines(text);
+  StringReader lines(text);
   for (std::string line; std::getline(lines, line);) Say(severity, line);
 }
 
@@ -260,7 +260,7 @@ void PrintProfile(const inference::LayerTimes& profile) {
   rows.push_back(
       {Number(total, 2), Number(averages, 4), Number(medians, 4), Number(100, 1), "Total"});
   for (const std::vector<std::string>& row : rows) {
-    std::ostringstream line;
+    StringWriter line;
     for (size_t i = 0; i + 1 < row.size(); ++i) line << std::setw(i == 0 ? 11 : 13) << row[i];
     Say(line.str() + "   " + row.back());
   }

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "caffe/error.hpp"
 #include "caffe/inference/evaluation/latency.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "report.hpp"
@@ -78,7 +78,7 @@ void PrintOutputs(inference::ExecutionContext* context) {
     const Shape& shape = context->OutputShape(name);
     Say(Join(name, ": (", ShapeText(shape), ")"));
     const float* values = context->Output(name);
-    std::ostringstream text;
+    StringWriter text;
     for (size_t i = 0; i < inference::CountOf(shape); ++i) text << (i == 0 ? "" : " ") << values[i];
     Say(text.str());
   }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "caffe/error.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "command_line.hpp"
 
 namespace caffe {
@@ -31,7 +31,7 @@ std::string Choices(const std::string& value) {
 
 std::string BashScript(const std::string& program, const std::vector<Command>& commands,
                        const FlagGroup& shared) {
-  std::ostringstream script;
+  StringWriter script;
   script << "# bash completion of " << program << "; " << program
          << " completion bash prints it.\n_" << program
          << "() {\n"
@@ -81,7 +81,7 @@ std::string ZshText(const std::string& text) {
 
 std::string ZshScript(const std::string& program, const std::vector<Command>& commands,
                       const FlagGroup& shared) {
-  std::ostringstream script;
+  StringWriter script;
   script << "#compdef " << program << "\n# zsh completion; " << program
          << " completion zsh prints it.\n_" << program
          << "() {\n  local -a commands\n  commands=(\n";

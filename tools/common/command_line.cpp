@@ -7,7 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <sstream>
+#include <new>
 #include <vector>
 
 #include "caffe/device/gpu_fallback.hpp"
@@ -15,6 +15,7 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/limits.hpp"
 #include "caffe/util/io.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "caffe/version.hpp"
 
@@ -150,7 +151,7 @@ std::string ShellQuoted(const std::string& word) {
 }
 
 std::string ManPage(const std::string& usage) {
-  std::istringstream lines(usage);
+  StringReader lines(usage);
   std::string line;
   std::getline(lines, line);
   const size_t colon = line.find(": ");
@@ -191,6 +192,9 @@ int RunTool(int argc, char** argv, const std::string& usage,
     const int status = RunUnlessAsked(argc, argv, usage, work);
     RequireOutputWritten();
     return status;
+  } catch (const std::bad_alloc&) {
+    TellError("out of memory");
+    return 1;
   } catch (const std::exception& error) {
     TellError(error.what());
     return 1;

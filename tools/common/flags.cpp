@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <list>
 #include <map>
-#include <sstream>
 
 #include "caffe/error.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 
 namespace caffe {
@@ -21,7 +21,7 @@ std::map<std::string, std::string>& Values() {
 std::string DefaultText(const gflags::CommandLineFlagInfo& flag) {
   std::string value = flag.default_value;
   if (flag.type == "double") {
-    std::ostringstream digits;  // 0.05, which gflags shows with all of its 17
+    StringWriter digits;  // 0.05, which gflags shows with all of its 17
     digits << std::stod(value);
     value = digits.str();
   }
@@ -87,7 +87,7 @@ bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(fla
 std::string Wrapped(const std::string& text, size_t indent, size_t width) {
   std::string wrapped;
   size_t column = indent;
-  std::istringstream words(text);
+  StringReader words(text);
   for (std::string word; words >> word;) {
     if (column > indent && column + 1 + word.size() > width) {
       wrapped += "\n" + std::string(indent, ' ');

@@ -13,6 +13,7 @@ std::vector<ListLine> ReadImageList(const std::string& file, const std::string& 
   std::ifstream stream(file.c_str());
   Require(stream.good() && !std::filesystem::is_directory(file), Error::File{file},
           ": there is no such file, or it cannot be read");
+  stream.exceptions(std::ios::badbit);
   std::vector<ListLine> lines;
   ListLine line;
   for (std::string text; std::getline(stream, text);) {

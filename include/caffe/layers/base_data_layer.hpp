@@ -43,8 +43,6 @@ template <typename Dtype>
 class Batch {
  public:
   Blob<Dtype> data_, label_;
-  /// Why there is no batch, if there is none: rethrown where the batch is taken.
-  std::exception_ptr error_;
   /// The source's position and generator behind this batch; see Layer::SaveState.
   std::string state_;
 };

@@ -34,6 +34,13 @@ class BlockingQueue {
     filled_.notify_all();
   }
 
+  /// Leaves it empty and open.
+  void Clear() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    queue_ = {};
+    closed_by_ = nullptr;
+  }
+
   bool try_pop(T* t) {
     std::lock_guard<std::mutex> lock(mutex_);
     return Take(t);

@@ -2,14 +2,15 @@
 #define CAFFE_UTIL_FORMAT_HPP_
 
 #include <iomanip>
-#include <sstream>
 #include <string>
+
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 
 /// `n` in decimals, filled up with zeros to that many characters.
 inline std::string format_int(int n, int numberOfLeadingZeros = 0) {
-  std::ostringstream stream;
+  StringWriter stream;
   stream << std::setw(numberOfLeadingZeros) << std::setfill('0') << n;
   return stream.str();
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "caffe/common.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 
@@ -17,12 +18,12 @@ inline rng_t* caffe_rng() { return static_cast<rng_t*>(Caffe::rng_stream().gener
 
 /// A generator's state as text, and back. Throws Error if it is no such text.
 inline string RandomStateOf(const rng_t& generator) {
-  std::ostringstream stream;
+  StringWriter stream;
   stream << generator << ' ';  // Boost reads white space behind the last number
   return stream.str();
 }
 inline void SetRandomStateOf(const string& state, rng_t* generator) {
-  std::istringstream stream(state);
+  StringReader stream(state);
   stream >> *generator;
   Require(!stream.fail(), "the stored random generator cannot be read");
 }

@@ -16,21 +16,23 @@ size_t WinogradScratch(const kernels::ConvolutionShape& s, int num) {
   return std::min(kernels::kWinogradScratch, std::max(kMinScratch, bytes / 10 / threads));
 }
 
-// Winograd's algorithm where sums need not be more exact than FLOAT16. The tiles of AMX do three
-// products in less time than vectors the quarter that it leaves of one, going by what either can do
-// at most.
-bool WinogradPays(const ConvolutionProblem& p) {
-  return p.settings.types.forward_math == ElementType::FLOAT16 &&
-         !kernels::CpuInstructionSet().has_tiles() && !p.plain_source && p.num > 0 &&
-         kernels::HasWinograd(p.shape) &&
-         kernels::WinogradPays(kernels::WinogradShapeOf(p.shape, p.num, kernels::BlockChannels()));
+/// Winograd's algorithm, where sums need not be more exact than FLOAT16's and it is faster.
+AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p) {
+  const bool pays =
+      p.settings.types.forward_math == ElementType::FLOAT16 && !p.plain_source && p.num > 0 &&
+      kernels::HasWinograd(p.shape) &&
+      kernels::WinogradPays(kernels::WinogradShapeOf(p.shape, p.num, kernels::BlockChannels()));
+  return pays ? WinogradConvolution(p.shape, p.num, WinogradScratch(p.shape, p.num)) : nullptr;
 }
 
+// The tiles of AMX do three products in less time than vectors the quarter that Winograd leaves of
+// one, going by what either can do at most.
 AlgorithmPtr ChooseNativeHalfConvolution(const ConvolutionProblem& p) {
   const AlgorithmPtr packed =
       PackedConvolution(p.shape, p.num, p.plain_source, p.settings.types.forward_math);
-  if (!packed || !WinogradPays(p)) return packed;
-  return WinogradConvolution(p.shape, p.num, WinogradScratch(p.shape, p.num));
+  const bool may_use_winograd = packed && !kernels::CpuInstructionSet().has_tiles();
+  const AlgorithmPtr winograd = may_use_winograd ? ChooseWinograd(p) : nullptr;
+  return winograd ? winograd : packed;
 }
 
 // oneDNN computes in float. FLOAT16 images are widened a few at a time, so that what is wide stays
@@ -83,6 +85,9 @@ AlgorithmPtr Choose(const ConvolutionProblem& problem) {
   if (problem.settings.wants_tiles()) algorithm = TileConvolution(problem);
   if (!algorithm && problem.settings.is_native_half() && !problem.transposed) {
     algorithm = ChooseNativeHalfConvolution(problem);
+  }
+  if (!algorithm && problem.settings.is_fast_float() && !problem.transposed) {
+    algorithm = ChooseWinograd(problem);
   }
   if (!algorithm) algorithm = ChooseOneDnnConvolution(problem);
   return algorithm ? algorithm : Plain(problem);

@@ -19,6 +19,11 @@ struct Settings {
   bool is_native_half() const {
     return types.forward_type == ElementType::FLOAT16 && phase == TEST && engine == Engine::DEFAULT;
   }
+  /// FLOAT for inference, with sums that need not be more exact than FLOAT16's.
+  bool is_fast_float() const {
+    return types.forward_type == ElementType::FLOAT && types.forward_math == ElementType::FLOAT16 &&
+           phase == TEST && engine == Engine::DEFAULT;
+  }
   /// FLOAT16 in AMX's tiles, in training, too.
   bool wants_tiles() const {
     return types.forward_type == ElementType::FLOAT16 && engine == Engine::DEFAULT &&

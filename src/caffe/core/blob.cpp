@@ -8,6 +8,7 @@
 #include "caffe/device/on_device.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 
@@ -27,7 +28,7 @@ namespace {
 
 // As ShapeString, for shapes that may not be valid.
 std::string Extents(const std::vector<int>& shape) {
-  std::ostringstream stream;
+  StringWriter stream;
   for (size_t i = 0; i < shape.size(); ++i) stream << (i ? " x " : "") << shape[i];
   return stream.str();
 }
@@ -54,6 +55,14 @@ int CheckedCount(const std::vector<int>& shape, size_t element_size) {
   return static_cast<int>(count);
 }
 
+/// Puts tensors of `count` elements in the place of these, both or, where memory ends, none.
+void Renew(size_t count, boost::shared_ptr<Tensor>* data, boost::shared_ptr<Tensor>* diff) {
+  boost::shared_ptr<Tensor> new_data(new Tensor(count, (*data)->storage_type()));
+  boost::shared_ptr<Tensor> new_diff(new Tensor(count, (*diff)->storage_type()));
+  data->swap(new_data);
+  diff->swap(new_diff);
+}
+
 }  // namespace
 
 template <typename Dtype>
@@ -72,21 +81,21 @@ Blob<Dtype>::Blob(const int num, const int channels, const int height, const int
 template <typename Dtype>
 void Blob<Dtype>::Reshape(const std::vector<int>& shape) {
   const int count = CheckedCount(shape, sizeof(Dtype));
-  if (shape != shape_) shape_data_.reset();
-  shape_ = shape;
-  count_ = count;
+  std::vector<int> extents = shape;
   if (count > capacity_) {
     limits::NetBytes::Add((count - static_cast<size_t>(capacity_)) * sizeof(Dtype));
+    Renew(count, &data_, &diff_);
     capacity_ = count;
-    data_.reset(new Tensor(count, data_->storage_type()));
-    diff_.reset(new Tensor(count, diff_->storage_type()));
-    return;
+  } else {
+    // A tensor that other blobs share keeps the largest extent that any of them uses.
+    for (Tensor* tensor : {data_.get(), diff_.get()}) {
+      const bool shared = (tensor == data_.get() ? data_ : diff_).use_count() > 1;
+      if (!shared || static_cast<size_t>(count) > tensor->count()) tensor->Resize(count);
+    }
   }
-  // A tensor that other blobs share keeps the largest extent that any of them uses.
-  for (Tensor* tensor : {data_.get(), diff_.get()}) {
-    const bool shared = (tensor == data_.get() ? data_ : diff_).use_count() > 1;
-    if (!shared || static_cast<size_t>(count) > tensor->count()) tensor->Resize(count);
-  }
+  if (extents != shape_) shape_data_.reset();
+  shape_.swap(extents);
+  count_ = count;
 }
 
 template <typename Dtype>
@@ -152,8 +161,7 @@ template <typename Dtype>
 void Blob<Dtype>::set_cpu_data(Dtype* data) {
   const size_t bytes = count_ * sizeof(Dtype);
   if (data_->capacity() * sizeof(Dtype) != bytes) {
-    data_.reset(new Tensor(count_, data_->storage_type()));
-    diff_.reset(new Tensor(count_, diff_->storage_type()));
+    Renew(count_, &data_, &diff_);
     capacity_ = count_;
   }
   data_->Overwrite(kElementType<Dtype>, Layout()).set_cpu_data(data);
@@ -164,8 +172,7 @@ template <typename Dtype>
 void Blob<Dtype>::set_gpu_data(Dtype* data) {
   const size_t bytes = count_ * sizeof(Dtype);
   if (data_->capacity() * sizeof(Dtype) != bytes) {
-    data_.reset(new Tensor(count_, data_->storage_type()));
-    diff_.reset(new Tensor(count_, diff_->storage_type()));
+    Renew(count_, &data_, &diff_);
     capacity_ = count_;
   }
   data_->Overwrite(kElementType<Dtype>, Layout()).set_gpu_data(data);
@@ -174,8 +181,9 @@ void Blob<Dtype>::set_gpu_data(Dtype* data) {
 template <typename Dtype>
 const int* Blob<Dtype>::gpu_shape() const {
   if (!shape_data_) {
-    shape_data_.reset(new SyncedMemory(shape_.size() * sizeof(int)));
-    std::copy(shape_.begin(), shape_.end(), static_cast<int*>(shape_data_->overwrite_cpu_data()));
+    boost::shared_ptr<SyncedMemory> shape(new SyncedMemory(shape_.size() * sizeof(int)));
+    std::copy(shape_.begin(), shape_.end(), static_cast<int*>(shape->overwrite_cpu_data()));
+    shape_data_.swap(shape);
   }
   return static_cast<const int*>(shape_data_->gpu_data());
 }

@@ -7,6 +7,7 @@
 #include "caffe/context.hpp"
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 
@@ -72,7 +73,7 @@ void Caffe::SetDevice(const int device_id) {
 
 void Caffe::DeviceQuery() {
   LOG(INFO) << "Device id:                     " << Context::Current().settings().device;
-  std::istringstream lines(Device::Get().Description());
+  StringReader lines(Device::Get().Description());
   for (std::string line; std::getline(lines, line);) LOG(INFO) << line;
 }
 

@@ -49,6 +49,7 @@ Workspace::~Workspace() {
 void* Workspace::Acquire(size_t bytes) {
   if (scratch_source) {
     Allocator* owner = scratch_source;
+    blocks_.reserve(blocks_.size() + 1);
     void* data = AllocateHost(bytes, &owner);
     blocks_.push_back({data, bytes, owner, true, true});
     return data;
@@ -69,6 +70,7 @@ void* Workspace::Acquire(size_t bytes) {
       blocks_.erase(blocks_.begin() + (outgrown - blocks_.data()));
     }
     Allocator* owner = nullptr;
+    blocks_.reserve(blocks_.size() + 1);
     void* data = AllocateHost(bytes, &owner);
     blocks_.push_back({data, bytes, owner, false, false});
     fitting = &blocks_.back();

@@ -9,7 +9,7 @@ Layer<Dtype>::Layer(const LayerParameter& param)
     : layer_param_(param), phase_(param.phase()), types_(LayerTypes::All(kElementType<Dtype>)) {
   types_ = OwnTypes(param, kElementType<Dtype>);
   for (const BlobProto& blob : param.blobs()) {
-    blobs_.emplace_back(new Blob<Dtype>());
+    blobs_.push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>()));
     blobs_.back()->FromProto(blob);
   }
 }

@@ -248,6 +248,7 @@ void CheckTextFile(const std::string& file) {
   const fs::file_type type = fs::status(file, unknown).type();
   Require(type != fs::file_type::character && type != fs::file_type::block, Error::File{file},
           ": is a device, not a text file");
+  Require(type != fs::file_type::directory, Error::File{file}, ": is a folder, not a file");
   if (type != fs::file_type::regular) return;
   const uintmax_t size = fs::file_size(file, unknown);
   if (!unknown) Check(kReadBytes, size, Error::File{file}, ": the text");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 #include "caffe/common.hpp"
 #include "caffe/kernels/ceil_div.hpp"
@@ -23,8 +24,8 @@ void* MemoryPool::Allocate(size_t size) {
     range = AddChunk(rounded);
   }
   if (!data) data = range->first;
-  Cut(range, data, rounded);
-  Range& taken = ranges_[data];
+  if (recording_ && seen_.size() == seen_.capacity()) seen_.reserve(2 * seen_.size() + 16);
+  Range& taken = Cut(range, data, rounded);  // from here on nothing can fail
   taken.in_use = true;
   ++in_use_;
   if (recording_) {
@@ -62,9 +63,11 @@ bool MemoryPool::Request::operator==(const Request& other) const {
 void MemoryPool::Gather() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (in_use_ == 0 && !seen_.empty() && seen_ == before_ && !(seen_ == plan_)) {
+    std::vector<Request> plan = seen_;
+    const size_t size = Place(&plan);
     DropIdleChunks();
-    plan_ = seen_;
-    planned_ = AddChunk(Place(&plan_))->first;
+    planned_ = AddChunk(size)->first;
+    plan_.swap(plan);
   }
   before_.swap(seen_);
   seen_.clear();
@@ -130,13 +133,17 @@ MemoryPool::Ranges::iterator MemoryPool::RangeAround(char* place) {
   return std::prev(ranges_.upper_bound(place));
 }
 
-/// Makes [data, data + size) of a free range a range of its own.
-void MemoryPool::Cut(Ranges::iterator range, char* data, size_t size) {
-  char* chunk = range->second.chunk;
+/// Makes [data, data + size) of a free range a range of its own. What is cut off is made first:
+/// where there is no memory for it, nothing has changed.
+MemoryPool::Range& MemoryPool::Cut(Ranges::iterator range, char* data, size_t size) {
+  char* const chunk = range->second.chunk;
   const size_t front = data - range->first, back = range->second.size - front - size;
-  if (front > 0) range->second.size = front;
-  ranges_[data] = Range{size, chunk, false, kNever};
-  if (back > 0) ranges_[data + size] = Range{back, chunk, false, kNever};
+  Ranges cut_off;
+  if (front > 0) cut_off.emplace(data, Range{size, chunk, false, kNever});
+  if (back > 0) cut_off.emplace(data + size, Range{back, chunk, false, kNever});
+  ranges_.merge(cut_off);
+  range->second.size = front > 0 ? front : size;
+  return (front > 0 ? std::next(range) : range)->second;
 }
 
 MemoryPool::Ranges::iterator MemoryPool::SmallestThatFits(size_t size) {
@@ -150,9 +157,15 @@ MemoryPool::Ranges::iterator MemoryPool::SmallestThatFits(size_t size) {
 
 MemoryPool::Ranges::iterator MemoryPool::AddChunk(size_t size) {
   Allocator* owner = nullptr;
-  char* data = static_cast<char*>(AllocateHost(size, &owner));
-  chunks_[data] = Chunk{size, owner};
-  return ranges_.emplace(data, Range{size, data, false, kNever}).first;
+  const auto free = [&](void* data) { FreeHost(data, size, owner); };
+  std::unique_ptr<void, decltype(free)> memory(AllocateHost(size, &owner), free);
+  char* const data = static_cast<char*>(memory.get());
+  std::map<char*, Chunk> chunk;
+  chunk.emplace(data, Chunk{size, owner});
+  const auto range = ranges_.emplace(data, Range{size, data, false, kNever}).first;
+  chunks_.merge(chunk);
+  memory.release();
+  return range;
 }
 
 // Frees chunks of which no part is in use.

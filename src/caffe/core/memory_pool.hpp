@@ -58,7 +58,7 @@ class MemoryPool : public Allocator {
   Ranges::iterator AddChunk(size_t size);
   char* PlannedPlace(size_t size);
   Ranges::iterator RangeAround(char* place);
-  void Cut(Ranges::iterator range, char* data, size_t size);
+  Range& Cut(Ranges::iterator range, char* data, size_t size);
   void DropIdleChunks() noexcept;
   void JoinIfFree(Ranges::iterator first, Ranges::iterator second) noexcept;
   /// Sets the offsets; returns how much memory that takes.

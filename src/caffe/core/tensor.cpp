@@ -209,14 +209,14 @@ Tensor::Slot* Tensor::Find(ElementType type, const Layout& layout) const {
 
 Tensor::Slot& Tensor::FindOrAdd(ElementType type, const Layout& layout) {
   if (Slot* slot = Find(type, layout)) return *slot;
-  Slot* slot = new Slot;
+  std::unique_ptr<Slot> slot(new Slot);
   slot->type = type;
   slot->layout = layout;
   const size_t elements = layout.kind == Layout::PLAIN ? capacity_ : layout.extent(count_);
   slot->memory.reset(new SyncedMemory(elements * SizeOf(type), allocator_));
   slot->next = slots_.load();
-  slots_.store(slot, std::memory_order_release);
-  return *slot;
+  slots_.store(slot.get(), std::memory_order_release);
+  return *slot.release();
 }
 
 Tensor::Slot* Tensor::Newest() const {

@@ -2,7 +2,6 @@
 
 #include <exception>
 #include <mutex>
-#include <sstream>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/device/device_registry.hpp"
 #include "caffe/device/recording.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "check.hpp"
 
 namespace caffe {
@@ -218,11 +218,11 @@ class CudaDevice : public Device {
       return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
     };
     const auto extents = [](const int* values) {
-      std::ostringstream list;
+      StringWriter list;
       list << values[0] << ", " << values[1] << ", " << values[2];
       return list.str();
     };
-    std::ostringstream text;
+    StringWriter text;
     text << "Name:                          " << properties_.name
          << "\nCompute capability:            " << properties_.major << '.' << properties_.minor
          << "\nCUDA driver, runtime:          " << version(driver) << ", " << version(runtime)

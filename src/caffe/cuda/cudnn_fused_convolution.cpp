@@ -7,11 +7,11 @@
 #include <future>
 #include <map>
 #include <mutex>
-#include <sstream>
 #include <thread>
 #include <utility>
 
 #include "caffe/kernels/cuda/own_convolutions.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "cudnn_graph.hpp"
 
 namespace caffe::cuda {
@@ -378,7 +378,7 @@ using Ways = std::vector<std::shared_ptr<const FusedConvolution>>;
 std::string KeyOf(const CudnnTarget& target, const ConvolutionProblem& problem) {
   const kernels::ConvolutionShape& shape = problem.shape;
   const kernels::Activation& activation = problem.activation;
-  std::ostringstream key;
+  StringWriter key;
   key << target.device << ' ' << problem.num << ' ' << shape.channels << ' ' << shape.outputs << ' '
       << shape.group;
   for (const std::vector<int>* extents :

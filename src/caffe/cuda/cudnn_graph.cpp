@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <future>
-#include <sstream>
 
 #include "check.hpp"
+
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe::cuda {
 namespace {
@@ -24,7 +25,7 @@ CudnnDescriptor EngineOf(const CudnnDescriptor& configuration) {
 /// "28 2=21 3=0".
 std::string NameOf(const CudnnDescriptor& configuration) {
   const CudnnDescriptor engine = EngineOf(configuration);
-  std::ostringstream name;
+  StringWriter name;
   name << engine.Get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1).at(0);
   for (const CudnnDescriptor& choice :
        configuration.Get(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
@@ -410,12 +411,12 @@ std::vector<std::optional<CudnnPlan>> CudnnGraph::PlansNamed(
 
 CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& name,
                                 const std::function<bool(const Notes&)>& rejects) const {
-  std::istringstream words(name);
+  StringReader words(name);
   int64_t index = -1;
   Require(bool(words >> index) && index >= 0, "'", name, "' does not name an engine of cuDNN's");
   std::vector<CudnnDescriptor> choices;
   for (std::string word; words >> word;) {
-    std::istringstream setting(word);
+    StringReader setting(word);
     int64_t knob = 0, value = 0;
     char equals = 0;
     Require((setting >> knob >> equals >> value) && equals == '=' && setting.peek() == EOF, "'",

@@ -20,7 +20,7 @@ class BasicDataReader<Record>::Body : public InternalThread {
     Require(cursor_->valid(), Error::File{source_}, ": the database has no records");
     const size_t count = size_t(std::max(1u, param.data_param().prefetch())) * batch_size_;
     for (size_t i = 0; i < count; ++i) {
-      records_.emplace_back(new Record());
+      records_.push_back(std::make_unique<Record>());
       free_.push(records_.back().get());
     }
     StartInternalThread();

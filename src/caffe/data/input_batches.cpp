@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <functional>
 #include <random>
-#include <sstream>
 
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
@@ -16,6 +15,7 @@
 #include "caffe/io/npy.hpp"
 #include "caffe/util/db.hpp"
 #include "caffe/util/io.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "image_input.hpp"
 
@@ -108,7 +108,7 @@ std::vector<InputItem> ImagesInList(const std::string& list) {
   Require(why_no_text.empty(), Error::File{list}, ": this is not a list of images, ", why_no_text,
           ": ", kWanted);
   std::vector<InputItem> images;
-  std::istringstream stream(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
+  StringReader stream(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
   int number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;

@@ -1,10 +1,10 @@
 // The plot of a net's ranges.
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "caffe/fp16/range_report.hpp"
 #include "caffe/util/plot/svg.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 namespace {
@@ -190,7 +190,7 @@ class Plot {
   int rows_ = 0;
   double low_ = -26, high_ = 18;  // octaves
   double left_ = 0, top_ = 0;     // pixels, where the rows begin
-  std::ostringstream out_;
+  StringWriter out_;
 };
 
 }  // namespace

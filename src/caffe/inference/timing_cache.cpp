@@ -5,11 +5,11 @@
 #include <fstream>
 #include <iomanip>
 #include <limits>
-#include <sstream>
 
 #include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -23,13 +23,14 @@ TimingCache::TimingCache(const std::string& file) {
   limits::CheckTextFile(file);
   std::ifstream in(file);
   Require(in.good(), Error::File{file}, ": cannot be read");
+  in.exceptions(std::ios::badbit);
   std::string line;
   std::getline(in, line);
   Require(line == kFirstLine, Error::File{file},
           ": it is no timing cache: its first line should be '", kFirstLine,
           "'. Remove it, the next build writes it again");
   for (int number = 2; std::getline(in, line); ++number) {
-    std::istringstream words(line);
+    StringReader words(line);
     double microseconds = 0;
     std::string key;
     Require(words >> microseconds && words.get() == ' ' && std::getline(words, key) &&
@@ -61,7 +62,7 @@ size_t TimingCache::size() const {
 }
 
 void TimingCache::Write(const std::string& file) const {
-  std::ostringstream text;
+  StringWriter text;
   // Every digit, so that the next build chooses the same of two that took nearly the same time.
   text << std::setprecision(std::numeric_limits<double>::max_digits10) << kFirstLine << '\n';
   {

@@ -1,5 +1,6 @@
 #include "caffe/io/atomic_file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "caffe/error.hpp"
 
@@ -69,17 +71,21 @@ bool IsAbandoned(const std::filesystem::path& file) {
   return is_unlocked;
 }
 
-/// Removes what writers of this file left behind that were killed.
+/// Removes what writers of this file left behind that were killed. Not with a directory_iterator:
+/// that of libstdc++ 12 ends the process where memory is refused.
 void RemoveAbandoned(const std::string& path) {
   const std::string target = std::filesystem::path(path).filename().string();
-  std::error_code error;
-  std::filesystem::directory_iterator entries(Directory(path), error);
-  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-    const std::filesystem::path& file = entries->path();
+  const std::filesystem::path folder = Directory(path);
+  const auto close = [](DIR* entries) { closedir(entries); };
+  const std::unique_ptr<DIR, decltype(close)> entries(opendir(folder.c_str()), close);
+  while (const dirent* const entry = entries ? readdir(entries.get()) : nullptr) {
+    if (!IsTemporaryName(entry->d_name, target)) continue;
+    const std::filesystem::path file = folder / entry->d_name;
     std::error_code ignored;
-    const bool is_temporary = IsTemporaryName(file.filename().string(), target);
-    if (!is_temporary || !entries->is_regular_file(ignored)) continue;
-    if (IsAbandoned(file)) std::filesystem::remove(file, ignored);
+    if (std::filesystem::is_regular_file(std::filesystem::symlink_status(file, ignored)) &&
+        IsAbandoned(file)) {
+      std::filesystem::remove(file, ignored);
+    }
   }
 }
 

@@ -45,7 +45,7 @@ void MakeOrCheckParameters(const std::vector<ParameterBlob>& wanted,
                            vector<shared_ptr<Blob<Dtype>>>* blobs) {
   if (blobs->empty()) {
     for (const ParameterBlob& parameter : wanted) {
-      blobs->emplace_back(new Blob<Dtype>(parameter.shape));
+      blobs->push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>(parameter.shape)));
       FillBlob(parameter.filler, blobs->back().get());
     }
     return;

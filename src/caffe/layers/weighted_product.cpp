@@ -86,8 +86,10 @@ void PackedWeights<Dtype>::Pack(const AlgorithmPtr& algorithm, const WeightBlobs
 template <typename Dtype, typename Problem>
 const AlgorithmPtr& WeightedProduct<Dtype, Problem>::For(const Problem& problem) {
   if (algorithm_ && problem == problem_) return algorithm_;
-  algorithm_ = algorithms::Choose(problem);
-  problem_ = problem;
+  AlgorithmPtr chosen = algorithms::Choose(problem);
+  Problem chosen_for = problem;
+  algorithm_ = std::move(chosen);  // both or, where memory ends, none
+  problem_ = std::move(chosen_for);
   return algorithm_;
 }
 

@@ -72,14 +72,16 @@ void IntegerPass<Dtype>::Begin() {
   is_on_ = true;
   const uint64_t stamp = Stamp();
   if (stamp == stamp_) return;
-  stamp_ = stamp;
   const uint64_t contents = Contents();
-  if (contents == contents_) return;
-  contents_ = contents;
-  weights_.Clear();
-  for (Layer<Dtype>* layer : layers_) layer->ToProto(weights_.add_layer());
-  context_.reset();
-  failed_ = false;
+  if (contents != contents_) {
+    NetParameter weights;
+    for (Layer<Dtype>* layer : layers_) layer->ToProto(weights.add_layer());
+    weights_.Swap(&weights);
+    context_.reset();
+    failed_ = false;
+    contents_ = contents;
+  }
+  stamp_ = stamp;
 }
 
 template <typename Dtype>

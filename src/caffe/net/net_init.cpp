@@ -208,7 +208,7 @@ void Net<Dtype>::AppendTop(const LayerParameter& layer, int top_id, const LayerT
 
 template <typename Dtype>
 int Net<Dtype>::AddBlob(const string& name) {
-  blobs_.emplace_back(new Blob<Dtype>());
+  blobs_.push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>()));
   blob_names_.push_back(name);
   blob_need_backward_.push_back(false);
   blob_loss_weights_.push_back(Dtype(0));

@@ -11,6 +11,7 @@
 #include "caffe/layers/convolution/fused_followers.hpp"
 #include "caffe/layers/elementwise/fake_quantization_layer.hpp"
 #include "caffe/net/integer_grids.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "integer_pass.hpp"
 
@@ -337,7 +338,8 @@ void QuantizedTraining<Dtype>::FindWeights(const TrainingPositions& positions,
   for (size_t i = 0; i < layers.size(); ++i) places[layers[i]->layer_param().name()] = i;
   for (const TrainingPositions::RoundedWeights& rounded : positions.weights) {
     const size_t place = places.at(rounded.layer);
-    weights_.emplace_back(new WeightLayer(layers[place].get(), rounded.group));
+    weights_.push_back(
+        shared_ptr<WeightLayer>(new WeightLayer(layers[place].get(), rounded.group)));
     if (!param_.fold_batch_norm()) continue;
     for (const string& name : rounded.folded) {
       const auto folded = places.find(name);
@@ -365,7 +367,7 @@ void QuantizedTraining<Dtype>::SetIteration(int iteration) {
   const bool logs = trains_ && Caffe::root_solver();
   if (logs && stage != stage_) {
     const string& scheme = QuantizedTrainingParameter_Scheme_Name(param_.scheme());
-    std::ostringstream weights;
+    StringWriter weights;
     weights << "weights of " << weights_.size() << " layers are rounded to " << param_.weight_bits()
             << " bits (" << scheme << ")";
     LOG_IF(INFO, stage == Range::COPY)

@@ -28,10 +28,11 @@ class ForShape {
   template <typename Make>
   Primitive* Get(const std::vector<int>& shape, const Layout& layout, Make&& make) {
     if (!made_ || shape_ != shape || !(layout_ == layout)) {
+      made_ = false;  // unless all of it is there
       primitive_ = make();
-      made_ = true;
       shape_ = shape;
       layout_ = layout;
+      made_ = true;
     }
     return primitive_.get();
   }

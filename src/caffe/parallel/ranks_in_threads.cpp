@@ -2,11 +2,11 @@
 
 #include <exception>
 #include <mutex>
-#include <thread>
 
 #include "caffe/data/rank_settings.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/solver_factory.hpp"
+#include "caffe/util/system/joined_threads.hpp"
 
 namespace caffe {
 namespace {
@@ -42,6 +42,13 @@ void TrainInThreads(const shared_ptr<Solver<Dtype>>& root, const SolverParameter
   const auto communicators = ThreadCommunicators(ranks);
   std::mutex mutex;
   std::exception_ptr first_error;  // the others' say that another rank has failed
+  const auto fail = [&](int rank) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (!first_error) first_error = std::current_exception();
+    }
+    communicators[rank]->Abort();
+  };
   const auto train = [&](int rank, shared_ptr<Solver<Dtype>> solver) {
     Communicator* const communicator = communicators[rank].get();
     try {
@@ -57,17 +64,17 @@ void TrainInThreads(const shared_ptr<Solver<Dtype>>& root, const SolverParameter
       if (resumed) together.BroadcastState();
       solver->Solve();
     } catch (...) {
-      {
-        const std::lock_guard<std::mutex> lock(mutex);
-        if (!first_error) first_error = std::current_exception();
-      }
-      communicator->Abort();
+      fail(rank);
     }
   };
-  vector<std::thread> threads;
-  for (int rank = 1; rank < ranks; ++rank) threads.emplace_back(train, rank, nullptr);
+  JoinedThreads threads;
+  try {
+    for (int rank = 1; rank < ranks; ++rank) threads.Start(train, rank, nullptr);
+  } catch (...) {  // the system has no more threads
+    fail(0);
+  }
   train(0, root);
-  for (std::thread& thread : threads) thread.join();
+  threads.Join();
   root->SetActionFunction(root_action);
   if (first_error) std::rethrow_exception(first_error);
 }

@@ -7,7 +7,7 @@ namespace caffe {
 template <typename Dtype>
 void AdamSolver<Dtype>::AdamPreSolve() {
   for (const Blob<Dtype>* param : this->net_->learnable_params()) {
-    this->history_.emplace_back(new Blob<Dtype>(param->shape()));
+    this->history_.push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>(param->shape())));
   }
 }
 

@@ -40,9 +40,9 @@ void SGDSolver<Dtype>::PreSolve() {
   update_.clear();
   temp_.clear();
   for (const Blob<Dtype>* param : this->net_->learnable_params()) {
-    history_.emplace_back(new Blob<Dtype>(param->shape()));
-    update_.emplace_back(new Blob<Dtype>(param->shape()));
-    temp_.emplace_back(new Blob<Dtype>(param->shape()));
+    history_.push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>(param->shape())));
+    update_.push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>(param->shape())));
+    temp_.push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>(param->shape())));
   }
   cosines_.Reshape({static_cast<int>(history_.size())});
 }

@@ -112,7 +112,7 @@ void SGDSolver<Dtype>::RestoreSolverStateFromBinaryProto(const string& state_fil
   CheckLength(state.history_size(), history_.size(), this->type());
   vector<shared_ptr<Blob<Dtype>>> read;
   for (size_t i = 0; i < history_.size(); ++i) {
-    read.emplace_back(new Blob<Dtype>(history_[i]->shape()));
+    read.push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>(history_[i]->shape())));
     try {
       read[i]->FromProto(state.history(i), /*reshape=*/false);
     } catch (Error& error) {
@@ -165,7 +165,7 @@ void SGDSolver<Dtype>::RestoreSolverStateFromHDF5(const string& state_file) {
   CheckLength(hdf5_get_num_links(history.id()), history_.size(), this->type());
   vector<shared_ptr<Blob<Dtype>>> read;
   for (size_t i = 0; i < history_.size(); ++i) {
-    read.emplace_back(new Blob<Dtype>(history_[i]->shape()));
+    read.push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>(history_[i]->shape())));
     hdf5_load_nd_dataset<Dtype>(history.id(), std::to_string(i).c_str(), 0, kMaxBlobAxes,
                                 read[i].get());
   }

@@ -14,6 +14,7 @@
 #include "caffe/util/detection/detection_scores.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/record_share.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/progress.hpp"
 #include "caffe/util/text/split.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -236,7 +237,7 @@ void Solver<Dtype>::InitTestNets() {
     try {
       shared_tests_.push_back(SharesTest(param_, net_param, i));
       const SharedTests sharing(shared_tests_[i]);
-      test_nets_.emplace_back(new Net<Dtype>(net_param));
+      test_nets_.push_back(shared_ptr<Net<Dtype>>(new Net<Dtype>(net_param)));
     } catch (Error& error) {
       if (!nets[i].file.empty()) AddFile(nets[i].file, &error);
       throw;
@@ -382,7 +383,7 @@ void LogOutputs(const Net<Dtype>& net, const char* which, const vector<double>& 
     const Dtype weight = net.blob_loss_weights()[blob];
     for (int k = 0; k < net.output_blobs()[j]->count() && index < values.size(); ++k, ++index) {
       const Dtype value = static_cast<Dtype>(values[index]);
-      std::ostringstream loss;
+      StringWriter loss;
       if (weight) loss << " (* " << weight << " = " << weight * value << " loss)";
       LOG_IF(INFO, Caffe::root_solver()) << "    " << which << " net output #" << index << ": "
                                          << net.blob_names()[blob] << " = " << value << loss.str();

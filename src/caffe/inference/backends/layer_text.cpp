@@ -7,8 +7,9 @@
 #include <limits>
 #include <locale>
 #include <set>
-#include <sstream>
 #include <vector>
+
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -111,7 +112,7 @@ void WriteFields(const Message& message, std::ostream& out) {
 }  // namespace
 
 std::string CanonicalText(const LayerParameter& layer) {
-  std::ostringstream out;
+  StringWriter out;
   out.imbue(std::locale::classic());
   WriteFields(layer, out);
   return out.str();

@@ -96,9 +96,9 @@ LoweredRunner::LoweredRunner(std::shared_ptr<const Graph> graph, const Target& t
       given_(graph_->values.size(), nullptr) {
   CheckValues(*graph_, target_);
   entries_ = MakeEntries();
-  InferShapes(InputShapes(*graph_, BatchOf(*graph_)));
+  inputs_ = InputShapes(*graph_, BatchOf(*graph_));
   wanted_ = graph_->arena_bytes;
-  Place();
+  Settle();
 }
 
 std::vector<LoweredRunner::Entry> LoweredRunner::MakeEntries() const {
@@ -119,23 +119,32 @@ std::vector<LoweredRunner::Entry> LoweredRunner::MakeEntries() const {
 }
 
 void LoweredRunner::RenewSteps() {
-  std::vector<Shape> inputs;
-  for (const int input : graph_->inputs) inputs.push_back(shapes_[input]);
+  is_settled_ = false;
   entries_ = MakeEntries();
-  InferShapes(inputs);
-  Place();
+  Settle();
 }
 
+// Where memory ends, going back may fail, too: so the next use goes back.
 void LoweredRunner::SetInputShapes(const std::vector<Shape>& shapes) {
-  const std::vector<Shape> before = shapes_;
+  std::vector<Shape> shapes_before = shapes_, inputs_before = shapes;
+  const size_t wanted_before = wanted_;
+  inputs_before.swap(inputs_);
+  is_settled_ = false;
   try {
-    InferShapes(shapes);
-    Place();
+    Settle();
   } catch (...) {
-    shapes_ = before;
-    Place();
+    shapes_.swap(shapes_before);
+    inputs_.swap(inputs_before);
+    wanted_ = wanted_before;
     throw;
   }
+}
+
+void LoweredRunner::Settle() {
+  if (is_settled_) return;
+  InferShapes(inputs_);
+  Place();
+  is_settled_ = true;
 }
 
 std::vector<Shape> LoweredRunner::TopShapes(size_t node) {
@@ -263,13 +272,16 @@ std::vector<const void*> LoweredRunner::PlacesOfParameters(size_t node) {
 }
 
 void LoweredRunner::SetPlace(int value, void* memory) {
+  Settle();
   void* const before = given_[value];
+  is_settled_ = false;
   try {
     Move(value, memory);
   } catch (...) {
-    Move(value, before);
+    given_[value] = before;
     throw;
   }
+  is_settled_ = true;
 }
 
 void LoweredRunner::Move(int value, void* memory) {
@@ -294,6 +306,7 @@ void LoweredRunner::Clear() {
 }
 
 std::vector<float> LoweredRunner::Floats(int value) {
+  Settle();
   const Operand place = OperandOf(value);
   Operand dense = Described(graph_->values[value], shapes_[value]);
   Buffer dense_buffer, result_buffer;
@@ -323,6 +336,7 @@ size_t LoweredRunner::activation_bytes() const {
 }
 
 void LoweredRunner::Run(const AfterNode& after) {
+  Settle();
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].free) continue;
     const auto run = [&] {

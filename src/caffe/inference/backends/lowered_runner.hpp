@@ -47,7 +47,10 @@ class LoweredRunner : public Runner {
   bool is_dependent(int value) const { return dependent_[value]; }
   TargetMemory& memory() { return *memory_; }
   /// Where a value's elements are.
-  void* place(int value) { return OperandOf(value).data; }
+  void* place(int value) {
+    Settle();
+    return OperandOf(value).data;
+  }
   /// False where SetPlace would change nothing.
   bool Moves(int value, const void* memory) const { return given_[value] != memory; }
   /// Puts an input or output, and the values within it, into the
@@ -86,6 +89,8 @@ class LoweredRunner : public Runner {
   void* Grow(size_t wanted, Buffer* buffer);
   std::vector<Shape> TopShapes(size_t node);
   void InferShapes(const std::vector<Shape>& inputs);
+  /// Shapes and places for the inputs_, unless they are there.
+  void Settle();
   void Place();
   void PlaceInArena();
   void PlaceNode(size_t node, bool allocate);
@@ -100,7 +105,9 @@ class LoweredRunner : public Runner {
   const Target& target_;
   std::unique_ptr<TargetMemory> memory_;
   std::vector<bool> dependent_;
-  std::vector<Shape> shapes_;
+  std::vector<Shape> inputs_;  // that were set last
+  std::vector<Shape> shapes_;  // of all values
+  bool is_settled_ = false;
   std::vector<Entry> entries_;
   const ArenaGaps gaps_;
   Buffer arena_;

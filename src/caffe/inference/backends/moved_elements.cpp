@@ -1,5 +1,7 @@
 #include "moved_elements.hpp"
 
+#include <utility>
+
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/layers/interp_layer.hpp"
@@ -68,9 +70,10 @@ void MovedBytesStep::Bind(const Binding& binding) {
     outputs.push_back(y.shape);
   }
   if (inputs == inputs_ && outputs == outputs_) return;
+  inputs_.clear();  // a step that is half prepared is for no shapes
   Prepare(inputs, MovedFrom(node_, inputs, outputs));
-  inputs_ = inputs;
-  outputs_ = outputs;
+  outputs_ = std::move(outputs);
+  inputs_ = std::move(inputs);
 }
 
 }  // namespace caffe::inference

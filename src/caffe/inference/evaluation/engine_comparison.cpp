@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "caffe/error.hpp"
 #include "caffe/inference/results.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "reorders.hpp"
 
 namespace caffe::inference {
@@ -137,7 +137,7 @@ std::vector<std::string> EngineComparison::NetLayersIn(const std::string& layer)
   add(layer);
   if (names.empty()) {
     // Merged siblings are called after all of them.
-    std::istringstream parts(layer);
+    StringReader parts(layer);
     for (std::string part; std::getline(parts, part, '+');) add(part);
   }
   const int index = engine_->graph()->FindNode(layer);

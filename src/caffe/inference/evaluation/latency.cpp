@@ -5,10 +5,10 @@
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <thread>
 
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
+#include "caffe/util/system/joined_threads.hpp"
 #include "caffe/util/text/json.hpp"
 
 namespace caffe::inference {
@@ -177,9 +177,9 @@ void RunByTurns(const LoadOptions& options, Clock::time_point begin,
 void RunInThreads(const LoadOptions& options, Clock::time_point begin,
                   std::vector<StreamState>* streams) {
   std::vector<std::exception_ptr> errors(streams->size());
-  std::vector<std::thread> threads;
+  JoinedThreads threads;
   for (size_t i = 0; i < streams->size(); ++i) {
-    threads.emplace_back([&, i] {
+    threads.Start([&, i] {
       try {
         RunAlone(options, begin, &(*streams)[i]);
       } catch (...) {
@@ -187,7 +187,7 @@ void RunInThreads(const LoadOptions& options, Clock::time_point begin,
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.Join();
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);
   }

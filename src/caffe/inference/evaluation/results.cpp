@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
-#include <sstream>
 
 #include "caffe/error.hpp"
 #include "caffe/io/text_file.hpp"
 #include "caffe/util/label_map.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/json.hpp"
 #include "caffe/util/text/letters.hpp"
 #include "caffe/util/text/text_table.hpp"
@@ -110,7 +110,7 @@ ClassNames::ClassNames(const std::string& file) : source_(file) {
       names_[name.first] = name.second;
     }
   } else {
-    std::istringstream lines(ReadTextFile(file));
+    StringReader lines(ReadTextFile(file));
     for (std::string line; std::getline(lines, line);) {
       line.erase(line.find_last_not_of(" \t\r") + 1);
       names_.push_back(line);
@@ -199,7 +199,7 @@ std::string ScoreText(float value) {
 
 /// Without the table's header, which is only there to say how many columns there are.
 std::string Rows(const TextTable& table) {
-  std::ostringstream text;
+  StringWriter text;
   table.Print(text);
   return text.str().substr(text.str().find('\n') + 1);
 }

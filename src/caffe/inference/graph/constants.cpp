@@ -13,13 +13,10 @@ namespace caffe::inference {
 Constant NewConstant(ElementType type, size_t count) {
   const size_t bytes = std::max<size_t>(1, count) * SizeOf(type);
   Allocator* owner = nullptr;
-  void* memory = AllocateHost(bytes, &owner);
+  void* const memory = AllocateHost(bytes, &owner);
+  const std::shared_ptr<void> data(memory, [bytes, owner](void* p) { FreeHost(p, bytes, owner); });
   std::memset(memory, 0, bytes);
-  return {{static_cast<int>(count)},
-          type,
-          std::shared_ptr<const void>(memory, [bytes, owner](const void* p) {
-            FreeHost(const_cast<void*>(p), bytes, owner);
-          })};
+  return {{static_cast<int>(count)}, type, data};
 }
 
 std::vector<float> RoundedTo(ElementType type, const Constant& constant) {

@@ -48,7 +48,7 @@ NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> paramete
   for (size_t i = 0; i < tops; ++i) full.add_top("top" + std::to_string(i));
   const auto add = [this](size_t count, vector<Blob<float>*>* list) {
     for (size_t i = 0; i < count; ++i) {
-      blobs_.emplace_back(new Blob<float>());
+      blobs_.push_back(std::make_unique<Blob<float>>());
       list->push_back(blobs_.back().get());
     }
   };
@@ -75,11 +75,10 @@ bool MayWriteParameters(const LayerParameter& layer) {
 // reading. A layer borrows them if it only reads them; else, or if it makes its own blobs, it gets
 // a copy.
 void NodeLayer::SetUp() {
-  is_set_up_ = true;
   const bool borrows = !MayWriteParameters(layer_->layer_param());
   vector<boost::shared_ptr<Blob<float>>> given;
   for (const Constant& parameter : parameters_) {
-    given.emplace_back(new Blob<float>(parameter.shape));
+    given.push_back(shared_ptr<Blob<float>>(new Blob<float>(parameter.shape)));
     Blob<float>& blob = *given.back();
     if (blob.count() == 0) continue;
     if (borrows) {
@@ -108,6 +107,7 @@ std::vector<Shape> NodeLayer::Reshape(const std::vector<Shape>& bottoms) {
       layer_->Reshape(bottoms_, tops_);
     } else {
       SetUp();
+      is_set_up_ = true;
     }
   });
   std::vector<Shape> shapes;

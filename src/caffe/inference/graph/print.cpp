@@ -1,7 +1,7 @@
-#include <sstream>
 
 #include "caffe/inference/graph.hpp"
 #include "caffe/inference/shape_profiles.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "regions.hpp"
 
@@ -33,7 +33,7 @@ std::string EpilogueOf(const Graph& graph, const Node& node) {
 
 std::string Described(const Graph& graph, int id) {
   const Value& value = graph.values[id];
-  std::ostringstream text;
+  StringWriter text;
   text << Extents(value.shape);
   if (value.type != ElementType::FLOAT) text << " " << Name(value.type);
   if (value.type == ElementType::INT8 || value.type == ElementType::UINT8) {
@@ -64,7 +64,7 @@ std::string DotQuoted(const std::string& text) {
 }  // namespace
 
 std::string ToText(const Graph& graph) {
-  std::ostringstream text;
+  StringWriter text;
   text << "graph '" << graph.name << "': " << graph.nodes.size() << " nodes";
   if (graph.arena_bytes > 0) text << ", " << graph.arena_bytes << " bytes of activations";
   text << '\n';
@@ -98,7 +98,7 @@ std::string ToText(const Graph& graph) {
 }
 
 std::string ToDot(const Graph& graph) {
-  std::ostringstream text;
+  StringWriter text;
   text << "digraph " << DotQuoted(graph.name) << " {\n"
        << "  node [shape=box, fontname=\"Helvetica\", fontsize=10]\n"
        << "  edge [fontname=\"Helvetica\", fontsize=9]\n";

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <sstream>
 
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/io/text_file.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "text_numbers.hpp"
 
@@ -21,7 +21,7 @@ const char kOurs[] = "cortado ";
 /// Calls parse(line, number) for each line, without what ends it; an Error gets file and line.
 void ForEachLine(const std::string& text, const std::string& name,
                  const std::function<void(const std::string&, int)>& parse) {
-  std::istringstream stream(text);
+  StringReader stream(text);
   int number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
@@ -124,7 +124,7 @@ CalibrationTable ParseNcnnTable(const std::string& text, const std::string& name
   CalibrationTable table;
   table.set_name(name);
   ForEachLine(text, name, [&](const std::string& line, int) {
-    std::istringstream words(line);
+    StringReader words(line);
     std::string key;
     if (!(words >> key)) return;
     std::vector<double> factors;

@@ -3,12 +3,12 @@
 #include <fstream>
 #include <iterator>
 #include <set>
-#include <sstream>
 
 #include "caffe/core/error_context.hpp"
 #include "caffe/inference/calibration_table.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/text_file.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "text_numbers.hpp"
 
 namespace caffe {
@@ -235,7 +235,7 @@ class Parser {
 
 CalibrationTable CalibrationTable::Parse(const std::string& text, const std::string& name) {
   Parser parser(name);
-  std::istringstream stream(text);
+  StringReader stream(text);
   int number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
@@ -267,7 +267,7 @@ std::string CalibrationTable::Text() const {
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  std::ostringstream out;
+  StringWriter out;
   out << kHeader << '\n';
   if (fingerprint_.net != 0) out << "net: " << HexText(fingerprint_.net) << '\n';
   if (fingerprint_.weights != 0) out << "weights: " << HexText(fingerprint_.weights) << '\n';

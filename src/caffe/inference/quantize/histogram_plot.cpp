@@ -1,11 +1,11 @@
 // The plot of a calibration.
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "caffe/inference/quantize/calibration_report.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/util/plot/svg.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/text_table.hpp"
 
 namespace caffe {
@@ -138,7 +138,7 @@ std::string HistogramsAsSvg(const CalibrationTable& table, const ActivationStati
        {"", "|x|: magnitudes without zeros; count: values in each bar, logarithmic"}},
       10, kTop, kWidth - 20);
   const int top = kTop + static_cast<int>(legend.height) + 8;
-  std::ostringstream panels;
+  StringWriter panels;
   int drawn = 0;
   for (const std::string& blob : table.blobs()) {
     const BlobStatistics* seen = statistics.Find(blob);

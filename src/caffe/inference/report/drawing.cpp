@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
 #include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/shape_profiles.hpp"
 #include "caffe/util/plot/svg.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "format.hpp"
 
 namespace caffe::inference {
@@ -143,7 +143,7 @@ Drawing DrawingOf(const Graph& graph) {
 }
 
 std::string ToSvg(const Drawing& drawing) {
-  std::ostringstream out;
+  StringWriter out;
   out.precision(6);
   out << "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"drawing\" width=\"" << drawing.width
       << "\" height=\"" << drawing.height << "\" viewBox=\"0 0 " << drawing.width << ' '

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "caffe/error.hpp"
 #include "caffe/util/plot/graphviz.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "drawing.hpp"
 
 namespace caffe::inference {
@@ -55,7 +55,7 @@ class PlainReader {
   bool Read(const std::string& file) {
     std::ifstream in(file);
     for (std::string line; std::getline(in, line);) {
-      std::istringstream words(line);
+      StringReader words(line);
       std::string kind;
       words >> kind;
       if (kind == "stop") return true;

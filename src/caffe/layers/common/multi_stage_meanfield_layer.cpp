@@ -5,6 +5,7 @@
 #include "caffe/kernels/permutohedral_lattice.hpp"
 #include "caffe/kernels/softmax.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 namespace {
@@ -30,7 +31,7 @@ const bool multi_stage_meanfield_registered =
 /// The diagonal of a filter's parameter: `list`, one number a class, or `weight` for all.
 vector<float> Diagonal(const char* field, const string& list, float weight, int classes) {
   if (list.empty()) return vector<float>(classes, weight);
-  std::istringstream stream(list);
+  StringReader stream(list);
   vector<float> numbers;
   for (float number = 0; stream >> number;) numbers.push_back(number);
   Require(stream.eof() && static_cast<int>(numbers.size()) == classes,
@@ -126,6 +127,7 @@ void MultiStageMeanfieldLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom
           " have ", classes_);
   top[0]->Reshape(shape);
   if (spatial_ && height_ == shape[2] && width_ == shape[3]) return;
+  spatial_.reset();
   height_ = shape[2];
   width_ = shape[3];
   pixels_ = size_t(height_) * width_;

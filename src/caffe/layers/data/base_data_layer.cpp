@@ -94,10 +94,9 @@ template <typename Dtype>
 void BasePrefetchingDataLayer<Dtype>::InternalThreadEntry() {
   const bool on_gpu = Caffe::mode() == Caffe::GPU;
   std::optional<StreamScope> scope;
-  while (!must_stop()) {
-    Batch<Dtype>* batch = prefetch_free_.pop();
-    try {
-      batch->error_ = nullptr;
+  try {
+    while (!must_stop()) {
+      Batch<Dtype>* const batch = prefetch_free_.pop();
       if (on_gpu && !scope) {
         copies_ = Device::Get().CreateStream();
         scope.emplace(copies_.get());
@@ -109,15 +108,12 @@ void BasePrefetchingDataLayer<Dtype>::InternalThreadEntry() {
         if (this->output_labels_) blobs.push_back(&batch->label_);
         CopyToGpu(blobs, copies_.get());
       }
-    } catch (const ThreadInterrupted&) {
-      prefetch_free_.push(batch);
-      throw;
-    } catch (...) {
-      batch->error_ = std::current_exception();
+      prefetch_full_.push(batch);
     }
-    const bool failed = batch->error_ != nullptr;
-    prefetch_full_.push(batch);
-    if (failed) return;
+  } catch (const ThreadInterrupted&) {
+    throw;
+  } catch (...) {
+    prefetch_full_.Close(std::current_exception());
   }
 }
 
@@ -126,11 +122,7 @@ void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
                                                   const vector<Blob<Dtype>*>& top) {
   if (prefetch_current_) Release(prefetch_current_);
   prefetch_current_ = nullptr;
-  Batch<Dtype>* batch = prefetch_full_.pop("Waiting for data");
-  if (batch->error_) {
-    prefetch_full_.push(batch);  // the thread has ended: asking again throws again
-    std::rethrow_exception(batch->error_);
-  }
+  Batch<Dtype>* const batch = prefetch_full_.pop("Waiting for data");
   prefetch_current_ = batch;
   consumed_ = batch->state_;
   HandOver(&batch->data_, top[0]);
@@ -167,14 +159,13 @@ std::string BasePrefetchingDataLayer<Dtype>::SaveState() {
 template <typename Dtype>
 void BasePrefetchingDataLayer<Dtype>::StopPrefetching() {
   StopInternalThread();
-  Batch<Dtype>* batch = nullptr;
-  while (prefetch_full_.try_pop(&batch)) prefetch_free_.push(batch);
-  if (prefetch_current_) {
-    if (copies_)
-      Context::Current().stream().Synchronize();  // the next thread has a stream of its own
-    prefetch_free_.push(prefetch_current_);
+  if (prefetch_current_ && copies_) {
+    Context::Current().stream().Synchronize();  // the next thread has a stream of its own
   }
   prefetch_current_ = nullptr;
+  prefetch_full_.Clear();
+  prefetch_free_.Clear();
+  for (const auto& batch : prefetch_) prefetch_free_.push(batch.get());
 }
 
 template <typename Dtype>

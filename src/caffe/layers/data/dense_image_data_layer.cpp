@@ -4,6 +4,7 @@
 #include <opencv2/core.hpp>
 
 #include "caffe/core/error_context.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/thread_team.hpp"
 #endif
 
@@ -29,7 +30,7 @@ DenseImageDataLayer<Dtype>::DenseImageDataLayer(const LayerParameter& param)
 
 template <typename Dtype>
 std::pair<string, string> DenseImageDataLayer<Dtype>::ParseLine(const string& line) const {
-  std::istringstream stream(line);
+  StringReader stream(line);
   string image, labels, more;
   Require(stream >> image >> labels && !(stream >> more), "'", line,
           "' is not the path of an image, a space and the path of its labels");

@@ -29,6 +29,7 @@ void HDF5DataLayer<Dtype>::ReadSource() {
   limits::CheckTextFile(source);
   std::ifstream file(source);
   Require(file.is_open(), Error::File{source}, ": the list of HDF5 files cannot be opened");
+  file.exceptions(std::ios::badbit);
   hdf_filenames_.clear();
   for (string name; file >> name;) {
     Require(hdf_filenames_.size() < 100000 && name.find('\0') == string::npos, Error::File{source},
@@ -119,7 +120,7 @@ void HDF5DataLayer<Dtype>::LoadHDF5FileData(const char* filename) {
   vector<shared_ptr<Blob<Dtype>>> blobs;
   for (int i = 0; i < tops; ++i) {
     const string& name = this->layer_param_.top(i);
-    blobs.emplace_back(new Blob<Dtype>());
+    blobs.push_back(shared_ptr<Blob<Dtype>>(new Blob<Dtype>()));
     hdf5_load_nd_dataset(file.id(), name.c_str(), 1, INT_MAX, blobs[i].get(), true);
     const vector<int>& shape = blobs[i]->shape();
     Require(shape[0] > 0, Error::File{filename}, ": dataset /", name, " has no rows");

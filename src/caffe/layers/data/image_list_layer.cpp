@@ -21,6 +21,7 @@ void ImageListLayer<Dtype, Label>::ReadLines() {
   limits::CheckTextFile(source_);
   std::ifstream file(source_);
   Require(file.is_open(), Error::File{source_}, ": the list file cannot be opened");
+  file.exceptions(std::ios::badbit);
   lines_.clear();
   string line;
   for (int number = 1; std::getline(file, line); ++number) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "caffe/core/error_context.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/thread_team.hpp"
 
 namespace caffe {
@@ -32,7 +33,7 @@ int ByteLabel(const string& text) {
 template <typename Dtype>
 std::pair<string, string> ImageSegDataLayer<Dtype>::ParseLine(const string& line) const {
   const auto type = this->layer_param_.image_data_param().label_type();
-  std::istringstream stream(line);
+  StringReader stream(line);
   string image, label, more;
   stream >> image;
   if (type != ImageDataParameter::NONE) {

@@ -2,10 +2,10 @@
 #define CAFFE_LAYERS_SOURCE_STATE_HPP_
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 
 #include "caffe/error.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 
@@ -39,7 +39,7 @@ class StateReader {
     return text_.substr(colon + 1, length);
   }
   uint64_t Number() {
-    std::istringstream stream(Text());
+    StringReader stream(Text());
     uint64_t number = 0;
     Require(static_cast<bool>(stream >> number), "the stored position cannot be read");
     return number;

@@ -5,6 +5,7 @@
 #include "caffe/util/im_transforms.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/thread_team.hpp"
 #include "source_state.hpp"
 
@@ -66,7 +67,7 @@ VideoDataLayer<Dtype>::~VideoDataLayer() {
 
 template <typename Dtype>
 auto VideoDataLayer<Dtype>::ParseLine(const string& line) const -> Line {
-  std::istringstream stream(line);
+  StringReader stream(line);
   string folder, more;
   int frames = 0, label = 0;
   Require(stream >> folder >> frames >> label && !(stream >> more) && frames > 0, "'", line,

@@ -125,6 +125,7 @@ void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
   limits::CheckTextFile(source);
   std::ifstream file(source);
   Require(file.is_open(), Error::File{source}, ": the window file cannot be opened");
+  file.exceptions(std::ios::badbit);
   image_database_.clear();
   image_database_cache_.clear();
   fg_windows_.clear();

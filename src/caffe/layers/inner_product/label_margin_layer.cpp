@@ -4,6 +4,7 @@
 
 #include "caffe/layers/layer_shapes.hpp"
 #include "caffe/layers/loss_layer.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 
@@ -22,7 +23,7 @@ double MarginSchedule::Next(bool advance) {
 }
 
 void MarginSchedule::SetState(const std::string& state) {
-  std::istringstream stream(state);
+  StringReader stream(state);
   Require(bool(stream >> pass_), "the saved state, a number of passes, is '", state, "'");
 }
 

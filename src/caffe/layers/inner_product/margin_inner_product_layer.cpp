@@ -4,6 +4,7 @@
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/layers/loss_layer.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 namespace {
@@ -98,7 +99,7 @@ void MarginInnerProductLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 
 template <typename Dtype>
 void MarginInnerProductLayer<Dtype>::RestoreState(const std::string& state) {
-  std::istringstream stream(state);
+  StringReader stream(state);
   Require(bool(stream >> iter_), "the saved state, a number of passes, is '", state, "'");
 }
 

@@ -177,6 +177,33 @@ TEST(ConvolutionAlgorithms, PackWeightsForImagesOfAllSizes) {
   EXPECT_FALSE(winograd(large)->PacksAs(*packed(large)));
 }
 
+// Of blobs in FLOAT: forward_math FLOAT16 allows what FLOAT does not.
+TEST(ConvolutionAlgorithms, AreWinogradsWhereTheMathAllowsIt) {
+  ConvolutionProblem problem = Problem(1, 64, 64, 3, false);
+  problem.shape.input = problem.shape.output = {28, 28};
+  const AlgorithmPtr winograd = WinogradConvolution(problem.shape, 1);
+  const auto is_winograd = [&](const ConvolutionProblem& p) {
+    return Choose(p)->PacksAs(*winograd);
+  };
+  EXPECT_FALSE(is_winograd(problem));
+  ConvolutionProblem fast = problem;
+  fast.settings.types.forward_math = ElementType::FLOAT16;
+  EXPECT_TRUE(is_winograd(fast));
+  const Operands operands = OperandsOf(problem);
+  ExpectNear(Outputs(*Choose(fast), operands), Outputs(*Plain(problem), operands));
+
+  ConvolutionProblem other = fast;
+  other.settings.phase = TRAIN;
+  EXPECT_FALSE(is_winograd(other));
+  other = fast;
+  other.settings.engine = Engine::REFERENCE;
+  EXPECT_FALSE(is_winograd(other));
+  other = fast;
+  other.shape.kernel = {1, 1};
+  other.shape.pad = {0, 0};
+  EXPECT_FALSE(is_winograd(other));
+}
+
 TEST(ConvolutionAlgorithms, AreChosenAgainOnlyForAnotherProblem) {
   const ConvolutionProblem problem = Problem(2, 16, 16, 3, false);
   ConvolutionProblem other = problem;

@@ -55,6 +55,17 @@ TEST(BlockingQueueTest, GivesWhatIsLeftAndThenTheErrorItWasClosedWith) {
   EXPECT_EQ(ErrorOf([&] { queue.peek(); }), "the source is gone");
 }
 
+TEST(BlockingQueueTest, IsEmptyAndOpenWhenItIsCleared) {
+  BlockingQueue<int> queue;
+  queue.push(3);
+  queue.Close(std::make_exception_ptr(Error("the source is gone")));
+  queue.Clear();
+  int element = 0;
+  EXPECT_FALSE(queue.try_pop(&element));
+  queue.push(4);
+  EXPECT_EQ(queue.pop(), 4);
+}
+
 TEST(BlockingQueueTest, TellsAThreadThatWaitsWhyItIsClosed) {
   BlockingQueue<int> queue;
   std::string error;

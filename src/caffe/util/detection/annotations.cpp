@@ -21,6 +21,7 @@
 #include "caffe/util/bbox_util.hpp"
 #include "caffe/util/detection/box.hpp"
 #include "caffe/util/image.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 namespace {
@@ -125,9 +126,10 @@ ptree ReadTree(const string& file, uint64_t (*depth_of)(const string&), Parser&&
   limits::CheckTextFile(file);
   std::ifstream in(file);
   Require(in.good(), Error::File{file}, ": there is no such file, or it cannot be read");
+  in.exceptions(std::ios::badbit);
   const string text(std::istreambuf_iterator<char>(in), {});
   limits::Check(limits::kNesting, depth_of(text), Error::File{file}, ": its deepest part");
-  std::istringstream stream(text);
+  StringReader stream(text);
   ptree tree;
   try {
     parse(stream, &tree);
@@ -197,10 +199,11 @@ bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const in
   limits::CheckTextFile(labelname);
   std::ifstream stream(labelname.c_str());
   Require(stream.good(), Error::File{labelname}, ": there is no such file, or it cannot be read");
+  stream.exceptions(std::ios::badbit);
   int line_number = 0;
   for (string line; std::getline(stream, line);) {
     ++line_number;
-    std::istringstream words(line);
+    StringReader words(line);
     if (words.peek() == std::istringstream::traits_type::eof() ||
         line.find_first_not_of(" \t\r") == string::npos) {
       continue;

@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <filesystem>
-#include <sstream>
 
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 namespace {
@@ -80,7 +80,7 @@ string DetectionResults::LabelName(int label) const {
 }
 
 void DetectionResults::WriteLines(const string& file, int label) const {
-  std::ostringstream lines;
+  StringWriter lines;
   for (const Detection& d : detections_) {
     if (label != kAllLabels && d.label != label) continue;
     lines << d.image;
@@ -92,7 +92,7 @@ void DetectionResults::WriteLines(const string& file, int label) const {
 }
 
 void DetectionResults::WriteCoco(const string& file) const {
-  std::ostringstream json;
+  StringWriter json;
   json.precision(9);
   json << "[";
   const char* before = "\n";

@@ -1,10 +1,10 @@
 #include "caffe/util/label_map.hpp"
 
 #include <fstream>
-#include <sstream>
 
 #include "caffe/core/limits.hpp"
 #include "caffe/util/io.hpp"
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 namespace {
@@ -53,11 +53,12 @@ vector<NamedSize> ReadNameSizeFile(const string& file) {
   limits::CheckTextFile(file);
   std::ifstream stream(file.c_str());
   Require(stream.good(), Error::File{file}, ": there is no such file, or it cannot be read");
+  stream.exceptions(std::ios::badbit);
   vector<NamedSize> sizes;
   int number = 0;
   for (string line; std::getline(stream, line);) {
     ++number;
-    std::istringstream words(line);
+    StringReader words(line);
     NamedSize size;
     if (!(words >> size.name)) continue;
     Require((words >> size.height >> size.width) && size.height > 0 && size.width > 0,

@@ -1,7 +1,7 @@
 #include "caffe/util/plot/svg.hpp"
+#include "caffe/util/string_stream.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 namespace caffe {
 
@@ -54,7 +54,7 @@ std::string ShortenedInTheMiddle(const std::string& text, size_t most) {
 
 std::string SvgText(double x, double y, const std::string& attributes, const std::string& text,
                     size_t most) {
-  std::ostringstream out;
+  StringWriter out;
   out << "<text x=\"" << x << "\" y=\"" << y << "\"" << (attributes.empty() ? "" : " ")
       << attributes << '>';
   const std::string shown = ShortenedInTheMiddle(text, most);
@@ -64,7 +64,7 @@ std::string SvgText(double x, double y, const std::string& attributes, const std
 }
 
 std::string SvgBegin(int width, int height, const std::string& title) {
-  std::ostringstream out;
+  StringWriter out;
   out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
       << "\" viewBox=\"0 0 " << width << ' ' << height
       << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
@@ -76,7 +76,7 @@ std::string SvgBegin(int width, int height, const std::string& title) {
 
 SvgLegend::SvgLegend(const std::vector<SvgKey>& keys, double x, double y, double width) {
   constexpr double kLine = 16, kMark = 16, kGap = 6, kApart = 18;
-  std::ostringstream out;
+  StringWriter out;
   double right = 0;
   height = keys.empty() ? 0 : kLine;
   for (const SvgKey& key : keys) {

@@ -5,16 +5,23 @@
 namespace caffe {
 
 ThreadTeam::ThreadTeam(int size) {
-  for (int i = 1; i < size; ++i) threads_.emplace_back([this] { Work(); });
+  try {
+    for (int i = 1; i < size; ++i) threads_.Start([this] { Work(); });
+  } catch (...) {
+    Stop();  // those that have started
+    throw;
+  }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { Stop(); }
+
+void ThreadTeam::Stop() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
   work_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  threads_.Join();
 }
 
 // Items are taken in order, so an item below a failed one is done or running: waiting for those

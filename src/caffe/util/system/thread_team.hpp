@@ -5,10 +5,9 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <thread>
-#include <vector>
 
 #include "caffe/common.hpp"
+#include "caffe/util/system/joined_threads.hpp"
 
 namespace caffe {
 
@@ -16,11 +15,12 @@ namespace caffe {
 /// loops inside a net run on OpenMP's team (kernels/parallel.hpp).
 class ThreadTeam {
  public:
-  /// `size` threads, the one that calls ForEach among them; at least 1.
+  /// `size` threads, the one that calls ForEach among them; at least 1. Throws std::system_error
+  /// where the system has no more.
   explicit ThreadTeam(int size);
   ~ThreadTeam();
 
-  int size() const { return static_cast<int>(threads_.size()) + 1; }
+  int size() const { return threads_.size() + 1; }
 
   /// Calls f(0) ... f(count - 1), each once, in any order, several at a time; returns when all are
   /// done. If calls throw, the rest may be left out, and the exception of the lowest item is
@@ -29,6 +29,7 @@ class ThreadTeam {
 
  private:
   void Work();
+  void Stop();
   /// Takes items until there are none; `lock` is held, but not during a call.
   void TakeItems(std::unique_lock<std::mutex>* lock);
 
@@ -39,7 +40,7 @@ class ThreadTeam {
   int failed_item_ = 0;
   std::exception_ptr error_;
   bool stop_ = false;
-  std::vector<std::thread> threads_;
+  JoinedThreads threads_;
 
   DISABLE_COPY_AND_ASSIGN(ThreadTeam);
 };

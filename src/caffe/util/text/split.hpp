@@ -1,16 +1,17 @@
 #ifndef CAFFE_UTIL_SPLIT_HPP_
 #define CAFFE_UTIL_SPLIT_HPP_
 
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "caffe/util/string_stream.hpp"
 
 namespace caffe {
 
 /// The parts before, between and behind separators, empty ones, too, but for a last empty one.
 inline std::vector<std::string> SplitAt(char separator, const std::string& text) {
   std::vector<std::string> parts;
-  std::istringstream stream(text);
+  StringReader stream(text);
   for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
   return parts;
 }

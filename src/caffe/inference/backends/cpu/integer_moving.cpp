@@ -105,13 +105,14 @@ class MovedPositionsStep : public Step {
     const Shape from = one_channel(x_.shape), to = one_channel(y_.shape);
     if (from == from_ && to == to_) return;
     const std::vector<int64_t> numbers = MovedFrom(node_, {from}, {to}).at(0);
+    from_.clear();  // a step that is half prepared is for no shapes
     places_.clear();
     for (const int64_t number : numbers) {
       Require(number > 0, "a position of its top comes from none of its bottom");
       places_.push_back(static_cast<size_t>(number - 1));
     }
-    from_ = from;
     to_ = to;
+    from_ = from;
   }
 
   void Run(void*) override {
