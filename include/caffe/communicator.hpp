@@ -1,6 +1,7 @@
 #ifndef CAFFE_COMMUNICATOR_HPP_
 #define CAFFE_COMMUNICATOR_HPP_
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -42,11 +43,19 @@ class Communicator {
 /// of the ranks. When one of them is aborted the others' calls, waiting or to come, throw Error.
 std::vector<std::unique_ptr<Communicator>> ThreadCommunicators(int size);
 
+/// Longer than a rank may be behind the others: in an iteration, a test, or writing a snapshot.
+constexpr std::chrono::seconds kLongestWaitForRanks{600};
+
 /// The rank of this process among those that mpirun (or another launcher of MPI programs) started
 /// together; nullptr if it was started alone, and then MPI is not touched. Call it once in a
 /// process; MPI is finalized with the communicator. Throws Error if this libcaffe was built without
 /// MPI and has been started with others.
-std::unique_ptr<Communicator> MpiCommunicator();
+///
+/// MPI waits for ever for a rank that neither answers nor dies. A call that waits longer than
+/// `longest_wait` (0: for ever) ends this process with status 1 and one line on stderr; the
+/// launcher then ends the others. Time in which the process is stopped does not count.
+std::unique_ptr<Communicator> MpiCommunicator(
+    std::chrono::seconds longest_wait = kLongestWaitForRanks);
 
 }  // namespace caffe
 

@@ -147,7 +147,7 @@ complains() {
   local wanted=$1
   shift
   answers 1 launch 2 "$@"
-  [ "$(grep -a '^caffe: ' err.txt | grep -vc '^caffe: rank . of 2 ends at')" = 1 ] ||
+  [ "$(grep -a '^caffe: ' err.txt | grep -vc '^caffe: rank . of 2 ends ')" = 1 ] ||
     fail "not one line of caffe's"
   grep -a '^caffe: ' err.txt | grep -q -e "$wanted" || fail "no '$wanted' from: $*"
 }
@@ -157,6 +157,7 @@ net odd.prototxt lmdb 5
 solver odd_solver.prototxt odd.prototxt
 complains "layer 'd' (Data): data_param: batch_size 5 cannot be divided among 2 ranks" \
   "$caffe" train -solver odd_solver.prototxt -batch_per host
+complains "-rank_timeout -1 is below 0" "$caffe" train -solver both_solver.prototxt -rank_timeout -1
 complains "no_such.prototxt" "$caffe" train -solver no_such.prototxt
 complains "no_such.solverstate" "$caffe" train -solver both_solver.prototxt -snapshot no_such.solverstate
 head -c 1000 /dev/urandom > garbage.solverstate

@@ -28,6 +28,10 @@ CAFFE_FLAG(string, quantize, "", "[OPTIONS]",
 CAFFE_FLAG(string, batch_per, "device", "device|host",
            "with several GPUs, or started by mpirun: batch_size is that of each rank (default), or "
            "of all ranks together");
+CAFFE_FLAG(
+    int32, rank_timeout, caffe::kLongestWaitForRanks.count(), "SECONDS",
+    "started by mpirun: how long a rank waits for the others before it ends with an error; 0 "
+    "waits for ever");
 
 namespace caffe {
 namespace {
@@ -100,6 +104,11 @@ BatchPer BatchPerOfFlag() {
   Fail(Error::Field{"-batch_per"}, " ", FLAGS_batch_per, ": valid are device and host");
 }
 
+void CheckRankTimeout() {
+  Require(FLAGS_rank_timeout >= 0, Error::Field{"-rank_timeout"}, " ", FLAGS_rank_timeout,
+          " is below 0", Error::Remedy{"give the longest wait in seconds, 0 for none"});
+}
+
 using SolverPointer = shared_ptr<Solver<float>>;
 
 void RestoreSnapshot(Solver<float>* solver) {
@@ -116,6 +125,7 @@ void Optimize(Solver<float>* solver) {
 int TrainAlone() {
   const SolverParameter param = TrainedSolver();
   BatchPerOfFlag();
+  CheckRankTimeout();
   ChooseDevice();
   SignalHandler signals(ActionOf("-sigint_effect", FLAGS_sigint_effect),
                         ActionOf("-sighup_effect", FLAGS_sighup_effect));
@@ -135,11 +145,15 @@ int TrainTogether(Communicator* communicator, bool processes) {
   SolverPointer solver;
   std::unique_ptr<TerminationNotice> notice;
   std::unique_ptr<Ranks<float>> ranks;
+  if (processes) {
+    notice.reset(new TerminationNotice(communicator->rank(), communicator->size(), FLAGS_snapshot));
+  }
   try {
     SolverParameter param;
     all([&] {
       if (root) param = TrainedSolver();
       BatchPerOfFlag();
+      CheckRankTimeout();
       ChooseDeviceOfRank(communicator->rank());
       const auto on_interrupt = ActionOf("-sigint_effect", FLAGS_sigint_effect);
       const auto on_hangup = ActionOf("-sighup_effect", FLAGS_sighup_effect);
@@ -156,11 +170,7 @@ int TrainTogether(Communicator* communicator, bool processes) {
       });
       ranks->BroadcastState();
     }
-    if (processes) {
-      notice.reset(
-          new TerminationNotice(communicator->rank(), communicator->size(), FLAGS_snapshot));
-      ranks->KeepInformed(notice.get());
-    }
+    ranks->KeepInformed(notice.get());
     Optimize(solver.get());
     return 0;
   } catch (const RanksFailed&) {
@@ -205,7 +215,8 @@ int TrainOnGpus(size_t gpus) {
 }
 
 int Train() {
-  if (const std::unique_ptr<Communicator> communicator = MpiCommunicator()) {
+  const std::chrono::seconds longest_wait(std::max(FLAGS_rank_timeout, 0));
+  if (const std::unique_ptr<Communicator> communicator = MpiCommunicator(longest_wait)) {
     std::signal(SIGTERM, SIG_DFL);  // mpirun ends the others by it: no crash, no stack to show
     if (communicator->rank() > 0) {
       FLAGS_minloglevel = std::max<int>(FLAGS_minloglevel, google::WARNING);
@@ -228,17 +239,18 @@ Command TrainCommand() {
   command.about =
       "Log lines, snapshots and signals are Caffe's. On a terminal the last line shows the\n"
       "progress and the time that is left.\n";
-  command.groups = {{"what is trained",
-                     "",
-                     {"solver",
-                      "snapshot",
-                      {"weights", "trained weights to start from; not together with -snapshot"},
-                      "level",
-                      "stage",
-                      "quantize"},
-                     ""},
-                    {"while it runs", "", {"sigint_effect", "sighup_effect", "batch_per"}, ""},
-                    TypeFlags()};
+  command.groups = {
+      {"what is trained",
+       "",
+       {"solver",
+        "snapshot",
+        {"weights", "trained weights to start from; not together with -snapshot"},
+        "level",
+        "stage",
+        "quantize"},
+       ""},
+      {"while it runs", "", {"sigint_effect", "sighup_effect", "batch_per", "rank_timeout"}, ""},
+      TypeFlags()};
   command.examples =
       "  caffe train -solver models/lenet/solver.prototxt\n"
       "  caffe train -solver models/lenet/solver.prototxt -snapshot lenet_iter_500.solverstate\n"

@@ -17,7 +17,8 @@ class Hdf5Handle;
 
 /// Writes its two bottoms, with as many rows each, to the datasets "data" and "label" of the file
 /// hdf5_output_param.file_name, which is replaced when the layer is set up. Every forward pass
-/// adds its rows; what a pass has written is in the file even if the process is killed later.
+/// adds its rows; what a pass has written is in the file even if the process is killed later. A
+/// pass for which the disk has no room throws Error and leaves the rows of the passes before.
 /// Datasets have four axes at least, missing ones of length 1.
 template <typename Dtype>
 class HDF5OutputLayer : public Layer<Dtype> {

@@ -49,12 +49,16 @@ std::string hdf5_get_name_by_idx(hid_t loc_id, int idx);
 /// True if the group `loc_id` has a group of this name.
 bool hdf5_has_group(hid_t loc_id, const std::string& name);
 
+class StagedFile;
+
 /// An open HDF5 file or group, closed with this object. HDF5's own messages are silenced while it
 /// opens; failures throw Error.
 class Hdf5Handle {
  public:
   static Hdf5Handle OpenFile(const std::string& file);
   static Hdf5Handle CreateFile(const std::string& file);
+  /// A file that changes by Commit alone.
+  static Hdf5Handle CreateStaged(const std::string& file);
   /// A file in memory; `name` is for messages.
   static Hdf5Handle CreateInMemory(const std::string& name);
   static Hdf5Handle OpenGroup(hid_t parent, const std::string& name);
@@ -65,6 +69,9 @@ class Hdf5Handle {
   Hdf5Handle& operator=(Hdf5Handle&&) = delete;
 
   hid_t id() const { return id_; }
+  /// Of a file of CreateStaged: brings what was written into it. One that finds no room throws
+  /// Error and leaves the file as it was after the Commit before, for HDF5 to read.
+  void Commit();
   /// Closes now; throws Error if what was written does not reach the file.
   void Close();
 
@@ -75,6 +82,7 @@ class Hdf5Handle {
   hid_t id_;
   Kind kind_;
   std::string name_;
+  StagedFile* staged_ = nullptr;  // HDF5's, as long as the file is open
 };
 
 /// Creates an HDF5 file aside, lets `write` fill it, syncs and renames it: a failure leaves the old

@@ -113,7 +113,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(Resolve(path)) {
   }
   if (descriptor_ < 0) {
     temporary_.clear();
-    FailWith("cannot be written");
+    FailToWrite(path_, "cannot be written");
   }
   if (!temporary_.empty()) flock(descriptor_, LOCK_EX | LOCK_NB);
   buffer_.reserve(kBufferSize);
@@ -124,16 +124,16 @@ AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
-void AtomicFile::FailWith(const char* what) const {
+void FailToWrite(const std::string& path, const char* what) {
   const int reason = errno;
   std::string advice;
   if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG) {
     advice = "; free space or write elsewhere";
   } else if (std::error_code none;
-             reason == ENOENT && !std::filesystem::exists(Directory(path_), none)) {
-    advice = "; create the directory " + Directory(path_) + " first";
+             reason == ENOENT && !std::filesystem::exists(Directory(path), none)) {
+    advice = "; create the directory " + Directory(path) + " first";
   }
-  Fail(Error::File{path_}, ": ", what, " (", std::strerror(reason), ")", advice);
+  Fail(Error::File{path}, ": ", what, " (", std::strerror(reason), ")", advice);
 }
 
 void AtomicFile::Write(const void* bytes, size_t size) {
@@ -153,7 +153,7 @@ void AtomicFile::WriteThrough(const char* bytes, size_t size) {
   while (size > 0) {
     const ssize_t written = write(descriptor_, bytes, size);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) FailWith("writing failed");
+    if (written < 0) FailToWrite(path_, "writing failed");
     bytes += written;
     size -= static_cast<size_t>(written);
   }
@@ -161,12 +161,12 @@ void AtomicFile::WriteThrough(const char* bytes, size_t size) {
 
 void AtomicFile::Commit() {
   Flush();
-  if (!temporary_.empty() && fsync(descriptor_) != 0) FailWith("writing failed");
+  if (!temporary_.empty() && fsync(descriptor_) != 0) FailToWrite(path_, "writing failed");
   const int descriptor = descriptor_;
   descriptor_ = -1;
-  if (close(descriptor) != 0) FailWith("writing failed");
+  if (close(descriptor) != 0) FailToWrite(path_, "writing failed");
   if (temporary_.empty()) return;
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) FailWith("cannot be replaced");
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) FailToWrite(path_, "cannot be replaced");
   temporary_.clear();
   SyncDirectory(path_);
   RemoveAbandoned(path_);

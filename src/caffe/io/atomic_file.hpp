@@ -40,7 +40,6 @@ class AtomicFile {
  private:
   void Flush();
   void WriteThrough(const char* bytes, size_t size);
-  [[noreturn]] void FailWith(const char* what) const;
 
   std::string path_;
   std::string temporary_;  // empty when written directly
@@ -48,6 +47,10 @@ class AtomicFile {
   size_t size_ = 0;
   std::vector<char> buffer_;
 };
+
+/// Throws the Error of a file that cannot be written, for the reason in errno: "FILE: WHAT
+/// (reason)" and what may help.
+[[noreturn]] void FailToWrite(const std::string& path, const char* what);
 
 }  // namespace caffe
 

@@ -2,9 +2,11 @@
 
 #include "caffe/util/db_lmdb.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -84,8 +86,23 @@ void RequireWholeFile(MDB_env* env, const string& source) {
           needed, "; copy or make it again");
 }
 
+// LMDB maps its lock file, and touching a mapped page that the disk has no room for kills the
+// process.
+void ReserveLockFile(const string& source) {
+  constexpr off_t kBytes = 8192;  // for LMDB's 126 readers
+  const string path = source + "/lock.mdb";
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0664);
+  if (file < 0) return;  // LMDB says why, or does without it
+  const bool reserved = fallocate(file, 0, 0, kBytes) == 0;
+  const int reason = reserved ? 0 : errno;  // file systems may know no reservations
+  close(file);
+  Require(reason != ENOSPC && reason != EDQUOT, Error::File{path}, ": cannot be made (",
+          std::strerror(reason), ")", Error::Remedy{"free space or write elsewhere"});
+}
+
 std::shared_ptr<MDB_env> OpenToRead(const string& source) {
   constexpr unsigned kFlags = MDB_RDONLY | MDB_NOTLS;
+  if (access((source + "/data.mdb").c_str(), F_OK) == 0) ReserveLockFile(source);
   std::shared_ptr<MDB_env> env = NewEnvironment(source);
   int status = mdb_env_open(env.get(), source.c_str(), kFlags, 0664);
   if (status == EACCES || status == EROFS || status == EPERM) {
@@ -101,6 +118,7 @@ std::shared_ptr<MDB_env> OpenToRead(const string& source) {
 std::shared_ptr<MDB_env> OpenToWrite(const string& source) {
   std::shared_ptr<MDB_env> env = NewEnvironment(source);
   Check(mdb_env_set_mapsize(env.get(), kFirstMapSize), source, "set its size");
+  ReserveLockFile(source);
   const int status = mdb_env_open(env.get(), source.c_str(), 0, 0664);
   if (status != MDB_SUCCESS) FailToOpen(status, source);
   return env;

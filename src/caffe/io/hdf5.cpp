@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -20,6 +21,8 @@
 #include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/io/hdf5_staged_file.hpp"
+#include "caffe/io/staged_file.hpp"
 
 namespace caffe {
 namespace {
@@ -366,7 +369,10 @@ Hdf5Handle::Hdf5Handle(hid_t id, Kind kind, std::string name)
     : id_(id), kind_(kind), name_(std::move(name)) {}
 
 Hdf5Handle::Hdf5Handle(Hdf5Handle&& other) noexcept
-    : id_(std::exchange(other.id_, -1)), kind_(other.kind_), name_(std::move(other.name_)) {}
+    : id_(std::exchange(other.id_, -1)),
+      kind_(other.kind_),
+      name_(std::move(other.name_)),
+      staged_(other.staged_) {}
 
 Hdf5Handle::~Hdf5Handle() {
   if (id_ < 0) return;
@@ -398,6 +404,24 @@ Hdf5Handle Hdf5Handle::CreateFile(const std::string& file) {
   Require(id >= 0, Error::File{file}, ": cannot be created", errno ? ": " : "",
           errno ? std::strerror(errno) : "");
   return Hdf5Handle(id, Kind::FILE, file);
+}
+
+Hdf5Handle Hdf5Handle::CreateStaged(const std::string& file) {
+  auto target = std::make_unique<StagedFile>(file);
+  StagedFile* const staged = target.get();
+  const Silence silence;
+  const hid_t id = CreateStagedHdf5(file.c_str(), std::move(target));
+  Require(id >= 0, Error::File{file}, ": cannot be created");
+  Hdf5Handle handle(id, Kind::FILE, file);
+  handle.staged_ = staged;
+  handle.Commit();
+  return handle;
+}
+
+void Hdf5Handle::Commit() {
+  const Silence silence;
+  Require(H5Fflush(id_, H5F_SCOPE_LOCAL) >= 0, Error::File{name_}, ": cannot be put together");
+  staged_->Commit();
 }
 
 Hdf5Handle Hdf5Handle::CreateInMemory(const std::string& name) {

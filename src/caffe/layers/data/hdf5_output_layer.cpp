@@ -40,7 +40,7 @@ void HDF5OutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vecto
   file_name_ = this->layer_param_.hdf5_output_param().file_name();
   Require(!file_name_.empty(), Error::Field{"hdf5_output_param"}, ": file_name is missing");
   file_.reset();  // closed before it is replaced
-  file_ = std::make_shared<Hdf5Handle>(Hdf5Handle::CreateFile(file_name_));
+  file_ = std::make_shared<Hdf5Handle>(Hdf5Handle::CreateStaged(file_name_));
 }
 
 template <typename Dtype>
@@ -50,7 +50,7 @@ void HDF5OutputLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
           " rows and label has ", Rows(*bottom[1]));
   AppendRows(*file_, HDF5_DATA_DATASET_NAME, *bottom[0]);
   AppendRows(*file_, HDF5_DATA_LABEL_NAME, *bottom[1]);
-  Require(H5Fflush(file_->id(), H5F_SCOPE_LOCAL) >= 0, file_name_, ": cannot be written");
+  file_->Commit();
 }
 
 #else

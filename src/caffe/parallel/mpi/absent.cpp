@@ -5,7 +5,7 @@
 
 namespace caffe {
 
-std::unique_ptr<Communicator> MpiCommunicator() {
+std::unique_ptr<Communicator> MpiCommunicator(std::chrono::seconds) {
   Require(LaunchedRanks() < 2, "this process was started as one of ", LaunchedRanks(),
           " ranks, and this libcaffe was built without MPI",
           Error::Remedy{"build with USE_MPI=ON (Debian: libopenmpi-dev)"});

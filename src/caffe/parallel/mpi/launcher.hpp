@@ -2,17 +2,24 @@
 #define CAFFE_MPI_LAUNCHER_HPP_
 
 #include <cstdlib>
+#include <initializer_list>
 
 namespace caffe {
 
-/// How many processes a launcher of MPI programs has started together with this one: mpirun of Open
-/// MPI, and those that speak PMI (MPICH, Intel MPI, Slurm's srun). 1 if none did.
-inline int LaunchedRanks() {
-  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+/// The number in the first of the variables that is set.
+inline int LauncherNumber(std::initializer_list<const char*> variables, int otherwise) {
+  for (const char* variable : variables) {
     if (const char* value = std::getenv(variable)) return std::atoi(value);
   }
-  return 1;
+  return otherwise;
 }
+
+/// How many processes a launcher of MPI programs has started together with this one: mpirun of Open
+/// MPI, and those that speak PMI (MPICH, Intel MPI, Slurm's srun). 1 if none did.
+inline int LaunchedRanks() { return LauncherNumber({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 1); }
+
+/// Which of them this one is, also before MPI says it.
+inline int LaunchedRank() { return LauncherNumber({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0); }
 
 }  // namespace caffe
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/source_layer.hpp"
@@ -84,6 +86,27 @@ TYPED_TEST(HDF5OutputLayerTest, RefusesRowsThatDoNotFit) {
   output.label.Reshape({2});
   output.data.Reshape({2, 4});
   ExpectContains(ErrorOf([&] { output.Write(1); }), "of another shape");
+}
+
+TYPED_TEST(HDF5OutputLayerTest, WithoutRoomKeepsTheRowsOfThePassesBefore) {
+  const string path = NewFileName();
+  typename TestFixture::Output output(path);
+  output.Write(10);
+  {
+    const FileSizeLimit limit(std::filesystem::file_size(path));
+    // The first passes find room in the chunks that there are.
+    string message;
+    for (int pass = 0; message.empty(); ++pass) {
+      output.data.Reshape({2 + 100000 * pass, 3});
+      output.label.Reshape({2 + 100000 * pass});
+      message = ErrorOf([&] { output.Write(20); });
+    }
+    ExpectContains(message, path + ": writing failed");
+  }
+  const string copy = NewFile(ReadFile(path));
+  EXPECT_EQ(this->Dataset(copy, "data", {4, 3, 1, 1}),
+            (vector<TypeParam>{10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 24, 25}));
+  EXPECT_EQ(this->Dataset(copy, "label", {4, 1, 1, 1}), (vector<TypeParam>{-10, -11, -20, -21}));
 }
 
 TEST(HDF5OutputLayer, WritesWhatAFloat16NetComputes) {

@@ -14,8 +14,8 @@ namespace {
 
 /// The handler's message. A handler may not allocate: all texts are made beforehand.
 struct Notice {
-  std::string who;  // "caffe: rank 2 of 4 ends at iteration "
-  std::atomic<int> iteration{0};
+  std::string who;  // "caffe: rank 2 of 4 ends"
+  std::atomic<int> iteration{-1};
   /// The latest one is [latest], the other one was before it; null: none. Another thread's handler
   /// may be reading them, so that the texts are never freed: a few bytes a snapshot.
   std::atomic<const char*> snapshots[2] = {nullptr, nullptr};
@@ -25,6 +25,8 @@ struct Notice {
 
 Notice notice;
 std::atomic<bool> exists{false};
+
+std::string Who(int rank, int ranks) { return Join("caffe: rank ", rank, " of ", ranks, " ends"); }
 
 /// A line of limited length, put together without allocation.
 class Line {
@@ -63,36 +65,51 @@ const char* NewestSnapshot() {
   return nullptr;
 }
 
-void Tell(int) {
+/// One thread tells why the process ends, and ends it; others wait for that.
+std::atomic<bool> told{false};
+[[noreturn]] void TellOnce(const Line& line) {
+  while (told.exchange(true)) pause();
+  line.Write();
+  _exit(1);
+}
+
+[[noreturn]] void Tell(const char* reason) {
   Line line;
   line.Add(notice.who.c_str());
-  line.Add(notice.iteration);
-  line.Add(": another rank has died or failed, or the job was told to end; ");
+  if (notice.iteration < 0) {
+    line.Add(" before it trains: ");
+  } else {
+    line.Add(" at iteration ");
+    line.Add(notice.iteration);
+    line.Add(": ");
+  }
+  line.Add(reason);
   if (const char* snapshot = NewestSnapshot()) {
-    line.Add("the latest snapshot is ");
+    line.Add("; the latest snapshot is ");
     line.Add(snapshot);
     line.Add(": resume with -snapshot ");
     line.Add(snapshot);
     line.Add("\n");
   } else {
-    line.Add("there is no snapshot yet\n");
+    line.Add("; there is no snapshot yet\n");
   }
-  line.Write();
-  _exit(1);
+  TellOnce(line);
 }
+
+void OnSignal(int) { Tell("another rank has died or failed, or the job was told to end"); }
 
 }  // namespace
 
 TerminationNotice::TerminationNotice(int rank, int ranks, const std::string& snapshot) {
   Require(!exists.exchange(true), "there is a TerminationNotice already");
-  notice.who = Join("caffe: rank ", rank, " of ", ranks, " ends at iteration ");
-  notice.iteration = 0;
+  notice.who = Who(rank, ranks);
+  notice.iteration = -1;
   notice.snapshots[0] = strdup(snapshot.c_str());
   notice.snapshots[1] = nullptr;
   notice.latest = 0;
   struct sigaction action;
   std::memset(&action, 0, sizeof action);
-  action.sa_handler = Tell;
+  action.sa_handler = OnSignal;
   sigfillset(&action.sa_mask);
   sigaction(SIGTERM, &action, &notice.before);
 }
@@ -100,6 +117,16 @@ TerminationNotice::TerminationNotice(int rank, int ranks, const std::string& sna
 TerminationNotice::~TerminationNotice() {
   sigaction(SIGTERM, &notice.before, nullptr);
   exists = false;
+}
+
+void TerminationNotice::End(int rank, int ranks, const std::string& reason) {
+  sigset_t signals;  // their handler would wait for this thread, which it has interrupted
+  sigfillset(&signals);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  if (exists) Tell(reason.c_str());
+  Line line;
+  line.Add(Join(Who(rank, ranks), ": ", reason, "\n").c_str());
+  TellOnce(line);
 }
 
 void TerminationNotice::SetIteration(int iteration) { notice.iteration = iteration; }

@@ -6,8 +6,8 @@
 namespace caffe {
 
 /// While it lives, SIGTERM ends the process with status 1 and one line on stderr: which rank it is,
-/// at which iteration, and from which snapshot training can be resumed. mpirun ends the ranks that
-/// are left by SIGTERM when one has died or failed. There is one at a time.
+/// at which iteration, if any, and from which snapshot training can be resumed. mpirun ends the
+/// ranks that are left by SIGTERM when one has died or failed. There is one at a time.
 class TerminationNotice {
  public:
   /// `snapshot`: the .solverstate that training has been resumed from, if any.
@@ -21,6 +21,10 @@ class TerminationNotice {
   /// The .solverstate that is about to be written, by this rank or another: the line names it if it
   /// is there in the end, else the one before.
   void SetSnapshot(const std::string& file);
+
+  /// Ends the process in the same way for another reason, from any thread, and also where there is
+  /// no notice yet.
+  [[noreturn]] static void End(int rank, int ranks, const std::string& reason);
 };
 
 }  // namespace caffe
