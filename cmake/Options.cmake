@@ -18,6 +18,7 @@ option(BUILD_FUZZERS "Make the programs of fuzz/ libFuzzer's, which needs Clang"
 option(TEST_FP16 "Add FLOAT16 storage to the tests that run over types" ON)
 option(CAFFE_WERROR "Treat compiler warnings as errors" OFF)
 set(SANITIZE "" CACHE STRING "Sanitizers, separated by commas: address, undefined, thread")
+set(TEST_PARTS "" CACHE STRING "Folders and files of src/caffe/test that caffe_tests has; empty: all")
 set(BLAS "AUTO" CACHE STRING "The CBLAS: AUTO, OpenBLAS, MKL, ATLAS or another vendor of FindBLAS")
 set_property(CACHE BLAS PROPERTY STRINGS AUTO OpenBLAS MKL ATLAS Generic)
 set(CAFFE_CPU_KERNELS "ALL" CACHE STRING

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for every change: all tests with other random numbers and the slow ones among them,
-# the unit tests with sanitizers, a build with precompiled headers, the fuzz targets, and kills of
-# trainings. Goes on after a failure; the last line says what failed.
+# the unit tests with sanitizers and under valgrind, a build with precompiled headers, the fuzz targets,
+# and kills of trainings. Goes on after a failure; the last line says what failed.
 set -euo pipefail
 
 usage() {
@@ -9,8 +9,9 @@ usage() {
 usage: scripts/nightly.sh [PART...]
 
   tests        all tests, with random seeds and CAFFE_SLOW_TESTS=1
-  address      the tests with AddressSanitizer and UndefinedBehaviorSanitizer
-  thread       the tests with ThreadSanitizer
+  address      the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
+  thread       the unit tests with ThreadSanitizer; needs Clang
+  memcheck     the unit tests of what reads files under valgrind (scripts/memcheck.sh)
   precompiled  all programs, with precompiled headers and without a compiler cache
   fuzz         the fuzz targets, a minute each (scripts/fuzz.sh); needs Clang
   kills        1000 kills at random moments of a training (scripts/tests/kills.sh), after a build
@@ -28,6 +29,7 @@ run_part() {
     tests) CAFFE_SLOW_TESTS=1 CAFFE_TEST_SEED=random "$root/scripts/test.sh" --werror ;;
     address) "$root/scripts/test.sh" --sanitize address,undefined ;;
     thread) "$root/scripts/test.sh" --sanitize thread ;;
+    memcheck) "$root/scripts/memcheck.sh" ;;
     precompiled)
       CCACHE_DISABLE=1 TARGETS="all benchmarks" "$root/scripts/build.sh" \
         "$root/build-precompiled" -DCAFFE_PCH=ON -DCAFFE_UNITY=ON -DUSE_CUDA=OFF -DCAFFE_WERROR=ON ;;
@@ -38,7 +40,7 @@ run_part() {
   esac
 }
 
-all=(tests address thread precompiled fuzz kills)
+all=(tests address thread memcheck precompiled fuzz kills)
 parts=("$@")
 for part in "${parts[@]}"; do
   case $part in

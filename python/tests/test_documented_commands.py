@@ -34,6 +34,8 @@ NOT_RUN = {
     "scripts/test.sh": "it runs this test",
     "scripts/nightly.sh": "builds everything twice and tests for hours",
     "scripts/fuzz.sh": "builds everything with sanitizers and runs for minutes",
+    "scripts/memcheck.sh": "runs a thousand tests in valgrind",
+    "scripts/tests/sanitizers.sh": "the suite runs it",
     "scripts/install_dependencies.sh": "installs packages as root",
     "build/caffe_tests": "the suite runs it",
     "scripts/tests/integers.sh": "the suite runs it",
