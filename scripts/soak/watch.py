@@ -54,7 +54,7 @@ class Progress:
     def __init__(self, name: str) -> None:
         self.name = name
         self.rewrites = sys.stdout.isatty()
-        self.said = -60.0
+        self.said = 0.0
 
     def tell(self, seconds: float, held: Dict[str, int]) -> None:
         """Shows a sample, if it is time to."""
