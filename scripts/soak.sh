@@ -80,7 +80,10 @@ soak_engine() {
   # Without --model the fillers make the weights.
   runs "$build/tools/caffe_exec" --deploy="$root/models/squeezenet_v1.1/deploy.prototxt" \
     --maxBatch=2 --avgTiming=1 --buildOnly --saveEngine=net.plan
-  watched engine "$program" -plan net.plan -callers "$callers" -seconds "$seconds"
+  # So many threads would leave the other parts nothing.
+  local later=()
+  [ -z "$together" ] || later=(nice -n 9)
+  watched engine "${later[@]}" "$program" -plan net.plan -callers "$callers" -seconds "$seconds"
 }
 
 soak_training() {
