@@ -33,6 +33,7 @@ NOT_RUN = {
     "./scripts/test.sh": "it runs this test",
     "scripts/test.sh": "it runs this test",
     "scripts/nightly.sh": "builds everything twice and tests for hours",
+    "scripts/soak.sh": "runs for half an hour; scripts/tests/soak.sh runs a short one",
     "scripts/fuzz.sh": "builds everything with sanitizers and runs for minutes",
     "scripts/memcheck.sh": "runs a thousand tests in valgrind",
     "scripts/tests/sanitizers.sh": "the suite runs it",
