@@ -46,7 +46,7 @@ int GetSizes(const std::vector<string>& files) {
   team.ForEach(static_cast<int>(lines.size()), [&](int i) {
     caffe::GetImageSize(root + lines[i].path, &sizes[i].first, &sizes[i].second);
   });
-  StringWriter text;
+  caffe::StringWriter text;
   for (size_t i = 0; i < lines.size(); ++i) {
     string name = std::filesystem::path(lines[i].path).stem().string();
     if (!ids.empty()) {

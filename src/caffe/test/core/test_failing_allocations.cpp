@@ -195,6 +195,32 @@ TEST(FailingAllocations, OfADataLayerThatReadsAhead) {
   });
 }
 
+/// Two batches.
+class ShortCalibration : public EntropyCalibrator {
+ public:
+  int64_t GetBatch(Net<float>* net) override {
+    if (batches_ == 2) return 0;
+    ++batches_;
+    Blob<float>& input = *net->input_blobs()[0];
+    float* const values = input.mutable_cpu_data();
+    for (int i = 0; i < input.count(); ++i) values[i] = static_cast<float>(i % 7 * batches_ - 5);
+    return input.shape(0);
+  }
+
+ private:
+  int batches_ = 0;
+};
+
+TEST(FailingAllocations, OfACalibrationLeaveTheNetUsable) {
+  const std::unique_ptr<Net<float>> net = MakeNet<float>(DeployText());
+  const auto calibrate = [&] {
+    ShortCalibration batches;
+    return Calibrate(net.get(), &batches).Text();
+  };
+  const std::string wanted = calibrate();
+  RefuseInTurn([&] { calibrate(); }, [&] { EXPECT_EQ(calibrate(), wanted); });
+}
+
 }  // namespace
 }  // namespace caffe
 

@@ -25,11 +25,12 @@ class FailingAllocations {
 
 /// Calls work() again and again, each time with the next of its allocations refused, until it makes
 /// no more. Expects of each call that it ends by itself, with std::bad_alloc, or with an Error that
-/// speaks of memory. Calls check() after each, and expects that no more is allocated then than before
-/// work().
+/// speaks of memory. Calls check() after each. Expects that no memory is lost: where more blocks
+/// are in use then than before work(), the same refusal is repeated, and they must not become more
+/// each time.
 ///
 /// Refused are the first `all` allocations, and from there on only every `stride`-th, from one that
-/// TestSeed() chooses. Call both once before, to fill what the process keeps.
+/// TestSeed() chooses. Call both some times before, to fill what the process keeps.
 void RefuseEachAllocation(const std::function<void()>& work, const std::function<void()>& check,
                           int64_t all, int64_t stride);
 
