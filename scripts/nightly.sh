@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for every change: all tests with other random numbers and the slow ones among them,
-# the unit tests with sanitizers, a build with precompiled headers, the fuzz targets, and kills of
-# trainings. Goes on after a failure; the last line says what failed.
+# the unit tests with sanitizers, a build with precompiled headers, the fuzz targets, kills of trainings,
+# and ranks that fail. Goes on after a failure; the last line says what failed.
 set -euo pipefail
 
 usage() {
@@ -14,6 +14,7 @@ usage: scripts/nightly.sh [PART...]
   precompiled  all programs, with precompiled headers and without a compiler cache
   fuzz         the fuzz targets, a minute each (scripts/fuzz.sh); needs Clang
   kills        1000 kills at random moments of a training (scripts/tests/kills.sh), after a build
+  ranks        ranks killed, stopped and cut off, 20 rounds (scripts/tests/failing_ranks.sh), after a build
 
 Without PART: all of them.
 
@@ -35,10 +36,13 @@ run_part() {
     kills)
       TARGETS=all "$root/scripts/build.sh" "$root/build"
       KILLS=1000 CAFFE_TEST_SEED=random "$root/scripts/tests/kills.sh" "$root" "$root/build" ;;
+    ranks)
+      TARGETS=all "$root/scripts/build.sh" "$root/build"
+      ROUNDS=20 CAFFE_TEST_SEED=random "$root/scripts/tests/failing_ranks.sh" "$root" "$root/build" ;;
   esac
 }
 
-all=(tests address thread precompiled fuzz kills)
+all=(tests address thread precompiled fuzz kills ranks)
 parts=("$@")
 for part in "${parts[@]}"; do
   case $part in
