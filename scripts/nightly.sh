@@ -38,7 +38,8 @@ run_part() {
       KILLS=1000 CAFFE_TEST_SEED=random "$root/scripts/tests/kills.sh" "$root" "$root/build" ;;
     ranks)
       TARGETS=all "$root/scripts/build.sh" "$root/build"
-      ROUNDS=20 CAFFE_TEST_SEED=random "$root/scripts/tests/failing_ranks.sh" "$root" "$root/build" ;;
+      ROUNDS=20 RANK_TIMEOUT=20 CAFFE_TEST_SEED=random \
+        "$root/scripts/tests/failing_ranks.sh" "$root" "$root/build" ;;
   esac
 }
 
