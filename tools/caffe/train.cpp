@@ -169,6 +169,7 @@ int TrainTogether(Communicator* communicator, std::unique_ptr<TerminationNotice>
       });
       ranks->BroadcastState();
     }
+    if (notice) notice->SetIteration(solver->iter());
     ranks->KeepInformed(notice.get());
     Optimize(solver.get());
     return 0;
