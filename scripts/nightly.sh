@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for every change: all tests with other random numbers and the slow ones among them,
 # the unit tests with sanitizers and under valgrind, a build with precompiled headers, the fuzz targets,
-# kills of trainings, what runs for long, and busy cores. Goes on after a failure; the last line says what
+# kills of trainings, ranks that fail, what runs for long, and busy cores. Goes on after a failure; the last line says what
 # failed.
 set -euo pipefail
 
@@ -16,6 +16,7 @@ usage: scripts/nightly.sh [PART...]
   precompiled  all programs, with precompiled headers and without a compiler cache
   fuzz         the fuzz targets, a minute each (scripts/fuzz.sh); needs Clang
   kills        1000 kills at random moments of a training (scripts/tests/kills.sh), after a build
+  ranks        ranks killed, stopped and cut off, 20 rounds (scripts/tests/failing_ranks.sh), after a build
   soak         an engine, a training and nets in Python for half an hour (scripts/soak.sh), after a build
   busy         what cores that others want cost (benchmarks/busy_cores/run.py), after a build
 
@@ -40,6 +41,10 @@ run_part() {
     kills)
       TARGETS=all "$root/scripts/build.sh" "$root/build"
       KILLS=1000 CAFFE_TEST_SEED=random "$root/scripts/tests/kills.sh" "$root" "$root/build" ;;
+    ranks)
+      TARGETS=all "$root/scripts/build.sh" "$root/build"
+      ROUNDS=20 RANK_TIMEOUT=20 CAFFE_TEST_SEED=random \
+        "$root/scripts/tests/failing_ranks.sh" "$root" "$root/build" ;;
     soak)
       TARGETS="all engine_soak" "$root/scripts/build.sh" "$root/build"
       "$root/scripts/soak.sh" --together 1800 ;;
@@ -49,7 +54,7 @@ run_part() {
   esac
 }
 
-all=(tests address thread memcheck precompiled fuzz kills soak busy)
+all=(tests address thread memcheck precompiled fuzz kills ranks soak busy)
 parts=("$@")
 for part in "${parts[@]}"; do
   case $part in

@@ -7,10 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "caffe/caffe.hpp"
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/parallel/mpi/launcher.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/util/signal_handler.h"
 #include "caffe/util/system/termination_notice.hpp"
@@ -137,17 +139,14 @@ int TrainAlone() {
 }
 
 // What all ranks can fail at together ends with one line; what one of them meets while it trains
-// ends the others too. Ranks that are `processes` each take signals; of threads rank 0 does.
-int TrainTogether(Communicator* communicator, bool processes) {
+// ends the others too. Ranks that are processes have a notice, and each takes signals; of threads
+// rank 0 does.
+int TrainTogether(Communicator* communicator, std::unique_ptr<TerminationNotice> notice) {
   const bool root = communicator->rank() == 0;
   const auto all = [&](const std::function<void()>& work) { AllOf(communicator, work, TellError); };
   std::unique_ptr<SignalHandler> signals;
   SolverPointer solver;
-  std::unique_ptr<TerminationNotice> notice;
   std::unique_ptr<Ranks<float>> ranks;
-  if (processes) {
-    notice.reset(new TerminationNotice(communicator->rank(), communicator->size(), FLAGS_snapshot));
-  }
   try {
     SolverParameter param;
     all([&] {
@@ -157,7 +156,7 @@ int TrainTogether(Communicator* communicator, bool processes) {
       ChooseDeviceOfRank(communicator->rank());
       const auto on_interrupt = ActionOf("-sigint_effect", FLAGS_sigint_effect);
       const auto on_hangup = ActionOf("-sighup_effect", FLAGS_sighup_effect);
-      if (processes || root) signals.reset(new SignalHandler(on_interrupt, on_hangup));
+      if (notice || root) signals.reset(new SignalHandler(on_interrupt, on_hangup));
     });
     JoinRanks(communicator, BatchPerOfFlag(), &param);
     all([&] { solver.reset(SolverRegistry<float>::CreateSolver(param, FLAGS_solver)); });
@@ -170,6 +169,7 @@ int TrainTogether(Communicator* communicator, bool processes) {
       });
       ranks->BroadcastState();
     }
+    if (notice) notice->SetIteration(solver->iter());
     ranks->KeepInformed(notice.get());
     Optimize(solver.get());
     return 0;
@@ -194,7 +194,7 @@ int TrainOnGpus(size_t gpus) {
   std::vector<std::thread> threads;
   for (const auto& communicator : ranks) {
     threads.emplace_back([&, communicator = communicator.get()] {
-      const int status = TrainTogether(communicator, /*processes=*/false);
+      const int status = TrainTogether(communicator, nullptr);
       const std::lock_guard<std::mutex> lock(mutex);
       failed = failed || status != 0;
       ++ended;
@@ -215,13 +215,17 @@ int TrainOnGpus(size_t gpus) {
 }
 
 int Train() {
+  std::unique_ptr<TerminationNotice> notice;
+  if (LaunchedRanks() > 1) {
+    std::signal(SIGTERM, SIG_DFL);  // mpirun ends the others by it: no crash, no stack to show
+    notice.reset(new TerminationNotice(LaunchedRank(), LaunchedRanks(), FLAGS_snapshot));
+  }
   const std::chrono::seconds longest_wait(std::max(FLAGS_rank_timeout, 0));
   if (const std::unique_ptr<Communicator> communicator = MpiCommunicator(longest_wait)) {
-    std::signal(SIGTERM, SIG_DFL);  // mpirun ends the others by it: no crash, no stack to show
     if (communicator->rank() > 0) {
       FLAGS_minloglevel = std::max<int>(FLAGS_minloglevel, google::WARNING);
     }
-    return TrainTogether(communicator.get(), /*processes=*/true);
+    return TrainTogether(communicator.get(), std::move(notice));
   }
   const size_t gpus = GpusOfFlag().size();
   return gpus > 1 ? TrainOnGpus(gpus) : TrainAlone();
