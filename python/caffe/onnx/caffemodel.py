@@ -2,6 +2,7 @@
 files."""
 from __future__ import annotations
 
+import math
 import mmap
 from dataclasses import dataclass, field
 from typing import Dict, List
@@ -71,7 +72,7 @@ def _blob(data: memoryview, where: str) -> np.ndarray:
         values = np.zeros(0, np.float32)
     if legacy:
         shape = [legacy.get(number, 0) for number in _LEGACY_AXES]
-    if values.size != np.prod(shape, dtype=np.int64):
+    if values.size != math.prod(shape):
         raise ValueError(f"{where}: the shape {shape} and {values.size} elements do not agree")
     return values.reshape(shape)
 

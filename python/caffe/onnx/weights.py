@@ -13,7 +13,7 @@ import numpy as np
 
 from .caffemodel import StoredLayer
 from .errors import ExportError
-from .extents import text
+from .extents import count, text
 
 _FROM_DIGITS = (2, 3, 4, 0, 1)
 
@@ -46,8 +46,8 @@ class Weights:
         stored = blob.shape
         # Files of old versions have four axes always, the first ones 1.
         legacy = len(stored) == 4 and stored == (1,) * (4 - len(shape)) + tuple(shape)
-        if stored != tuple(shape) and not legacy and (blob.size != np.prod(shape, dtype=int) or
-                                                      blob.size > 1):
+        single = blob.size == 1 and count(shape) == 1
+        if stored != tuple(shape) and not legacy and not single:
             raise ExportError(
                 f"{self._path}: layer '{name}', blob {i} has shape {text(stored)}, the "
                 f"net needs {text(shape)}")
