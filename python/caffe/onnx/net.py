@@ -178,7 +178,7 @@ class NetExporter:
         inputs = {value.name for value in self._graph.inputs}
         outputs = [
             self._named(name, self._blobs.values[name]) for name in sorted(self._blobs.unread)
-            if self._blobs.values[name].name not in inputs
+            if name not in inputs or self._blobs.values[name].name != name
         ]
         if not outputs:
             raise ExportError(f"net '{self._net.name}': has no outputs")
