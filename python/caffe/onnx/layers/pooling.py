@@ -116,9 +116,9 @@ def max_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
 
 def average_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
     """Zeros of the padding count, what lies behind the padding does not."""
+    require(all(w.pad < w.kernel for w in windows), "pooling_param: pad is less than the kernel")
     require(not any(w.has_empty for w in windows), "pooling_param: a window lies outside of the "
             "image, so it has no average")
-    require(all(w.pad < w.kernel for w in windows), "pooling_param: pad is less than the kernel")
     begin, behind = [w.pad for w in windows], [w.behind_padding for w in windows]
     if not any(begin):
         return _pooled(layer, "AveragePool", x, windows, [0, 0] + behind, count_include_pad=0)
