@@ -90,4 +90,5 @@ if [ ${#found[@]} -gt 0 ]; then
   echo "findings: ${found[*]}"
   exit 1
 fi
-echo "no findings: ${compiled[*]} ${scripts[*]}"
+ran=("${compiled[@]}" "${scripts[@]}")
+echo "no findings: ${ran[*]}"
