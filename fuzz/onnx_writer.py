@@ -105,7 +105,7 @@ class OnnxWriter(Target):
                 flags.append(self._shape(draw, name))
         if tops and draw.randrange(4) == 0:
             flags.append(self._shape(draw, draw.choice(sorted(tops))))
-        weights = draw.choice(("fit", "fit", "fit", "fit", "special", "stored", "stored", "file"))
+        weights = draw.choice(("fit", "special", "stored", "fit") * 4 + ("file",))
         return {"flags": flags, "weights": weights, "seed": draw.randrange(1 << 30)}
 
     @staticmethod

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dis
+import functools
 import json
 import mmap
 import os
@@ -40,6 +41,7 @@ MINIMISE_SECONDS = 5
 _POOL = 2000
 _TRACED = 50  # of so many runs, one is traced for coverage
 _SHARED = 8 << 20
+_TELL_SECONDS = 30
 _HEAD = struct.Struct("dQI")  # when a run began, its number, how long its input is
 
 
@@ -232,6 +234,15 @@ def _lines_of(code: CodeType) -> Set[int]:
     return lines
 
 
+@functools.lru_cache(maxsize=None)
+def _function_lines(file: str) -> Set[Tuple[str, int]]:
+    """Those of functions: lines of the module itself run once, when it is imported."""
+    with open(file, encoding="utf-8") as opened:
+        code = compile(opened.read(), file, "exec")
+    return {(file, line) for constant in code.co_consts if isinstance(constant, CodeType)
+            for line in _lines_of(constant)}
+
+
 class Coverage:
     """Lines of the writer's functions that runs came to."""
 
@@ -256,12 +267,7 @@ class Coverage:
     def __str__(self) -> str:
         known: Set[Tuple[str, int]] = set()
         for file in sorted({file for file, _ in self.seen}):
-            with open(file, encoding="utf-8") as opened:
-                code = compile(opened.read(), file, "exec")
-            # Lines of the module itself run once, when it is imported.
-            for constant in code.co_consts:
-                if isinstance(constant, CodeType):
-                    known |= {(file, line) for line in _lines_of(constant)}
+            known |= _function_lines(file)
         return f"{len(known & self.seen)} of {len(known)} lines"
 
 
@@ -342,7 +348,7 @@ class Fuzzer:
             if now - begin > seconds:
                 number -= 1
                 break
-            if now - told > 15:
+            if now - told > _TELL_SECONDS:
                 told = now
                 self._tell(number, now - begin, types, features, coverage)
             given = self._next(draw, mutator, pool)

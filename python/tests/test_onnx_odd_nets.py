@@ -249,6 +249,29 @@ def test_stored_shapes_of_more_than_64_bits(tmp_path):
         read_weights(str(path))
 
 
+@pytest.mark.parametrize("name,message", [
+    ("nothing", "has no group 'data'"), ("data", "has no group 'data'"),
+    ("data/ip", "'ip' is not a group of blobs"), ("data/ip/1", "layer 'ip', blob 0 is missing"),
+    ("data/ip/0/0", "layer 'ip', blob 0 is missing"), ("data/ip/bias", "layer 'ip', blob 0 is missing")])
+def test_hdf5_files_of_others(name, message, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = str(tmp_path / "it.h5")
+    with h5py.File(path, "w") as file:
+        file[name] = [1.0]
+    with pytest.raises(ExportError, match=message):
+        read_weights(path)
+
+
+def test_hdf5_blobs_of_words(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = str(tmp_path / "it.h5")
+    with h5py.File(path, "w") as file:
+        file["data/ip/0"] = ["one"]
+        file["data/ip/1"] = [1.0]
+    with pytest.raises(ExportError, match="layer 'ip', blob 0 is missing, or holds no numbers"):
+        read_weights(path)
+
+
 def test_flags_with_a_missing_extent(capsys):
     with pytest.raises(SystemExit):
         main(["net.prototxt", "net.caffemodel", "net.onnx", "--shape", "data:1,,3"])
