@@ -92,7 +92,7 @@ class OnnxWriter(Target):
     def options(self, draw: random.Random, net: Any) -> Dict[str, Any]:
         flags: List[str] = []
         if draw.randrange(2):
-            flags.append(f"--opset={draw.choice((12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 99))}")
+            flags.append(f"--opset={draw.choice((12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24, 99))}")
         if draw.randrange(3) == 0:
             flags.append(f"--batch={draw.choice(('dynamic', 'dynamic', '1', '3', '2147483648'))}")
         if draw.randrange(3) == 0:

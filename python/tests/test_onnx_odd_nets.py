@@ -240,6 +240,16 @@ def test_weights_of_more_than_64_bits():
         weights("a", 0, (1 << 40, 1 << 40))
 
 
+@pytest.mark.parametrize("factor", [np.zeros(0, np.float32), np.ones(2, np.float32)])
+def test_batch_normalization_without_its_factor(factor):
+    ones = np.ones(3, np.float32)
+    weights = Weights([StoredLayer("it", "BatchNorm", ["in0"], ["a"], [ones, ones, factor])], "w")
+    net = net_of([IMAGE], "type: 'BatchNorm' batch_norm_param { scale_bias: true }")
+    weights.fit(net.layer)
+    with pytest.raises(ExportError, match="layer 'it' has 3 blobs of weights, number 3 is missing"):
+        export_net(net, weights)
+
+
 def test_stored_shapes_of_more_than_64_bits(tmp_path):
     net = caffe_pb2.NetParameter()
     net.layer.add(name="a").blobs.add(data=[1]).shape.dim.extend([-1, -1])

@@ -79,6 +79,8 @@ class Weights:
     def _join(self, stored: StoredLayer, names: set) -> None:
         """Three blobs and the Scale layer behind them become five, the factor taken out."""
         mean, variance, factor = (np.asarray(blob, np.float32).reshape(-1) for blob in stored.blobs)
+        if factor.size != 1:
+            return  # what the net needs is said when it asks for the blob
         scale = next((layer for layer in self._layers if layer.type == "Scale" and stored.tops and
                       layer.bottoms == stored.tops[:1] and layer.name not in names), None)
         affine = [blob.reshape(-1) for blob in scale.blobs] if scale else []
