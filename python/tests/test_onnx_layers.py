@@ -152,6 +152,8 @@ CASES = {
     "Crop channels": ([(2, 5, 6, 7), (1, 3, 4, 4)], "type: 'Crop' crop_param { axis: 1 offset: 2 "
                                                     "}"),
     "MergeCrop": ([(2, 3, 4, 4), (2, 2, 7, 6)], "type: 'MergeCrop'"),
+    "BatchReindex": ([(4, 3), (5,)], "type: 'BatchReindex'"),
+    "Filter": ([(4, 3), (4, 2, 2), (4,)], "type: 'Filter' top: 'b'"),
     "ShuffleChannel": ([(2, 6, 3, 4)], "type: 'ShuffleChannel' shuffle_channel_param { group: 3 }"),
     "Reorg": ([(2, 8, 4, 6)], "type: 'Reorg' reorg_param { stride: 2 }"),
     "Reorg reversed": ([(2, 8, 3, 2)], "type: 'Reorg' reorg_param { stride: 2 reverse: true }"),
@@ -216,11 +218,16 @@ def net_text(shapes, layer):
 
 
 def inputs_for(net, name, shapes):
-    """Random numbers; indicators that break sequences off, regions inside of the image."""
+    """Random numbers; indicators that break sequences off, numbers of items, items that stay, regions
+    inside of the image."""
     inputs = {f"in{i}": net.random(shape) for i, shape in enumerate(shapes)}
     if name.startswith(("LSTM", "RNN", "Lstm", "CTC")) and len(shapes) > 1:
         which = 2 if name == "LSTMUnit" else 1
         inputs[f"in{which}"] = (net.generator.random(shapes[which]) > 0.4).astype(np.float32)
+    if name == "BatchReindex":
+        inputs["in1"] = net.generator.integers(0, shapes[0][0], shapes[1]).astype(np.float32)
+    if name == "Filter":
+        inputs["in2"] = np.array([1, 0, 1, 1], np.float32)
     if "ROI" in name:
         corners = net.generator.uniform(0, 16, (shapes[1][0], 2, 2))
         items = net.generator.integers(0, 2, (shapes[1][0], 1))

@@ -4,6 +4,17 @@ set -euo pipefail
 root=$1 build=$2
 source "$1/scripts/tests/lib/common.sh"
 
+export PYTHONPATH=$build/python-packages${PYTHONPATH:+:$PYTHONPATH}
+if python3 -c 'import onnx' 2> /dev/null; then
+  inputs=("$root/fuzz/seeds/nets")
+  [ ! -d "$root/fuzz/regressions/onnx_writer" ] || inputs+=("$root/fuzz/regressions/onnx_writer")
+  runs python3 "$root/fuzz/onnx_writer.py" "${inputs[@]}" -runs 300 -seconds 900
+  has out.txt '^onnx_writer: 300 executions .* types written'
+  has out.txt '^onnx_writer: no findings'
+  refuses 'onnx_writer: no nets in ' python3 "$root/fuzz/onnx_writer.py" "$root/scripts"
+else
+  echo "note: onnx_writer is left out: the Python package onnx is not installed"
+fi
 if [ ! -x "$build/fuzz/make_seeds" ]; then
   echo "note: the fuzz targets are not built: cmake --build BUILD --target fuzzers"
   exit 77

@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, List, Optional, Union
 
+import numpy as np
+
 from .._quantized_graph import QuantizedGraph
 from .errors import ExportError
 from .net import NetExporter, Options
@@ -44,7 +46,9 @@ def export_net(net: Any, blobs: Union[Callable, Any], options: Optional[Options]
     options = options or Options()
     onnx = import_onnx()
     check_opset(onnx, options.opset)
-    exported = NetExporter(Graph(onnx, options.opset), net, blobs, options).run()
+    # Weights and parameters may be infinite, or become so.
+    with np.errstate(all="ignore"):
+        exported = NetExporter(Graph(onnx, options.opset), net, blobs, options).run()
     return Export(make_model(exported, net.name, options.opset), net, exported.notes)
 
 

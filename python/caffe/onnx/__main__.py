@@ -48,8 +48,10 @@ def _shape(text: str) -> tuple:
     name, colon, extents = text.rpartition(":")
     if not colon or not name or not extents:
         raise argparse.ArgumentTypeError(f"'{text}': give NAME:1,3,224,224")
-    shape = tuple(int(word) if word.strip().lstrip("-").isdigit() else Symbolic(word.strip())
-                  for word in extents.split(","))
+    words = [word.strip() for word in extents.split(",")]
+    if not all(words):
+        raise argparse.ArgumentTypeError(f"'{text}': an extent is missing")
+    shape = tuple(int(word) if word.lstrip("-").isdigit() else Symbolic(word) for word in words)
     if any(isinstance(extent, int) and extent < 1 for extent in shape):
         raise argparse.ArgumentTypeError(f"'{text}': extents are at least 1")
     return name, shape

@@ -2,6 +2,7 @@
 files."""
 from __future__ import annotations
 
+import math
 import mmap
 from dataclasses import dataclass, field
 from typing import Dict, List
@@ -71,7 +72,7 @@ def _blob(data: memoryview, where: str) -> np.ndarray:
         values = np.zeros(0, np.float32)
     if legacy:
         shape = [legacy.get(number, 0) for number in _LEGACY_AXES]
-    if values.size != np.prod(shape, dtype=np.int64):
+    if values.size != math.prod(shape):
         raise ValueError(f"{where}: the shape {shape} and {values.size} elements do not agree")
     return values.reshape(shape)
 
@@ -129,11 +130,20 @@ def _read_hdf5(path: str) -> List[StoredLayer]:
             "as .caffemodel") from error
     layers = []
     with h5py.File(path, "r") as file:
-        if "data" not in file:
+        data = file.get("data")
+        if not isinstance(data, h5py.Group):
             raise ExportError(f"{path}: has no group 'data', so Caffe did not write it")
-        for name, group in file["data"].items():
-            numbers = sorted(int(key) for key in group)
-            layers.append(StoredLayer(name=name, blobs=[group[str(i)][()] for i in numbers]))
+        for name in data:
+            group = data.get(name)
+            if not isinstance(group, h5py.Group):
+                raise ExportError(f"{path}: '{name}' is not a group of blobs")
+            layers.append(StoredLayer(name=name))
+            for i in range(len(group)):
+                blob = group.get(str(i))
+                if not isinstance(blob, h5py.Dataset) or blob.dtype.kind not in "fiu":
+                    raise ExportError(f"{path}: layer '{name}', blob {i} is missing, or holds no "
+                                      "numbers")
+                layers[-1].blobs.append(blob[()])
     return layers
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 
 class ExportError(Exception):
-    """A net cannot be exported; the message says which layer or file it is about and what helps."""
+    """A net cannot be exported; the message says which layer or file it is about and what helps.
+
+    It is one line, whatever names and other packages' messages are part of it.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(" ".join(line.strip() for line in str(message).splitlines() if line.strip()))
 
 
 class Inexpressible(Exception):

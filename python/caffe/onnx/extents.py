@@ -6,10 +6,14 @@ number itself (a comparison, an addition of different things) raises :class:`Ine
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Iterable, Tuple, Union
 
-from .errors import Inexpressible
+from .errors import Inexpressible, require
+
+MAX_COUNT = 2**31 - 1  # elements of a blob in Caffe
+MAX_CONSTANT = 1 << 24  # numbers of a constant that parameters of a layer ask for
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,18 @@ class Symbolic:
 
     __radd__ = __add__
 
+    def __sub__(self, other: Extent) -> Extent:
+        if isinstance(other, Symbolic) and other.name == self.name:
+            return Symbolic(self.name, self.factor - other.factor) if self != other else 0
+        if other == 0:
+            return self
+        raise self._unknown(other)
+
+    def _never(self, other: object = "a number") -> Extent:
+        raise self._unknown(other)
+
+    __rsub__ = __truediv__ = __rtruediv__ = __neg__ = __float__ = __int__ = _never
+
     def _compare(self, other: object) -> bool:
         raise self._unknown(other)
 
@@ -81,6 +97,22 @@ def count(extents: Iterable[Extent]) -> Extent:
 def is_fixed(shape: Iterable[Extent]) -> bool:
     """True if all extents are numbers."""
     return all(isinstance(extent, int) for extent in shape)
+
+
+def require_extents(shape: Iterable[Extent], what: str) -> None:
+    """Raises Inexpressible unless a blob can have this shape: a tensor without elements has no use,
+    and 0 means something else in a Reshape."""
+    numbers = [extent if isinstance(extent, int) else extent.factor for extent in shape]
+    require(all(number > 0 for number in numbers), f"{what} would have the shape {text(shape)}: "
+            "extents are at least 1")
+    require(math.prod(numbers) <= MAX_COUNT, f"{what} would have the shape {text(shape)}: blobs "
+            f"have at most {MAX_COUNT} elements")
+
+
+def require_constant(numbers: Extent, what: str) -> None:
+    """Raises Inexpressible for a constant that is too large to make."""
+    require(numbers <= MAX_CONSTANT, f"{what} would be a constant of {numbers} numbers, at most "
+            f"{MAX_CONSTANT} are written")
 
 
 def text(shape: Iterable[Extent]) -> str:

@@ -15,7 +15,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 import numpy as np
 
 from .errors import Inexpressible, require
-from .extents import Extent, Shape, Symbolic, count, is_fixed, text
+from .extents import (Extent, Shape, Symbolic, count, is_fixed, require_constant, require_extents,
+                      text)
 from .graph import BOOL, DOUBLE, FLOAT, INT64, Graph, Value
 
 
@@ -26,6 +27,8 @@ class Exporter(NamedTuple):
 
 
 EXPORTERS: Dict[str, Exporter] = {}
+
+_MAX_FILLED = 1 << 16  # numbers of a constant whose numbers are all the same
 
 
 def exports(*types: str, native: bool = True) -> Callable:
@@ -61,7 +64,7 @@ class Layer:
 
     def bottom(self, i: int, dtype: Optional[np.dtype] = None) -> Value:
         """Bottom number `i` in the layer's type, or in another one."""
-        require(i < len(self.bottoms), f"it has {len(self.bottoms)} bottoms, {i + 1} are needed")
+        require(0 <= i < len(self.bottoms), f"it has {len(self.bottoms)} bottoms, {max(i, 0) + 1} are needed")
         value = self.bottoms[i]
         require(value.shape is not None,
                 f"the shape of its bottom '{value.name}' is not known: give it with --shape")
@@ -69,7 +72,7 @@ class Layer:
 
     def shape(self, i: int = 0) -> Shape:
         """The shape of bottom number `i`."""
-        shape = self.bottom(i, self.bottoms[i].dtype if i < len(self.bottoms) else None).shape
+        shape = self.bottom(i, self.bottoms[i].dtype if 0 <= i < len(self.bottoms) else None).shape
         assert shape is not None
         return shape
 
@@ -85,9 +88,13 @@ class Layer:
                 f"{text(self.shape(bottom))}")
         return axis % axes
 
-    def require_axes(self, axes: int) -> None:
-        require(len(self.shape()) == axes, f"it takes a bottom of {axes} axes, not "
-                f"{text(self.shape())}")
+    def require_axes(self, axes: int, bottom: int = 0) -> None:
+        require(len(self.shape(bottom)) == axes, f"it takes a bottom {bottom} of {axes} axes, not "
+                f"{text(self.shape(bottom))}")
+
+    def require_some_axes(self, axes: int, bottom: int = 0) -> None:
+        require(len(self.shape(bottom)) >= axes, f"it takes a bottom {bottom} of {axes} axes or "
+                f"more, not {text(self.shape(bottom))}")
 
     # What comes out.
 
@@ -102,6 +109,8 @@ class Layer:
                  dtype: Optional[np.dtype] = None) -> Value:
         """A constant; of floats in the layer's type unless `dtype` says otherwise."""
         array = np.asarray(array)
+        require(array.dtype.kind in "fiub", f"its {hint}: an extent is known only when the model "
+                "runs, or a number has more than 64 bits")
         if dtype is None:
             dtype = self.dtype if array.dtype.kind == "f" else array.dtype
             dtype = INT64 if array.dtype.kind in "iu" else dtype
@@ -125,6 +134,7 @@ class Layer:
         for shape, dtype in zip(shapes, dtypes or [None] * len(shapes)):
             name = self.graph.unique(f"{self.name}/{op_type}")
             shape = first.shape if isinstance(shape, str) else shape
+            require_extents(shape or (), f"what its {op_type} gives")
             outputs.append(Value(name, None if shape is None else tuple(shape),
                                  dtype or first.dtype))
         self.graph.node(op_type, inputs, outputs, name=outputs[0].name, **attributes)
@@ -147,6 +157,9 @@ class Layer:
         shape = tuple(shape)
         if value.shape == shape:
             return value
+        require_extents(shape, "a part of it")
+        require(value.shape is None or count(value.shape) == count(shape),
+                f"what has the shape {text(value.shape or ())} does not fit into {text(shape)}")
         symbolic = sum(isinstance(extent, Symbolic) for extent in shape)
         require(symbolic <= 1, f"the shape {text(shape)} has {symbolic} extents that are not known")
         numbers = [extent if isinstance(extent, int) else -1 for extent in shape]
@@ -161,8 +174,11 @@ class Layer:
 
     def part(self, value: Value, axis: int, begin: int, end: int) -> Value:
         """Entries `begin` to `end` of one axis."""
-        if begin == 0 and value.shape[axis] == end:
+        extent = value.shape[axis]
+        if begin == 0 and extent == end:
             return value
+        require(0 <= begin < end <= extent, f"there are no entries {begin} to {end} on an axis of "
+                f"extent {extent}")
         shape = value.shape[:axis] + (end - begin,) + value.shape[axis + 1:]
         return self.op("Slice", value, self.constant([begin]), self.constant([end]),
                        self.constant([axis]), shape=shape)
@@ -209,7 +225,8 @@ class Layer:
     def filled(self, number: float, shape: Sequence[Extent], like: Value, dtype: np.dtype,
                axis: int = 0) -> Value:
         """A tensor of `shape` that holds `number` everywhere; see :meth:`shape_of`."""
-        if is_fixed(shape):
+        require_extents(shape, "a part of it")
+        if is_fixed(shape) and count(shape) <= _MAX_FILLED:
             return self.constant(np.full(tuple(shape), number, dtype), dtype=dtype)
         content = self.graph.onnx.numpy_helper.from_array(np.array([number], dtype))
         return self.op("ConstantOfShape", self.shape_of(shape, like, axis), shape=shape,
@@ -227,4 +244,4 @@ class Layer:
 
 
 __all__ = ["BOOL", "DOUBLE", "EXPORTERS", "FLOAT", "INT64", "Exporter", "Inexpressible", "Layer",
-           "Value", "count", "exports", "require", "text"]
+           "Value", "count", "exports", "require", "require_constant", "require_extents", "text"]

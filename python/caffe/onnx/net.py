@@ -8,7 +8,7 @@ import numpy as np
 
 from .element_types import resolve_types
 from .errors import ExportError, Inexpressible
-from .extents import Extent, Shape, Symbolic
+from .extents import Extent, Shape, Symbolic, require_extents
 from .graph import Graph, Value
 from .layer import EXPORTERS, Layer
 from .layers.data import input_shapes
@@ -69,6 +69,7 @@ class NetExporter:
         self._first_extent: Optional[Extent] = None  # of the first input
 
     def run(self) -> Exported:
+        self._require_names()
         self._require_known_types()
         for param, dtype in zip(self._net.layer, resolve_types(self._net, self._options.fp16)):
             self._export(param, dtype)
@@ -76,11 +77,16 @@ class NetExporter:
         self._drop_unused_inputs(outputs)
         return Exported(self._graph, outputs, self._notes)
 
+    def _require_names(self) -> None:
+        for param in self._net.layer:
+            if not all([*param.bottom, *param.top]):
+                raise ExportError(f"layer '{param.name}' ({param.type}): a bottom or top has no name")
+
     def _require_known_types(self) -> None:
         known = set(EXPORTERS) | PENALTIES | EVALUATIONS | {"Silence"}
         unknown = {}
         for param in self._net.layer:
-            if param.type not in known and not self._is_source(param):
+            if param.type not in known and self._source_shapes(param) is None:
                 unknown.setdefault(param.type, param.name)
         if unknown:
             listed = "; ".join(f"{type_} (layer '{name}'): " +
@@ -89,12 +95,16 @@ class NetExporter:
             raise ExportError(f"these types of layers have no ONNX form: {listed}")
 
     @staticmethod
-    def _is_source(param: Any) -> bool:
-        return input_shapes(param) is not None
+    def _source_shapes(param: Any) -> Optional[List[Optional[Shape]]]:
+        try:
+            return input_shapes(param)
+        except Inexpressible as reason:
+            raise ExportError(f"layer '{param.name}' ({param.type}): {reason}") from reason
 
     def _export(self, param: Any, dtype: np.dtype) -> None:
-        if self._is_source(param):
-            return self._export_source(param, dtype)
+        shapes = self._source_shapes(param)
+        if shapes is not None:
+            return self._export_source(param, shapes, dtype)
         for name in param.bottom:
             self._require_blob(param, name)
         if param.type in PENALTIES or param.type in EVALUATIONS:
@@ -126,12 +136,19 @@ class NetExporter:
                 f"layer '{param.name}' ({param.type}): reads the blob '{name}', which no "
                 f"layer before it makes in the TEST phase; --shape {name}:1,3,224,224 (or "
                 "what it is) makes it an input")
-        value = self._graph.add_input(name, self._options.shapes[name], np.dtype(np.float32))
+        value = self._input(param, name, self._options.shapes[name], np.dtype(np.float32))
         self._blobs.write(name, value, is_output=False)
 
-    def _export_source(self, param: Any, dtype: np.dtype) -> None:
+    def _input(self, param: Any, name: str, shape: Optional[Shape], dtype: np.dtype) -> Value:
+        try:
+            require_extents(shape or (), f"the input '{name}'")
+        except Inexpressible as reason:
+            raise ExportError(f"layer '{param.name}' ({param.type}): {reason}") from reason
+        return self._graph.add_input(name, shape, dtype)
+
+    def _export_source(self, param: Any, shapes: List[Optional[Shape]], dtype: np.dtype) -> None:
         """An input of the graph for each top of a layer that reads data."""
-        for i, (top, shape) in enumerate(zip(param.top, input_shapes(param))):
+        for i, (top, shape) in enumerate(zip(param.top, shapes)):
             shape = self._options.shapes.get(top, shape)
             is_image = param.type == "Input" or i == 0
             if shape is not None and top not in self._options.shapes:
@@ -140,7 +157,7 @@ class NetExporter:
                 raise ExportError(
                     f"layer '{param.name}' ({param.type}): the net does not say which "
                     f"shape its data has: give --shape {top}:1,3,224,224 (or what it is)")
-            value = self._graph.add_input(top, shape, dtype if is_image else np.dtype(np.float32))
+            value = self._input(param, top, shape, dtype if is_image else np.dtype(np.float32))
             self._blobs.write(top, value, is_output=param.type == "Input")
             if param.type != "Input":
                 self._from_data.add(value.name)
@@ -161,7 +178,7 @@ class NetExporter:
         inputs = {value.name for value in self._graph.inputs}
         outputs = [
             self._named(name, self._blobs.values[name]) for name in sorted(self._blobs.unread)
-            if name not in inputs
+            if name not in inputs or self._blobs.values[name].name != name
         ]
         if not outputs:
             raise ExportError(f"net '{self._net.name}': has no outputs")

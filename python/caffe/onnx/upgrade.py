@@ -119,6 +119,9 @@ def _upgrade_layers(net: Any) -> None:
     for connection in old:
         is_v0 = connection.HasField("layer")
         if is_v0 and connection.layer.type == "padding":
+            if len(connection.bottom) != 1 or len(connection.top) != 1:
+                raise ExportError(f"layer '{connection.layer.name}' (padding): it has one bottom and "
+                                  "one top")
             padding[connection.top[0]] = connection
             continue
         layer = net.layer.add()

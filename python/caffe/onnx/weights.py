@@ -13,7 +13,7 @@ import numpy as np
 
 from .caffemodel import StoredLayer
 from .errors import ExportError
-from .extents import text
+from .extents import count, text
 
 _FROM_DIGITS = (2, 3, 4, 0, 1)
 
@@ -46,8 +46,8 @@ class Weights:
         stored = blob.shape
         # Files of old versions have four axes always, the first ones 1.
         legacy = len(stored) == 4 and stored == (1,) * (4 - len(shape)) + tuple(shape)
-        if stored != tuple(shape) and not legacy and (blob.size != np.prod(shape, dtype=int) or
-                                                      blob.size > 1):
+        single = blob.size == 1 and count(shape) == 1
+        if stored != tuple(shape) and not legacy and not single:
             raise ExportError(
                 f"{self._path}: layer '{name}', blob {i} has shape {text(stored)}, the "
                 f"net needs {text(shape)}")
@@ -79,6 +79,8 @@ class Weights:
     def _join(self, stored: StoredLayer, names: set) -> None:
         """Three blobs and the Scale layer behind them become five, the factor taken out."""
         mean, variance, factor = (np.asarray(blob, np.float32).reshape(-1) for blob in stored.blobs)
+        if factor.size != 1:
+            return  # what the net needs is said when it asks for the blob
         scale = next((layer for layer in self._layers if layer.type == "Scale" and stored.tops and
                       layer.bottoms == stored.tops[:1] and layer.name not in names), None)
         affine = [blob.reshape(-1) for blob in scale.blobs] if scale else []

@@ -42,7 +42,7 @@ def relu6(layer: Layer) -> None:
 @exports("PReLU")
 def prelu(layer: Layer) -> None:
     shape = layer.shape()
-    require(len(shape) >= 2, "it takes a bottom of 2 axes or more")
+    layer.require_some_axes(2)
     if layer.param.prelu_param.channel_shared:
         slopes = layer.blob(0, ()).reshape((1,) * (len(shape) - 1))
     else:
@@ -130,7 +130,9 @@ def exp(layer: Layer) -> None:
     require(param.base > 0 or param.base == -1, f"exp_param: base {param.base} is not positive")
     log_base = 1.0 if param.base == -1 else math.log(param.base)
     x = layer.binary("Mul", layer.bottom(0), log_base * param.scale)
-    layer.top(0, layer.binary("Mul", layer.op("Exp", x), math.exp(log_base * param.shift)))
+    # numpy's, which gives infinity where math.exp gives up.
+    factor = float(np.exp(log_base * param.shift))
+    layer.top(0, layer.binary("Mul", layer.op("Exp", x), factor))
 
 
 @exports("Log")

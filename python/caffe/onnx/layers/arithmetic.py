@@ -32,7 +32,7 @@ def _parameter_shape(layer: Layer, axis: int, num_axes: int, name: str) -> Shape
         return ()
     first = layer.axis(axis, f"{name}_param: axis")
     last = len(shape) if num_axes == -1 else first + num_axes
-    require(last <= len(shape), f"{name}_param: {num_axes} axes from axis {first} on do not fit a "
+    require(first <= last <= len(shape), f"{name}_param: {num_axes} axes from axis {first} on do not fit a "
             f"bottom of shape {text(shape)}")
     return shape[first:last]
 
@@ -72,7 +72,7 @@ def _weighted_sum(layer: Layer) -> Value:
 
 @exports("Eltwise")
 def eltwise(layer: Layer) -> None:
-    for i in range(1, len(layer.bottoms)):
+    for i in range(max(1, len(layer.bottoms))):
         require(layer.shape(i) == layer.shape(), f"its bottoms have different shapes: "
                 f"{text(layer.shape())} and {text(layer.shape(i))}")
     operation = layer.param.eltwise_param.operation
@@ -94,6 +94,8 @@ def axpy(layer: Layer) -> None:
     shape = layer.shape(1)
     require(count(layer.shape(0)[2:]) == 1 and layer.shape(0)[:2] == shape[:2],
             "bottom 0 is not one factor for each item and channel")
+    require(layer.shape(2) == shape, f"bottoms 1 and 2 have different shapes: {text(shape)} and "
+            f"{text(layer.shape(2))}")
     factor = layer.reshape(layer.bottom(0), shape[:2] + (1,) * (len(shape) - 2))
     product = layer.op("Mul", layer.bottom(1), factor)
     layer.top(0, layer.op("Add", product, layer.bottom(2)))
@@ -116,6 +118,7 @@ def reduction(layer: Layer) -> None:
 def argmax(layer: Layer) -> None:
     """Of equal values the last one counts, so the search runs backwards where there are several."""
     param = layer.param.argmax_param
+    layer.require_some_axes(1)
     shape = layer.shape()
     if param.HasField("axis"):
         axis, x = layer.axis(param.axis, "argmax_param: axis"), layer.bottom(0)

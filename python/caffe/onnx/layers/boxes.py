@@ -5,7 +5,7 @@ from typing import List, Optional, Sequence
 
 import numpy as np
 
-from ..extents import Extent, Symbolic, count
+from ..extents import Extent, Symbolic, count, require_constant
 from ..graph import BOOL
 from ..layer import FLOAT, INT64, Layer, Value
 
@@ -36,6 +36,7 @@ def decode_center_size(layer: Layer, priors: Value, codes: Value, shape: Sequenc
 def numbers_to(layer: Layer, extent: Extent, like: Value) -> Value:
     """0, 1, ... below an extent (int64), which is the first one of `like` where it is symbolic."""
     if isinstance(extent, int):
+        require_constant(extent, "the numbers of its items")
         return layer.constant(np.arange(extent, dtype=np.int64), "numbers")
     end = layer.reshape(layer.shape_of((extent,), like), ())
     return layer.op("Range", layer.constant(0), end, layer.constant(1), shape=(extent,),

@@ -6,7 +6,7 @@ from typing import Any, List, NamedTuple, Sequence
 import numpy as np
 
 from ..errors import require
-from ..extents import Extent, count, text
+from ..extents import Extent, count, require_constant, text
 from ..layer import Layer, Value, exports
 
 
@@ -38,6 +38,8 @@ def geometry(param: Any, axes: int) -> Geometry:
                       _per_axis(param, "pad", "pad", axes, 0),
                       _per_axis(param, "dilation", "", axes, 1))
     require(axes > 0 and min(result.kernel) > 0, "convolution_param: kernel_size is missing")
+    for name, numbers in (("stride", result.stride), ("dilation", result.dilation)):
+        require(min(numbers) > 0, f"convolution_param: {name} is at least 1")
     return result
 
 
@@ -70,6 +72,7 @@ def _one(layer: Layer, x: Value, transposed: bool, group: int, outputs: int) -> 
     g = geometry(param, len(spatial)) if spatial else Geometry([1], [1], [0], [1])
     channels = shape[axis]
     require(outputs > 0, "convolution_param: num_output is missing")
+    require(group > 0, "convolution_param: group is at least 1")
     require(
         channels % group == 0 and outputs % group == 0, f"convolution_param: group {group} does "
         f"not divide {channels} channels and num_output {outputs}")
@@ -121,7 +124,8 @@ def im2col(layer: Layer) -> None:
     axis = layer.axis(param.axis, "convolution_param: axis")
     shape = layer.shape()
     g = geometry(param, len(shape) - axis - 1)
-    channels, positions = shape[axis], int(np.prod(g.kernel))
+    channels, positions = shape[axis], count(g.kernel)
+    require_constant(channels * positions * positions, "the positions in its windows")
     kernels = np.tile(np.eye(positions, dtype=np.float32), (channels, 1))
     kernels = kernels.reshape([channels * positions, 1] + g.kernel)
     extents = forward_extents(g, shape[axis + 1:])

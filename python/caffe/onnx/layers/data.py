@@ -6,7 +6,7 @@ from typing import Any, List, Optional
 import numpy as np
 
 from ..errors import require
-from ..extents import Shape, is_fixed
+from ..extents import Shape, count, require_constant, require_extents
 from ..layer import Layer, exports
 
 # Layers that read databases and files, by the message that says how many items at a time.
@@ -46,6 +46,8 @@ def _listed_shapes(param: Any, shapes: Any) -> List[Optional[Shape]]:
     listed: List[Optional[Shape]] = [tuple(shape.dim) for shape in shapes]
     if len(listed) == 1:
         listed *= len(param.top)
+    require(len(listed) in (0, len(param.top)), f"it says {len(listed)} shapes for "
+            f"{len(param.top)} tops")
     return listed or [None] * len(param.top)
 
 
@@ -64,7 +66,7 @@ def _is_constant(param: Any) -> bool:
 
 def input_shapes(param: Any) -> Optional[List[Optional[Shape]]]:
     """One shape for each top, None where the net does not say it; None if the layer is not a
-    source."""
+    source. Raises Inexpressible where it says shapes for other tops."""
     unknown: List[Optional[Shape]] = [None] * len(param.top)
     if param.type == "Input":
         return _listed_shapes(param, param.input_param.shape)
@@ -86,7 +88,11 @@ def input_shapes(param: Any) -> Optional[List[Optional[Shape]]]:
 def dummy_data(layer: Layer) -> None:
     """Constants; with random fillers the layer is an input."""
     fillers = layer.param.dummy_data_param.data_filler
+    require(len(fillers) in (0, 1) or len(fillers) >= len(layer.tops), f"dummy_data_param: "
+            f"{len(fillers)} data_filler for {len(layer.tops)} tops")
     for i, shape in enumerate(_dummy_shapes(layer.param)):
+        require_extents(shape, "its top")
+        require_constant(count(shape), "its top")
         value = fillers[0 if len(fillers) == 1 else i].value if fillers else 0
         layer.top(i, layer.constant(np.full(shape, value, np.float32), "data"))
 
@@ -99,6 +105,8 @@ def continuation_indicator(layer: Layer) -> None:
     if layer.bottoms and not param.HasField("batch_size"):
         batch = layer.shape()[layer.axis(param.axis, "continuation_indicator_param: axis")]
         require(isinstance(batch, int), "its bottom's batch is not known: give --batch")
+    require_extents((param.time_step, batch), "its top")
+    require_constant(param.time_step * batch, "its top")
     indicators = np.ones((param.time_step, batch), np.float32)
     indicators[:1] = 0
     layer.top(0, layer.constant(indicators, "indicators"))
@@ -107,7 +115,8 @@ def continuation_indicator(layer: Layer) -> None:
 @exports("Parameter")
 def parameter(layer: Layer) -> None:
     shape = tuple(layer.param.parameter_param.shape.dim)
-    require(is_fixed(shape) and len(shape) > 0, "parameter_param does not say a shape")
+    require(len(shape) > 0, "parameter_param does not say a shape")
+    require_extents(shape, "its top")
     layer.top(0, layer.constant(layer.blob(0, shape), "parameter"))
 
 

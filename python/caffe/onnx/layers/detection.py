@@ -27,7 +27,7 @@ def _refuse(param: Any) -> None:
 def _decode(layer: Layer, priors: int, location_classes: int) -> Value:
     """(N, priors, location classes, 4)."""
     param = layer.param.detection_output_param
-    shape = (layer.shape(0)[0], priors, location_classes, 4)
+    shape = (layer.shape(1)[0], priors, location_classes, 4)
     codes = layer.reshape(layer.bottom(0), shape)
     both = layer.reshape(layer.bottom(2), (2, priors, 1, 4))
     boxes, variances = layer.part(both, 0, 0, 1), layer.part(both, 0, 1, 2)
@@ -66,12 +66,14 @@ def detection_output(layer: Layer) -> None:
     param = layer.param.detection_output_param
     _refuse(param)
     require(len(layer.param.bottom) < 5, "RefineDet's first stage (bottoms 3 and 4)")
+    layer.require_some_axes(1, bottom=1)
     items, priors = layer.shape(1)[0], count(layer.shape(2)[2:]) // 4
-    labels = [c for c in range(param.num_classes) if c != param.background_label_id]
     own_boxes = not param.share_location
     require(
         count(layer.shape(1)[1:]) == priors * param.num_classes, f"{priors} priors and num_classes "
         f"{param.num_classes} do not fit scores of shape {text(layer.shape(1))}")
+    labels = [c for c in range(param.num_classes) if c != param.background_label_id]
+    require(len(labels) > 0, "detection_output_param: there is no class but the background")
 
     boxes = _decode(layer, priors, param.num_classes if own_boxes else 1)
     boxes = layer.transpose(boxes, [0, 2, 1, 3])  # N, location classes, priors, 4

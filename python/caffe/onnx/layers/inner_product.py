@@ -54,6 +54,7 @@ def inner_distance(layer: Layer) -> None:
     shape = layer.shape()
     x = _rows(layer, axis)
     if len(layer.bottoms) > 1:
+        layer.require_some_axes(1, bottom=1)
         centers = layer.bottom(1)
         centers = layer.reshape(centers, (centers.shape[0], count(centers.shape[1:])))
     else:

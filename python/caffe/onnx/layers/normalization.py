@@ -6,7 +6,7 @@ from typing import List, Optional, Sequence, Tuple
 import numpy as np
 
 from ..errors import require
-from ..extents import Extent, text
+from ..extents import Extent
 from ..graph import FLOAT16
 from ..layer import FLOAT, Layer, Value, exports
 from ..weights import wants_scale_and_bias
@@ -57,9 +57,9 @@ def _batch_normalized(layer: Layer, eps: float, scale: Optional[np.ndarray],
 @exports("BatchNorm")
 def batch_norm(layer: Layer) -> None:
     param = layer.param.batch_norm_param
+    layer.require_some_axes(1)
     channels = (_channels(layer),)
-    ones, zeros = np.ones(channels, np.float32), np.zeros(channels, np.float32)
-    scale, shift = ones, zeros
+    scale = shift = None
     if wants_scale_and_bias(layer.param):
         scale, shift = layer.blob(3, channels), layer.blob(4, channels)
     if param.HasField("use_global_stats") and not param.use_global_stats:
@@ -67,8 +67,10 @@ def batch_norm(layer: Layer) -> None:
         return
     factor = float(layer.blob(2, (1,))[0])
     inverse = 0.0 if factor == 0 else 1 / factor
-    layer.top(0, _normalized(layer, layer.blob(0, channels) * inverse,
-                             layer.blob(1, channels) * inverse, param.eps, scale, shift))
+    mean, variance = layer.blob(0, channels) * inverse, layer.blob(1, channels) * inverse
+    layer.top(0, _normalized(layer, mean, variance, param.eps,
+                             np.ones_like(mean) if scale is None else scale,
+                             np.zeros_like(mean) if shift is None else shift))
 
 
 @exports("BN")
@@ -83,11 +85,13 @@ def bn(layer: Layer) -> None:
 
     segnet = (param.HasField("bn_mode") or param.HasField("scale_filler") or
               param.HasField("shift_filler"))
-    zeros, ones = np.zeros(channels, np.float32), np.ones(channels, np.float32)
+    layer.require_some_axes(1)
     if not segnet:
         layer.top(0, _normalized(layer, blob(2), blob(3), param.eps, blob(0), blob(1)))
     elif param.bn_mode == 1:  # INFERENCE: the statistics are in the parameters
-        layer.top(0, _normalized(layer, zeros, ones, 0.0, blob(0), blob(1)))
+        scale, shift = blob(0), blob(1)
+        layer.top(0, _normalized(layer, np.zeros_like(scale), np.ones_like(scale), 0.0, scale,
+                                 shift))
     else:
         require(len(layer.tops) == 1, "bn_param: tops for the mean and the variance")
         layer.top(0, _batch_normalized(layer, 1e-9, blob(0), blob(1)))
@@ -133,8 +137,8 @@ def mvn(layer: Layer) -> None:
 def normalize(layer: Layer) -> None:
     """To length 1 over the channels (and positions), times a learned scale (SSD) or 1
     (NormFace)."""
+    layer.require_some_axes(2)
     shape = layer.shape()
-    require(len(shape) >= 2, f"it takes a bottom of 2 axes or more, not {text(shape)}")
     face = layer.param.HasField("normalize_param")
     param = layer.param.norm_param
     across = param.across_spatial and not face

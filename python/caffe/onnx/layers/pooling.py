@@ -11,7 +11,7 @@ from typing import Any, List, NamedTuple, Sequence, Tuple
 import numpy as np
 
 from ..errors import require
-from ..extents import text
+from ..extents import require_constant, text
 from ..layer import FLOAT, INT64, Layer, Value, exports
 
 MAX, AVE, STOCHASTIC = 0, 1, 2
@@ -116,6 +116,7 @@ def max_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
 
 def average_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
     """Zeros of the padding count, what lies behind the padding does not."""
+    require(all(w.pad < w.kernel for w in windows), "pooling_param: pad is less than the kernel")
     require(not any(w.has_empty for w in windows), "pooling_param: a window lies outside of the "
             "image, so it has no average")
     begin, behind = [w.pad for w in windows], [w.behind_padding for w in windows]
@@ -127,6 +128,7 @@ def average_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
     # Divided by positions on the image, for onnxruntime gets the others wrong: 1.20 merges a Pad in
     # front of the pooling, whose zeros then count no more; 1.23 mixes up uneven pads that count.
     average = _pooled(layer, "AveragePool", x, windows, pads, count_include_pad=0)
+    require_constant(windows[0].outputs * windows[1].outputs, "the shares of its windows")
     shares = np.outer(*(w.shares for w in windows))
     return layer.op("Mul", average, layer.constant(shares, "shares", x.dtype))
 
@@ -179,6 +181,7 @@ def spp(layer: Layer) -> None:
     param = layer.param.spp_param
     layer.require_axes(4)
     require(param.pool in (MAX, AVE), "spp_param: pool STOCHASTIC")
+    require(param.pyramid_height > 0, "spp_param: pyramid_height is missing")
     x, levels = layer.bottom(0), []
     for level in range(param.pyramid_height):
         windows = []

@@ -6,7 +6,7 @@ from typing import Any, List, Tuple
 import numpy as np
 
 from ..errors import require
-from ..extents import is_fixed, text
+from ..extents import count, is_fixed, require_constant, text
 from ..layer import FLOAT, Layer, exports
 
 _SAME = 1e-6  # aspect ratios nearer than that are one
@@ -27,6 +27,8 @@ def _aspect_ratios(param: Any) -> List[np.float32]:
 def _boxes(param: Any) -> List[Tuple[np.float32, np.float32]]:
     """Widths and heights in pixels."""
     if param.width or param.height:
+        require(len(param.width) == len(param.height), "prior_box_param: width and height are not "
+                "given as often")
         return list(zip(map(np.float32, param.width), map(np.float32, param.height)))
     require(len(param.min_size) > 0, "prior_box_param: min_size is missing")
     require(
@@ -55,7 +57,9 @@ def _pair(param: Any, name: str) -> Tuple[float, float]:
 
 def _offsets(param: Any) -> List[Tuple[float, float]]:
     """Where in a cell the boxes' middles lie: vertically, horizontally."""
-    if param.offset_h:
+    if param.offset_h or param.offset_w:
+        require(len(param.offset_h) == len(param.offset_w), "prior_box_param: offset_h and offset_w "
+                "are not given as often")
         return list(zip(param.offset_h, param.offset_w))
     return [(param.offset, param.offset)]
 
@@ -66,6 +70,7 @@ def _corners(param: Any, cells: Tuple[int, int], image: Tuple[float, float],
     boxes = np.array(_boxes(param), np.float32)
     offsets = np.array(_offsets(param), np.float32)
     shape = (cells[0], cells[1], len(boxes), len(offsets))
+    require_constant(count(shape) * 8, "boxes and variances")
     step_h, step_w = np.float32(step[0]), np.float32(step[1])
     y = (np.arange(cells[0], dtype=np.float32)[:, None] + offsets[:, 0]) * step_h
     x = (np.arange(cells[1], dtype=np.float32)[:, None] + offsets[:, 1]) * step_w
@@ -85,6 +90,7 @@ def prior_box(layer: Layer) -> None:
     layer.require_axes(4)
     cells, image = layer.shape()[2:], _pair(param, "img")
     if 0 in image:
+        layer.require_axes(4, bottom=1)
         image = layer.shape(1)[2:]
     require(is_fixed(cells) and is_fixed(image), f"the image's shape {text(image)} is not fixed")
     step = _pair(param, "step")

@@ -6,7 +6,7 @@ from typing import Any, List
 import numpy as np
 
 from ..errors import require
-from ..extents import count, is_fixed, text
+from ..extents import count, is_fixed, require_constant, text
 from ..graph import BOOL
 from ..layer import FLOAT, Layer, Value, exports
 from .boxes import (best, column, decode_center_size, gather_rows, numbers_to, places_of, suppress)
@@ -71,12 +71,16 @@ def _is_large(layer: Layer, boxes: Value, least_height: Value, least_width: Valu
 def proposal(layer: Layer) -> None:
     """Rows [item, xmin, ymin, xmax, ymax] in pixels, and their scores."""
     param = layer.param.proposal_param
+    layer.require_axes(4)
     items, channels, height, width = layer.shape(0)
     anchors = len(param.ratio) * len(param.scale)
     require(anchors > 0 and channels == 2 * anchors,
             f"proposal_param: {anchors} anchors do not fit "
             f"{channels} channels of scores")
     require(is_fixed((height, width)), "the maps' extents are not fixed")
+    require(layer.shape(1) == (items, 4 * anchors, height, width), f"bottom 1 of shape "
+            f"{text(layer.shape(1))} has not four numbers for each anchor")
+    require_constant(height * width * anchors * 4, "its anchors")
     total = height * width * anchors
     codes = _by_cell(layer, layer.bottom(1), anchors, 4)
     boxes = decode_center_size(layer, layer.constant(_grid(param, height, width)[None], "anchors"),

@@ -144,11 +144,14 @@ def _read(layer: Layer, states: int) -> Sequences:
     """The bottoms: inputs, indicators, a static input, with expose_hidden the states."""
     exposed = states if layer.param.recurrent_param.expose_hidden else 0
     has_static = len(layer.bottoms) > 2 + exposed
+    layer.require_some_axes(2)
     x, indicators = layer.bottom(0, FLOAT), layer.bottom(1, FLOAT)
     require(indicators.shape == x.shape[:2], f"indicators of shape {text(indicators.shape)} do not "
             f"fit inputs of shape {text(x.shape)}")
     static = layer.bottom(2, FLOAT) if has_static else None
     if static is not None:
+        require(static.shape[:1] == x.shape[1:2], f"a static input of shape {text(static.shape)} "
+                f"does not fit inputs of shape {text(x.shape)}")
         static = layer.reshape(static, (static.shape[0], count(static.shape[1:])))
     given = [layer.bottom(2 + has_static + i, FLOAT) for i in range(exposed)]
     return Sequences(layer.reshape(x, x.shape[:2] + (count(x.shape[2:]),)), indicators, static,
@@ -200,6 +203,8 @@ def forks_lstm(layer: Layer) -> None:
     x, d = layer.bottom(0, FLOAT), param.num_output
     flat = len(x.shape) != 3 or param.HasField("batch_size")
     if flat:
+        layer.require_some_axes(1)
+        require(param.batch_size > 0, "lstm_param: batch_size is at least 1")
         x = layer.reshape(x, (x.shape[0] // param.batch_size, param.batch_size, count(x.shape[1:])))
     indicators = None
     if len(layer.bottoms) > 1:
@@ -216,7 +221,10 @@ def forks_lstm(layer: Layer) -> None:
 @exports("LSTMUnit", native=False)
 def lstm_unit(layer: Layer) -> None:
     """One step: bottoms are c (1, N, D), the gates (1, N, 4 D) and the indicators (1, N)."""
+    layer.require_axes(3)
     cell, gates = layer.bottom(0, FLOAT), layer.bottom(1, FLOAT)
+    require(gates.shape == cell.shape[:2] + (4 * cell.shape[2],), f"gates of shape "
+            f"{text(gates.shape)} do not fit cells of shape {text(cell.shape)}")
     indicator = layer.reshape(layer.bottom(2, FLOAT), cell.shape[:2] + (1,))
     h, c = lstm_step(layer, gates, cell, indicator)
     layer.top(0, c)

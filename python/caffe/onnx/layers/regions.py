@@ -7,11 +7,12 @@ from typing import Tuple
 import numpy as np
 
 from ..errors import require
-from ..extents import Extent, count, is_fixed, text
+from ..extents import Extent, count, is_fixed, require_constant, text
 from ..layer import DOUBLE, FLOAT, INT64, Layer, Value, exports
 
 
 def _regions(layer: Layer) -> Value:
+    layer.require_axes(4)
     rois = layer.bottom(1, FLOAT)
     require(len(rois.shape) >= 2 and count(rois.shape[1:]) == 5, f"regions have shape (R, 5), not "
             f"{text(rois.shape)}")
@@ -91,9 +92,10 @@ def psroi_pooling(layer: Layer) -> None:
     layer.require_axes(4)
     group, outputs = param.group_size, param.output_dim
     _, channels, height, width = layer.shape()
-    require(channels == outputs * group * group, f"psroi_pooling_param: output_dim {outputs} and "
+    require(group > 0 and channels == outputs * group * group, f"psroi_pooling_param: output_dim {outputs} and "
             f"group_size {group} do not fit {channels} channels")
     require(is_fixed((height, width)), "the map's extents are not fixed")
+    require_constant(channels, "its channels' numbers")
     rois = _regions(layer)
     regions: Extent = rois.shape[0]
     x1, x2 = _borders(layer, rois, 1, group, width)

@@ -6,9 +6,12 @@ from typing import Callable, List, Optional, Tuple
 import numpy as np
 
 from ..errors import require
-from ..extents import count
+from ..extents import MAX_COUNT, count, require_constant
 from ..layer import FLOAT, INT64, Layer, Value, exports
 from .pooling import pair
+
+
+_MAX_RESAMPLED = 1 << 16  # positions along an axis: their matrix is computed row by row
 
 
 def _zoomed(extent: int, factor: int) -> int:
@@ -19,16 +22,12 @@ def _interp_extent(layer: Layer, extent: int, given: int, other: Optional[int]) 
     """The output's extent for `extent` positions that take part."""
     param = layer.param.interp_param
     shrinks, zooms = param.HasField("shrink_factor"), param.HasField("zoom_factor")
-    shrunk = (extent - 1) // param.shrink_factor + 1
     if other is not None:
         return other
-    if shrinks and not zooms:
-        return shrunk
-    if zooms and not shrinks:
-        return _zoomed(extent, param.zoom_factor)
-    if param.HasField("height"):
+    if param.HasField("height") and shrinks == zooms:
         return given
-    return _zoomed(shrunk, param.zoom_factor)
+    shrunk = (extent - 1) // param.shrink_factor + 1 if shrinks or not zooms else extent
+    return _zoomed(shrunk, param.zoom_factor) if zooms or not shrinks else shrunk
 
 
 def _resize(layer: Layer, x: Value, extents: Tuple[int, int], **attributes: str) -> Value:
@@ -41,6 +40,12 @@ def interp(layer: Layer) -> None:
     """Bilinear interpolation, corners on corners; negative padding cuts off first."""
     param = layer.param.interp_param
     layer.require_axes(4)
+    if len(layer.bottoms) > 1:
+        layer.require_axes(4, bottom=1)
+    for name in ("shrink_factor", "zoom_factor"):
+        require(getattr(param, name) >= 1, f"interp_param: {name} is at least 1")
+    require(param.pad_beg <= 0 and param.pad_end <= 0, "interp_param: pad_beg and pad_end cut off: "
+            "they are at most 0")
     x, extents = layer.bottom(0), []
     for axis, given in ((2, param.height), (3, param.width)):
         end = x.shape[axis] + param.pad_end
@@ -95,13 +100,20 @@ def resample(layer: Layer) -> None:
     x = layer.bottom(0)
     height, width = x.shape[2:]
     if len(layer.bottoms) > 1:
+        layer.require_axes(4, bottom=1)
         top_h, top_w = layer.shape(1)[2:]
     elif param.HasField("height"):
         top_h, top_w = param.height, param.width
     else:
+        require(0 < param.factor < MAX_COUNT, f"resample_param: factor {param.factor} is not possible")
         top_h, top_w = int(height * float(param.factor)), int(width * float(param.factor))
     require(param.type in (1, 2, 3), "resample_param: type AREA")
     kernel = {1: None, 2: _linear, 3: _cubic}[param.type]
+    require(top_h >= 1 and top_w >= 1, "resample_param: the output has no positions")
+    for inputs, outputs in ((height, top_h), (width, top_w)):
+        require(outputs <= _MAX_RESAMPLED, f"resample_param: {outputs} positions along an axis, at "
+                f"most {_MAX_RESAMPLED} are written")
+        require_constant(inputs * outputs, "its matrix")
     ratio_h, ratio_w = height / top_h, width / top_w
     stretched = param.antialias and (ratio_h > 1 or ratio_w > 1)
     rows = _resampling(kernel, height, top_h, ratio_w, stretched)
@@ -142,6 +154,7 @@ def upsample(layer: Layer) -> None:
 def _unpooled(layer: Layer, height: int, width: int) -> Value:
     """Bottom 0 at the positions in planes of height x width that bottom 1 says, 0 elsewhere."""
     n, c, h, w = layer.shape()
+    require(height > 0 and width > 0, "its output has no positions")
     planes = count((n, c))
     x = layer.reshape(layer.bottom(0), (planes, h * w))
     positions = layer.cast(layer.reshape(layer.bottom(1, FLOAT), (planes, h * w)), INT64)
@@ -157,11 +170,11 @@ def unpooling(layer: Layer) -> None:
     param = layer.param.pooling_param
     layer.require_axes(4)
     if len(layer.bottoms) > 2:
+        layer.require_axes(4, bottom=2)
         height, width = layer.shape(2)[2:]
     else:
         windows = zip(layer.shape()[2:], pair(param, "kernel", "kernel_size"),
                       pair(param, "stride", "stride"), pair(param, "pad", "pad"))
         height, width = ((pooled - 1) * stride + kernel - 2 * pad
                          for pooled, kernel, stride, pad in windows)
-    require(height > 0 and width > 0, "pooling_param: the output has no positions")
     layer.top(0, _unpooled(layer, height, width))

@@ -26,8 +26,10 @@ def _emits(layer: Layer, labels: Value, alive: Value) -> Value:
     emits = layer.op("And", layer.op("Not", layer.op("Equal", labels, blank, dtype=BOOL)), alive)
     if param.ctc_merge_repeated:
         steps, items = labels.shape
-        before = layer.concat([layer.filled(-1, (1, items), labels, INT64, axis=1),
-                               layer.part(labels, 0, 0, steps - 1)], 0)
+        before = [layer.filled(-1, (1, items), labels, INT64, axis=1)]
+        if steps != 1:
+            before.append(layer.part(labels, 0, 0, steps - 1))
+        before = layer.concat(before, 0)
         differs = layer.op("Not", layer.op("Equal", labels, before, dtype=BOOL))
         emits = layer.op("And", emits, differs)
     return layer.cast(emits, INT64)
@@ -39,12 +41,13 @@ def ctc_greedy_decoder(layer: Layer) -> None:
     item."""
     require(
         len(layer.bottoms) <= 2, "its labels and accuracy are for tests of a net, not for its use")
+    layer.require_some_axes(2)
     x = layer.bottom(0)
     steps, items = x.shape[:2]
     x = layer.reshape(x, (steps, items, count(x.shape[2:])))
     has_indicators = len(layer.bottoms) == 2
     if has_indicators:
-        require(layer.shape(1)[:2] == (steps, items), "bottom 1 is not a blob of continuation indicators")
+        require(layer.shape(1) == (steps, items), "bottom 1 is not a blob of continuation indicators")
         alive = _alive(layer, steps)
     else:
         alive = layer.cast(layer.filled(1, (steps, items), x, INT64, axis=1), BOOL)

@@ -35,6 +35,7 @@ def slice_(layer: Layer) -> None:
     axis = layer.axis(param.slice_dim if param.HasField("slice_dim") else param.axis,
                       "slice_param: axis")
     shape, tops = layer.shape(), len(layer.tops)
+    require(tops > 0, "it has no tops")
     if param.slice_point:
         points = [0] + list(param.slice_point) + [shape[axis]]
         sizes: List[Extent] = [end - begin for begin, end in zip(points, points[1:])]
@@ -174,6 +175,10 @@ def merge_crop(layer: Layer) -> None:
     """The channels of both bottoms, the second cropped around its middle."""
     forward = list(layer.param.mergecrop_param.forward) or [True, True]
     a, b = layer.bottom(0), layer.bottom(1)
+    layer.require_some_axes(2)
+    require(len(a.shape) == len(b.shape), f"its bottoms have different numbers of axes: "
+            f"{text(a.shape)} and {text(b.shape)}")
+    require(len(forward) == 2, "mergecrop_param: forward is given once for each bottom")
     offsets = [0, 0] + [0 if x == y else (y - x) // 2 for x, y in zip(a.shape[2:], b.shape[2:])]
     b = _window(layer, b, offsets, (a.shape[0], b.shape[1]) + a.shape[2:])
     parts = [value if wanted else layer.binary("Mul", value, 0.0)
@@ -184,6 +189,7 @@ def merge_crop(layer: Layer) -> None:
 @exports("BatchReindex")
 def batch_reindex(layer: Layer) -> None:
     """The items of bottom 0 that bottom 1 names."""
+    layer.require_some_axes(1)
     indices = layer.cast(layer.bottom(1, FLOAT), INT64)
     layer.top(0, layer.op("Gather", layer.bottom(0), indices,
                           shape=indices.shape + layer.shape()[1:], axis=0))
@@ -197,5 +203,8 @@ def filter_(layer: Layer) -> None:
     chosen = layer.cast(flat, BOOL)
     for i in range(len(layer.tops)):
         x = layer.bottom(i)
+        require(x.shape[:1] == selector.shape[:1] and flat.shape == selector.shape[:1],
+                f"a selector of shape {text(selector.shape)} does not fit a bottom of shape "
+                f"{text(x.shape)}")
         shape = (Symbolic(f"{layer.name}_items"),) + x.shape[1:]
         layer.top(i, layer.op("Compress", x, chosen, shape=shape, axis=0))

@@ -9,7 +9,9 @@ from ..layer import Layer, exports
 def shuffle_channel(layer: Layer) -> None:
     """Channels as a matrix of groups, transposed."""
     group = layer.param.shuffle_channel_param.group
+    layer.require_some_axes(2)
     shape = layer.shape()
+    require(group > 0, "shuffle_channel_param: group is at least 1")
     require(shape[1] % group == 0,
             f"shuffle_channel_param: group {group} does not divide {shape[1]}")
     # Positions stay together: one axis for them, whatever their number.
@@ -32,6 +34,8 @@ def reorg(layer: Layer) -> None:
     n, c, h, w = layer.shape()
     s = param.stride
     require(s > 0 and c % (s * s) == 0, f"reorg_param: {c} channels are not a multiple of {s} * {s}")
+    require(param.reverse or (h % s == 0 and w % s == 0), f"reorg_param: {h} x {w} positions are "
+            f"not multiples of {s}")
     inner = c // (s * s)
     if param.reverse:
         # Each channel's phases (row, column) are spread over the positions.

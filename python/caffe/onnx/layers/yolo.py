@@ -6,20 +6,30 @@ from typing import List, Sequence, Tuple
 import numpy as np
 
 from ..errors import require
-from ..extents import text
+from ..extents import is_fixed, require_constant, text
 from ..layer import FLOAT, INT64, Layer, Value, exports
 from .boxes import (best, column, gather_rows, numbers_to, places_of, rows_or_none, suppress)
 
 
-def _by_cell(layer: Layer, i: int, boxes: int, classes: int) -> Value:
-    """Bottom `i` as (N, cells, boxes, 5 + classes)."""
+def _anchors(biases: Sequence[float]) -> np.ndarray:
+    """Rows of width and height."""
+    require(len(biases) % 2 == 0, f"biases are pairs of a width and a height, {len(biases)} are "
+            "given")
+    return np.array(biases, np.float32).reshape(-1, 2)
+
+
+def _by_cell(layer: Layer, i: int, boxes: int, classes: int) -> Tuple[Value, int, int]:
+    """Bottom `i` as (N, cells, boxes, 5 + classes), and how many rows and columns of cells."""
     shape = layer.shape(i)
+    require(boxes > 0 and classes > 0, "num_box and num_classes are at least 1")
     require(
         len(shape) == 4 and shape[1] == boxes * (5 + classes), f"num_box {boxes} and num_classes "
         f"{classes} do not fit a map of shape {text(shape)}")
     n, _, h, w = shape
+    require(is_fixed((h, w)), "the maps' extents are not fixed")
+    require_constant(h * w * boxes * classes, "its cells")
     x = layer.reshape(layer.bottom(i), (n, boxes, 5 + classes, h * w))
-    return layer.transpose(x, [0, 3, 1, 2])
+    return layer.transpose(x, [0, 3, 1, 2]), h, w
 
 
 def _boxes(layer: Layer, x: Value, cells: Tuple[int, int], anchors: np.ndarray) -> Value:
@@ -71,14 +81,16 @@ def yolo_detection_output(layer: Layer) -> None:
     param = layer.param.yolo_detection_output_param
     require(param.coords == 4, "yolo_detection_output_param: coords other than 4")
     classes, boxes = param.num_classes, param.num_box
+    layer.require_axes(4)
     items = layer.shape()[0]
-    anchors = np.array(param.biases, np.float32).reshape(-1, 2)[:boxes]
+    anchors = _anchors(param.biases)[:boxes]
+    require(len(anchors) == boxes, f"yolo_detection_output_param: biases are not two for each of "
+            f"{boxes} boxes")
     found: List[Value] = []
     scores: List[Value] = []
     labels: List[Value] = []
     for i in range(len(layer.bottoms)):
-        height, width = layer.shape(i)[2:]
-        x = _by_cell(layer, i, boxes, classes)
+        x, height, width = _by_cell(layer, i, boxes, classes)
         total = height * width * boxes
         sizes = anchors / np.array([width, height], np.float32)
         found.append(layer.reshape(_boxes(layer, x, (height, width), sizes), (items, total, 4)))
@@ -106,12 +118,14 @@ def yolov3_detection_output(layer: Layer) -> None:
     require(len(mask) == maps * boxes and len(param.anchors_scale) >= maps,
             f"yolov3_detection_output_param: {maps} maps of {boxes} boxes need as many mask and "
             "anchors_scale")
+    layer.require_axes(4)
     items = layer.shape()[0]
-    anchors = np.array(param.biases, np.float32).reshape(-1, 2)
+    anchors = _anchors(param.biases)
+    require(all(0 <= i < len(anchors) for i in mask), f"yolov3_detection_output_param: mask names "
+            f"boxes that the {len(anchors)} pairs of biases have not")
     found, scores, total = [], [], 0
     for i in range(maps):
-        height, width = layer.shape(i)[2:]
-        x = _by_cell(layer, i, boxes, classes)
+        x, height, width = _by_cell(layer, i, boxes, classes)
         sizes = anchors[list(mask[i * boxes:(i + 1) * boxes])]
         sizes = sizes / (np.array([width, height], np.float32) * param.anchors_scale[i])
         cells = height * width * boxes
