@@ -22,6 +22,7 @@ import contextlib
 import os
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -257,6 +258,7 @@ def main() -> None:
     parser.add_argument("--cases", default="", metavar="WORD", help="only those with this word")
     parser.add_argument("--folder", help="where plans are kept (default: one that is removed)")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("run.py: SIGTERM"))  # loops end with it
     cases = [case for case in CASES if arguments.cases in case.name]
     if not cases:
         sys.exit(f"run.py: no case has '{arguments.cases}': "

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A short soak: an engine run by many threads has the same bits all the time, and neither it nor a
-# training nor a loop of nets in Python grows by more than 5 percent after 8 seconds; and what
+# training nor a loop of nets in Python grows by more than 5 percent once a third of the time is over; and what
 # scripts/soak.sh says of programs that grow. SOAK_SECONDS: of each (24).
 set -euo pipefail
 root=$1 build=$2
