@@ -20,7 +20,8 @@ inline int VisitAttributes(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-/// py::class_'s argument, together with py::dynamic_attr.
+/// py::class_'s argument, together with py::dynamic_attr; classes that are bound as derived from
+/// such a class need it, too.
 inline py::custom_type_setup CollectsAttributes() {
   return py::custom_type_setup(
       [](PyHeapTypeObject* type) { type->ht_type.tp_traverse = &VisitAttributes; });
