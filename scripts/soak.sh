@@ -81,7 +81,7 @@ soak_engine() {
   runs "$build/tools/caffe_exec" --deploy="$root/models/squeezenet_v1.1/deploy.prototxt" \
     --maxBatch=2 --avgTiming=1 --buildOnly --saveEngine=net.plan
   # So many threads would leave the other parts nothing.
-  local later=()
+  local later=() options=(--seconds "$seconds")
   [ -z "$together" ] || later=(nice -n 9)
   watched engine "${later[@]}" "$program" -plan net.plan -callers "$callers" -seconds "$seconds"
 }
@@ -121,7 +121,7 @@ test_state { stage: "database" } test_state { stage: "files" }
 test_iter: 5 test_iter: 5 test_interval: 100 snapshot: 100 display: 100 average_loss: 20
 snapshot_prefix: "snapshot" random_seed: 5
 TEXT
-  local options=(--interrupt-after "$seconds" --keep 4 'snapshot_iter_*')
+  local options=(--seconds "$seconds" --interrupt --keep 4 'snapshot_iter_*')
   watched training "$caffe" train -solver solver.prototxt
   echo "training: $(basename -s .solverstate "$(find . -name '*.solverstate' | sort -t_ -k3 -n |
     tail -n 1)" | sed 's/.*_//') iterations"

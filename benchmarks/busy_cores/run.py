@@ -22,6 +22,7 @@ import contextlib
 import os
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -76,12 +77,21 @@ class Quota:
 
     def __init__(self) -> None:
         self.folder: Optional[pathlib.Path] = None
-        mounts = pathlib.Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
-        for line in mounts:
+        groups = {}  # of this process, by controllers
+        for line in pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+            _, controllers, group = line.split(":", 2)
+            groups[controllers] = group.lstrip("/")
+        for line in pathlib.Path("/proc/mounts").read_text(encoding="utf-8").splitlines():
             _, mount, kind, options = line.split()[:4]
-            if kind != "cgroup2" and not (kind == "cgroup" and "cpu" in options.split(",")):
+            if kind == "cgroup2":  # where groups with processes have no groups within
+                own = groups.get("", "")
+                parent = pathlib.Path(mount, own).parent if own else pathlib.Path(mount)
+            elif kind == "cgroup" and "cpu" in options.split(","):
+                own = next((group for names, group in groups.items() if "cpu" in names.split(",")), "")
+                parent = pathlib.Path(mount, own)
+            else:
                 continue
-            folder = pathlib.Path(mount) / f"busy_cores_{os.getpid()}"
+            folder = parent / f"busy_cores_{os.getpid()}"
             try:
                 folder.mkdir()
             except OSError:
@@ -257,6 +267,7 @@ def main() -> None:
     parser.add_argument("--cases", default="", metavar="WORD", help="only those with this word")
     parser.add_argument("--folder", help="where plans are kept (default: one that is removed)")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("run.py: SIGTERM"))  # loops end with it
     cases = [case for case in CASES if arguments.cases in case.name]
     if not cases:
         sys.exit(f"run.py: no case has '{arguments.cases}': "

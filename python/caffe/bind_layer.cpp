@@ -1,6 +1,7 @@
 // Python's LayerParameter, LayerBase and BlobVec, and create_layer.
 #include <pybind11/stl.h>
 
+#include "attributes.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "handles.hpp"
 #include "layer_blobs.hpp"
@@ -129,7 +130,7 @@ void BindLayer(py::module_& module) {
            "Appends a blob, which is then shared with its other owners.");
 
   py::class_<LayerHandle, std::shared_ptr<LayerHandle>>(
-      module, "LayerBase", py::dynamic_attr(),
+      module, "LayerBase", py::dynamic_attr(), CollectsAttributes(),
       "A layer of any type: one of a net, or one that create_layer made and that is run by hand\n"
       "with SetUp, Forward and Backward on blobs of the caller's.")
       .def_property_readonly(

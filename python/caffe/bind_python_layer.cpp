@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "attributes.hpp"
 #include "caffe/layers/python_layer.hpp"
 #include "python_layer.hpp"
 
@@ -233,7 +234,7 @@ py::object LayerObject(const boost::shared_ptr<Layer<float>>& layer,
 
 void BindPythonLayer(py::module_& module) {
   py::class_<PythonLayerHandle, LayerHandle, std::shared_ptr<PythonLayerHandle>>(
-      module, "Layer",
+      module, "Layer", CollectsAttributes(),
       "The base of layers written in Python, which a prototxt file names:\n\n"
       "    layer { type: \"Python\" ... python_param { module: \"m\" layer: \"L\" param_str: "
       "\"..\" } }\n"

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "attributes.hpp"
+
 namespace caffe::pycaffe {
 namespace {
 
@@ -201,7 +203,7 @@ void BindBlob(py::module_& module) {
       });
 
   py::class_<BlobRef, std::shared_ptr<BlobRef>>(
-      module, "Blob", py::dynamic_attr(),
+      module, "Blob", py::dynamic_attr(), CollectsAttributes(),
       "An array with its gradient: what layers take, make and learn.")
       .def(py::init([](const py::object& shape) {
              return NewBlob(ShapeOf(shape, "an extent of a blob"));

@@ -104,6 +104,19 @@ def test_a_view_keeps_the_memory_alive(small_net, write):
     assert (weights == 2).all() and (output == 7).all() and len(filler) == 100
 
 
+def test_a_blob_that_keeps_itself_is_collected():
+    class Derived(caffe.Blob):
+        pass
+
+    for kind in (caffe.Blob, Derived):
+        blob = kind([2])
+        blob.kept = [blob]
+        gone = weakref.ref(blob)
+        del blob
+        gc.collect()
+        assert gone() is None
+
+
 def test_a_blob_outlives_its_net(small_net):
     blob = small_net.params["ip"][1]
     del small_net

@@ -1,5 +1,6 @@
 """Layers written in Python."""
 import gc
+import weakref
 import traceback
 
 import caffe
@@ -124,6 +125,20 @@ def test_borrowed_blobs_say_that_their_net_is_gone(make):
     gc.collect()
     with pytest.raises(caffe.Error, match="no more"):
         keeper.blob.data
+
+
+def test_an_object_that_keeps_itself_is_collected(make):
+    net = make("AddNumber", "5")
+    layer = net.layer_dict["python"]
+    layer.method = layer.forward
+    net.forward()
+    gone = weakref.ref(layer)
+    del layer
+    gc.collect()
+    assert gone() is net.layer_dict["python"]
+    del net
+    gc.collect()
+    assert gone() is None
 
 
 def test_an_object_dies_with_its_net(make):

@@ -2,11 +2,11 @@
 
     report.py [--limit PERCENT] [--warm-up S] [--plot FILE] SAMPLES.csv...
 
-After the warm-up, time is cut into minutes (a short run into quarters of what is left), each of which
-has the median of its resident memory. "growth" is how far the highest median is above the lowest one
-before it, in percent; a program is flat if that is within the limit. "most" is the largest single
-sample after the warm-up. Of descriptors and threads the fewest in a minute count, since files are open
-and threads live for a moment: the last minute may have no more than the first. Ends with status 1
+What follows the warm-up is cut into quarters. "growth" is how far the median of the resident memory in
+the last quarter is above that in the first one, in percent; a program is flat if that is within the
+limit. "most" is the largest single sample. Of descriptors and threads the fewest in a quarter count,
+since files are open and threads live for a moment: the last quarter may have no more than the first.
+Ends with status 1
 where a program was not flat.
 """
 from __future__ import annotations
@@ -18,8 +18,7 @@ import statistics
 import sys
 from typing import Dict, List, NamedTuple
 
-MINUTE = 60.0
-FEWEST_SAMPLES = 3  # of a minute
+FEWEST_SAMPLES = 5  # of a quarter
 
 Samples = List[Dict[str, float]]
 
@@ -38,23 +37,17 @@ def read(path: str) -> Samples:
         return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
-def minutes(samples: Samples, warm_up: float) -> List[Samples]:
-    """The samples after the warm-up, minute by minute; a last one that is not whole is left out."""
-    end = samples[-1]["seconds"]
-    length = min(MINUTE, (end - warm_up) / 4)
-    parts = [[row for row in samples
-              if warm_up + i * length <= row["seconds"] < warm_up + (i + 1) * length]
-             for i in range(int((end - warm_up) / length + 1e-6))] if length > 0 else []
+def quarters(samples: Samples, warm_up: float) -> List[Samples]:
+    """The samples after the warm-up; none if there are too few."""
+    end = samples[-1]["seconds"] if samples else 0
+    length = (end - warm_up) / 4
+    if length <= 0:
+        return []
+    parts: List[Samples] = [[], [], [], []]
+    for row in samples:
+        if row["seconds"] >= warm_up:
+            parts[min(3, int((row["seconds"] - warm_up) / length))].append(row)
     return parts if all(len(part) >= FEWEST_SAMPLES for part in parts) else []
-
-
-def growth(medians: List[float]) -> float:
-    """How far a value is above an earlier one at most, as a share of that."""
-    lowest, most = medians[0], 0.0
-    for value in medians:
-        lowest = min(lowest, value)
-        most = max(most, value / lowest - 1)
-    return most
 
 
 def slope(samples: Samples, column: str) -> float:
@@ -68,33 +61,34 @@ def slope(samples: Samples, column: str) -> float:
 def judge(path: str, warm_up: float, limit: float) -> Verdict:
     """What is to be said of a program."""
     name, samples = pathlib.Path(path).stem, read(path)
-    parts = minutes(samples, warm_up) if samples else []
+    parts = quarters(samples, warm_up)
     if not parts:
         return Verdict(name, ["-"] * 9,
                        [f"it ran for too short a time to see anything after {warm_up:g} s"])
-    medians = [statistics.median(row["resident_kib"] for row in part) for part in parts]
+    first, last = (statistics.median(row["resident_kib"] for row in part)
+                   for part in (parts[0], parts[-1]))
+    growth = 100 * (last / first - 1)
     kept = [row for part in parts for row in part]
-    grown = growth(medians)
-    fewest = {column: [int(min(row[column] for row in part)) for part in parts]
+    fewest = {column: [int(min(row[column] for row in part)) for part in (parts[0], parts[-1])]
               for column in ("descriptors", "threads")}
     complaints = []
-    if grown > limit / 100:
-        complaints.append(f"its memory grew by {100 * grown:.2f} %, more than {limit:g} %")
-    for column, values in fewest.items():
-        if values[-1] > values[0]:
-            complaints.append(f"{values[0]} {column} became {values[-1]}")
-    cells = [f"{samples[-1]['seconds'] / 60:.1f}", f"{medians[0] / 1024:.1f}",
-             f"{medians[-1] / 1024:.1f}", f"{max(row['resident_kib'] for row in kept) / 1024:.1f}",
-             f"{100 * grown:.2f}", f"{slope(kept, 'resident_kib') * 3600 / 1024:+.2f}",
+    if growth > limit:
+        complaints.append(f"its memory grew by {growth:.2f} %, more than {limit:g} %")
+    for column, (before, after) in fewest.items():
+        if after > before:
+            complaints.append(f"{before} {column} became {after}")
+    cells = [f"{samples[-1]['seconds'] / 60:.1f}", f"{first / 1024:.1f}", f"{last / 1024:.1f}",
+             f"{growth:+.2f}", f"{max(row['resident_kib'] for row in kept) / 1024:.1f}",
+             f"{slope(kept, 'resident_kib') * 3600 / 1024:+.2f}",
              f"{statistics.median(row['anonymous_kib'] for row in parts[-1]) / 1024:.1f}"]
-    cells += [f"{values[0]}, {values[-1]}" for values in fewest.values()]
+    cells += [f"{before}, {after}" for before, after in fewest.values()]
     return Verdict(name, cells, complaints)
 
 
-def print_table(verdicts: List[Verdict], warm_up: float) -> None:
+def print_table(verdicts: List[Verdict]) -> None:
     """Markdown."""
-    header = ["part", "min", f"MB after {warm_up:g} s", "MB at the end", "most", "growth %",
-              "MB an hour", "of that not of files", "descriptors", "threads", ""]
+    header = ["part", "min", "MB, first quarter", "last quarter", "growth %", "most", "MB an hour",
+              "last quarter, not of files", "descriptors", "threads", ""]
     print("| " + " | ".join(header) + " |")
     print("| --- |" + " ---: |" * (len(header) - 2) + " --- |")
     for verdict in verdicts:
@@ -137,7 +131,7 @@ def main() -> None:
     parser.add_argument("samples", nargs="+")
     arguments = parser.parse_args()
     verdicts = [judge(path, arguments.warm_up, arguments.limit) for path in arguments.samples]
-    print_table(verdicts, arguments.warm_up)
+    print_table(verdicts)
     if arguments.plot:
         plot(arguments.samples, arguments.warm_up, arguments.plot)
     for verdict in verdicts:

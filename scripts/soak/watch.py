@@ -1,9 +1,9 @@
 """Runs a program and writes what it holds, a line each second: resident memory (all of it, and the part
 that is not of files), open descriptors, threads.
 
-    watch.py [--every S] [--interrupt-after S] [--keep N FILES] SAMPLES.csv COMMAND...
+    watch.py [--every S] [--seconds S [--interrupt]] [--keep N FILES] SAMPLES.csv COMMAND...
 
-Ends with the program's status; so does a program that --interrupt-after has sent SIGINT.
+Ends with the program's status.
 """
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def watch(arguments: argparse.Namespace) -> int:
             while program.poll() is None:
                 seconds = time.monotonic() - begin
                 held = sample(program.pid)
-                if held is not None and interrupted is None:
+                is_over = bool(arguments.seconds) and seconds >= arguments.seconds
+                if held is not None and not is_over:
                     row = {"seconds": f"{seconds:.1f}", **held}
                     print(",".join(str(row[column]) for column in COLUMNS), file=samples, flush=True)
                     progress.tell(seconds, held)
                 if arguments.keep:
                     remove_old(arguments.keep[1], int(arguments.keep[0]))
-                if arguments.interrupt_after and interrupted is None and \
-                        seconds >= arguments.interrupt_after:
+                if arguments.interrupt and is_over and interrupted is None:
                     interrupted = seconds
                     program.send_signal(signal.SIGINT)
                 if interrupted is not None and seconds - interrupted > SECONDS_TO_END:
@@ -108,8 +108,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=float, default=1, metavar="S")
-    parser.add_argument("--interrupt-after", type=float, metavar="S",
-                        help="send SIGINT, after which the program has to end by itself")
+    parser.add_argument("--seconds", type=float, metavar="S",
+                        help="take no samples after that, when the program comes to its end")
+    parser.add_argument("--interrupt", action="store_true", help="send it SIGINT then")
     parser.add_argument("--keep", nargs=2, metavar=("N", "FILES"),
                         help="remove all but the newest N files of this pattern meanwhile")
     parser.add_argument("samples")

