@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What takes too long for every change: all tests with other random numbers and the slow ones among them,
 # the unit tests with sanitizers and under valgrind, a build with precompiled headers, the fuzz targets,
-# kills of trainings, ranks that fail, what runs for long, and busy cores. Goes on after a failure; the last line says what
-# failed.
+# kills of trainings, ranks that fail, what runs for long, and busy cores. Goes on after a failure; the
+# last line says what failed.
 set -euo pipefail
 
 usage() {

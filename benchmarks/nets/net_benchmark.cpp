@@ -35,6 +35,7 @@ DEFINE_double(seconds, 4, "How long -compare takes, about.");
 DEFINE_bool(memory, false, "Print what the net takes in memory, and end.");
 DEFINE_int32(gpu, -1, "With -train: the GPU to train on; -1: the CPU.");
 DEFINE_string(type, "FLOAT", "Storage type of activations and gradients: FLOAT or FLOAT16.");
+DEFINE_bool(fast, false, "default_forward_math: FLOAT16.");
 
 namespace {
 
@@ -77,6 +78,7 @@ NetParameter ReadNet(const std::string& file) {
           ": valid are FLOAT and FLOAT16");
   net.set_default_forward_type(type);
   net.set_default_backward_type(type);
+  if (FLAGS_fast) net.set_default_forward_math(caffe::FLOAT16);
   return net;
 }
 

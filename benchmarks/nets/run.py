@@ -44,7 +44,8 @@ class Programs:
         self.threads = arguments.threads
         self.benchmark = os.path.join(arguments.build_dir, "benchmarks", "net_benchmark")
         wanted = arguments.programs.split(",")
-        self.cortado = [name for name in ("Cortado", "Cortado FLOAT16") if name in wanted]
+        names = ("Cortado", "Cortado FLOAT16", "Cortado fast")
+        self.cortado = [name for name in names if name in wanted]
         self.python = find_peers(wanted, arguments.python)
 
     def commands(self, net, mode, batch):
@@ -56,6 +57,8 @@ class Programs:
                 command += ["-train", train]
             if program.endswith("FLOAT16"):
                 command += ["-type", "FLOAT16"]
+            if program.endswith("fast"):  # forward_math FLOAT16 of FLOAT numbers
+                command += ["-fast"]
             yield program, command
         if mode == "forward":
             yield from self.peers(net, deploy, batch, shape)
