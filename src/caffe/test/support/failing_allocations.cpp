@@ -182,7 +182,7 @@ int64_t Refuse(int64_t n, const std::function<void()>& work, const std::function
 
 /// Blocks, when the threads are out of tasks that are done.
 int64_t LiveBlocks(int64_t expected) {
-  for (int i = 0; i < 50 && live_blocks > expected; ++i) {
+  for (int i = 0; i < 200 && live_blocks > expected; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return live_blocks;
