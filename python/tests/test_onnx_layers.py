@@ -110,6 +110,7 @@ CASES = {
     "Im2col": ([(2, 3, 5, 6)], "type: 'Im2col' convolution_param { kernel_size: 3 stride: 2 pad: 1 "
                                "}"),
     "LRN": ([(2, 7, 3, 4)], "type: 'LRN' lrn_param { local_size: 5 alpha: 0.5 beta: 0.6 k: 2 }"),
+    "LRN of no neighbours": ([(2, 7, 3, 4)], "type: 'LRN' lrn_param { alpha: 0 beta: 0.5 k: 4 }"),
     "LRN within": ([(2, 3, 6, 5)], "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 k: 2 "
                    "norm_region: WITHIN_CHANNEL }"),
     "BatchNorm": ([(2, 3, 4, 5)], "type: 'BatchNorm'"),

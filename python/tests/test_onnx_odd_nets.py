@@ -103,6 +103,13 @@ REFUSED = {
                               "gates of shape 1 x 3 x 8"),
     "regions of a vector": ([(2, 3), (5, 5)], "type: 'ROIPooling' roi_pooling_param { pooled_h: 1 "
                             "pooled_w: 1 }", "4 axes"),
+    "regions without a scale": ([IMAGE, (5, 5)], "type: 'ROIPooling' roi_pooling_param { pooled_h: 1 "
+                                "pooled_w: 1 spatial_scale: 0 }", "spatial_scale 0.0 is not positive"),
+    "a concatenation of two ranks": ([(1, 2), (1,)], "type: 'Concat'", "do not fit: 1 x 2 and 1"),
+    "neighbours that count negatively": ([IMAGE], "type: 'LRN' lrn_param { alpha: -1 }",
+                                         "lrn_param: alpha -1.0 and beta 0.75"),
+    "a table without rows": ([(2, 3)], "type: 'Embed' embed_param { num_output: 5 }",
+                             "one of its parameters would have the shape 0 x 5"),
     "negative groups": ([(2, 18, 4, 4), (5, 5)], "type: 'PSROIPooling' psroi_pooling_param { "
                         "output_dim: 2 group_size: -3 spatial_scale: 1 }", "group_size -3"),
     "shrinking by 0": ([IMAGE], "type: 'Interp' interp_param { shrink_factor: 0 }",

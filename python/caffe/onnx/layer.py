@@ -79,6 +79,7 @@ class Layer:
     def blob(self, i: int, shape: Sequence[Extent]) -> np.ndarray:
         """Parameter blob number `i`, float32, which has `shape`."""
         require(is_fixed(shape), f"its parameters would have the shape {text(shape)}")
+        require_extents(shape, "one of its parameters")
         return self._blobs(self.name, i, tuple(shape))
 
     def axis(self, axis: int, field: str, bottom: int = 0) -> int:

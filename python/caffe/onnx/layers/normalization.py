@@ -104,6 +104,13 @@ def lrn(layer: Layer) -> None:
     size = param.local_size
     require(size > 0 and size % 2 == 1, f"lrn_param: local_size {size} is not odd")
     if param.norm_region == 0:  # ACROSS_CHANNELS
+        if param.alpha == 0 or param.beta == 0:  # neighbours do not count
+            factor = float(np.power(np.float64(param.k), -param.beta))
+            layer.top(0, layer.op("Mul", layer.bottom(0), layer.constant(factor, "factor")))
+            return
+        # onnxruntime loads no others.
+        require(param.alpha > 0 and param.beta > 0, f"lrn_param: alpha {param.alpha} and beta "
+                f"{param.beta} are not both positive")
         layer.top(0, layer.op("LRN", layer.bottom(0), size=size, alpha=param.alpha, beta=param.beta,
                               bias=param.k))
         return

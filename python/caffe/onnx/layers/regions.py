@@ -29,6 +29,8 @@ def roi_pooling(layer: Layer) -> None:
     """The largest values of parts that may overlap, corners rounded to the map's positions."""
     param = layer.param.roi_pooling_param
     pooled = _extents(param.pooled_h, param.pooled_w)
+    require(param.spatial_scale > 0, f"roi_pooling_param: spatial_scale {param.spatial_scale} is not "
+            "positive")
     x, rois = layer.bottom(0, FLOAT), _regions(layer)
     layer.top(0, layer.op("MaxRoiPool", x, rois, shape=(rois.shape[0], x.shape[1]) + pooled,
                           pooled_shape=list(pooled), spatial_scale=param.spatial_scale))

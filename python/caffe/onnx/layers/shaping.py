@@ -24,7 +24,8 @@ def concat(layer: Layer) -> None:
     axis = layer.axis(axis, "concat_param: axis")
     for i in range(1, len(layer.bottoms)):
         shape = layer.shape(i)
-        require(shape[:axis] + shape[axis + 1:] == layer.shape()[:axis] + layer.shape()[axis + 1:],
+        require(len(shape) == len(layer.shape()) and
+                shape[:axis] + shape[axis + 1:] == layer.shape()[:axis] + layer.shape()[axis + 1:],
                 f"its bottoms do not fit: {text(layer.shape())} and {text(shape)}")
     layer.top(0, layer.concat([layer.bottom(i) for i in range(len(layer.bottoms))], axis))
 
