@@ -60,8 +60,8 @@ fi
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 # Valgrind 3.19 has no AVX-512, and says so: the library takes AVX2. Leaks are AddressSanitizer's matter,
-# and so are ends of memory that fit its beginning: tests put an operator delete in the place of the
-# library's, which valgrind takes for a mistake.
+# and so is memory that is given back in another way than it was taken: tests that replace operator new
+# and delete have half of them replaced again by valgrind, which then reports each block.
 export OMP_NUM_THREADS=1 CAFFE_SLOW_TESTS=0
 in_shards "$logs/memcheck" valgrind --quiet --leak-check=no --show-mismatched-frees=no \
   --error-limit=no --error-exitcode=1 --num-callers=30 \
