@@ -29,12 +29,14 @@ program=
 readers=(
   'Caffemodel*' 'BatchNormForms.*' 'BatchNormWeights.*' 'ForkFields.*' 'Proto*' 'Upgrade*' 'ParamStr.*'
   '*DatabaseTest*' 'DatabaseBackendTest.*' 'LMDBTest.*' 'Cursor.*' 'DataReader.*' 'Hdf5.*' 'NetHdf5.*'
-  'HDF5DataLayer*' 'Image*' 'Npy*' 'ReadMeanImage.*' 'WindowDataLayerTest*' '*Annotations.*' 'LabelMaps.*'
-  'Readers.*' 'ConvertToolsTest.*' 'AnnosetToolsTest.*' 'ConvertImagesetTest.*' 'DamagedPlans.*' 'PlanSafety.*'
-  'PlanIntegers.*' 'PlanArena.*' '*CalibrationTable.*' 'BadTables.*' 'NcnnTable.*' 'TensorRtCache.*'
-  'CalibrationCache.*' 'TimingCache.*' 'Limits.*' 'Resume.*'
+  'HDF5DataLayer*' 'ImageSize.*' 'ImageTest.*' 'ImageFiles.*' 'Npy*' 'ReadMeanImage.*' '*Annotations.*'
+  'LabelMaps.*' 'Readers.*' 'DamagedPlans.*' 'PlanSafety.*' 'PlanIntegers.*' 'PlanArena.*'
+  '*CalibrationTable.*' 'BadTables.*' 'NcnnTable.*' 'TensorRtCache.*' 'CalibrationCache.*' 'TimingCache.*'
+  'Limits.*' 'Resume.*'
 )
-filter=$(IFS=:; echo "${readers[*]}")
+# What takes minutes there: files of gigabytes, and images that say that they are.
+long=(CaffemodelDamage.HeadersWithoutEndAreAnError '*DatabaseTest.GrowsAsNeeded*' ImageSize.BombsAreNotDecoded)
+filter=$(IFS=:; echo "${readers[*]}-${long[*]}")
 while [ $# -gt 0 ]; do
   case $1 in
     --build-dir | --program | --filter) [ $# -ge 2 ] || die "$1 needs a value; --help shows how" ;;
@@ -57,9 +59,12 @@ fi
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-# Valgrind 3.19 has no AVX-512, and says so: the library takes AVX2. Leaks are AddressSanitizer's matter.
+# Valgrind 3.19 has no AVX-512, and says so: the library takes AVX2. Leaks are AddressSanitizer's matter,
+# and so is memory that is given back in another way than it was taken: tests that replace operator new
+# and delete have half of them replaced again by valgrind, which then reports each block.
 export OMP_NUM_THREADS=1 CAFFE_SLOW_TESTS=0
-in_shards "$logs/memcheck" valgrind --quiet --leak-check=no --error-exitcode=1 --num-callers=30 \
+in_shards "$logs/memcheck" valgrind --quiet --leak-check=no --show-mismatched-frees=no \
+  --error-limit=no --error-exitcode=1 --num-callers=30 \
   --suppressions="$root/scripts/tests/lib/memcheck.supp" \
   "$program" --gtest_color=no --gtest_brief=1 --gtest_filter="$filter"
 echo "memcheck: no error in $(awk '/^\[==========\] .* ran\./ { count += $2 } END { print +count }' "$logs"/*) tests"

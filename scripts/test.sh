@@ -11,8 +11,7 @@ usage: scripts/test.sh [--quick] [--filter PATTERN] [--build-dir DIR] [--sanitiz
   --filter PATTERN   only the unit tests whose names fit, as GoogleTest's --gtest_filter: seconds
   --build-dir DIR    where to build (default: build)
   --sanitize WHAT    the unit tests with sanitizers, address,undefined or thread (which needs Clang);
-                     where --build-dir does not say, in build-WHAT. Minutes on two cores, with the build:
-                     @TIMES@
+                     where --build-dir does not say, built in build-WHAT
   --werror           treat compiler warnings as errors
 
 example:
@@ -84,21 +83,21 @@ add_unit_tests() {
 # One process a core, each with its part of the tests and two threads: what runs in parallel has to be
 # tested in parallel. Threads that wait do not spin, there are more of them than cores.
 run_unit_tests() {
-  local shards i status names=${filter:-*}
+  local shards i status tests=${filter:-*}
   local -a pids=()
   shards=$(nproc)
   [ "$shards" -le 8 ] || shards=8
   [ -z "$filter" ] || shards=1
   if [ -n "$sanitize" ]; then
-    case $names in
-      *-*) names+=: ;;
-      *) names+=- ;;
+    case $tests in
+      *-*) tests+=: ;;
+      *) tests+=- ;;
     esac
-    names+=$(sanitizer_skips "$sanitize")
+    tests+=$(sanitizer_skips "$sanitize")
   fi
   for ((i = 0; i < shards; ++i)); do
     OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i \
-      "$build/caffe_tests" --gtest_color=no --gtest_filter="$names" \
+      "$build/caffe_tests" --gtest_color=no --gtest_filter="$tests" \
       > "$logs/unit-$i.log" 2>&1 < /dev/null &
     pids+=($!)
   done

@@ -23,3 +23,5 @@ configure 1 -DUSE_CUDA=ON
 has err.txt "USE_CUDA=ON: nvcc was not found"
 configure 1 -DCAFFE_CPU_KERNELS=SOME
 has err.txt "CAFFE_CPU_KERNELS"
+configure 1 -DBUILD_TESTING=ON "-DTEST_PARTS=io;frobnication"
+has err.txt "TEST_PARTS: src/caffe/test has no 'frobnication'"
