@@ -153,6 +153,8 @@ def main() -> None:
             if first.setdefault(kind, bits) != bits:
                 sys.exit(f"nets.py: net {made}, of kind {kind}, has another output than the first")
         descriptors.append(len(os.listdir("/proc/self/fd")))
+        if made % 1000 == 0:
+            print(f"nets.py: {made} nets", flush=True)
     if descriptors[-1] != descriptors[0]:
         sys.exit(f"nets.py: {descriptors[0]} descriptors became {descriptors[-1]}")
     print(f"nets.py: {made} nets of {len(first)} kinds in {time.monotonic() - begin:.0f} s")
