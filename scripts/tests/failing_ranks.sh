@@ -178,7 +178,7 @@ for ((round = 0; round < rounds; ++round)); do
 
   # Stopped, for a while that others wait, and for ever.
   rank=$((RANDOM % 3))
-  begins trains -rank_timeout 60
+  begins trains
   await_snapshot
   kill -STOP "$(cat pid_$rank)"
   sleep 1
@@ -197,7 +197,7 @@ for ((round = 0; round < rounds; ++round)); do
 
   # Cut off: mpirun notices, or else each rank by itself.
   if [ $hosts = yes ]; then
-    begins trains_on_two_hosts 60 --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 \
+    begins trains_on_two_hosts 600 --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 \
       --mca oob_tcp_keepalive_probes 2
     await_snapshot
     touch cut

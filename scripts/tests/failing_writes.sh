@@ -17,7 +17,7 @@ if [ -z "${MOUNTS-}" ]; then
   echo "note: nothing can be mounted here: no file system is read-only or really full"
 fi
 source "$root/scripts/tests/lib/common.sh"
-trap 'umount -q "$work/disk" || true; rm -rf "$work"' EXIT
+trap 'umount "$work/disk" 2> /dev/null || true; rm -rf "$work"' EXIT
 failing=$build/doubles/libfailing_files.so
 if [ ! -e "$failing" ]; then
   echo "skipped: the build has no $failing"
