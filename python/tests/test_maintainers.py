@@ -11,7 +11,7 @@ if not (ROOT / "docs").exists():
 TESTS = "src/caffe/test"
 
 #: Exporters without a case in the tests so far.
-UNTESTED_EXPORTERS = {"Embed", "FocalLoss", "HDF5Output", "MarginInnerProduct", "SigmoidCrossEntropyLoss",
+UNTESTED_EXPORTERS = {"FocalLoss", "HDF5Output", "MarginInnerProduct", "SigmoidCrossEntropyLoss",
                       "SoftmaxWithLossOHEM", "Unpooling"}
 
 

@@ -3,6 +3,7 @@ one step of the engine's arithmetic."""
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +16,22 @@ from caffe.onnx.__main__ import main
 from caffe.proto import caffe_pb2
 
 
+def saturates() -> bool:
+    """Whether onnxruntime's kernels for this processor let sums of two products of bytes saturate."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
+    except OSError:
+        return False
+    return "avx2" in flags and not {"avx512_vnni", "avx_vnni"} & set(flags)
+
+
 def run(net: NetInIntegers, model, optimized: bool = True):
     """By output the bytes that onnxruntime's floats stand for."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1
+    if saturates():  # unless it multiplies unsigned bytes
+        options.add_session_config_entry("session.x64quantprecision", "1")
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = (levels.ORT_ENABLE_ALL if optimized
                                         else levels.ORT_DISABLE_ALL)
@@ -59,6 +71,8 @@ def test_functions_are_operators(text):
 def test_net_follows_the_engines_arithmetic(optimized):
     """Layer by layer within one step, of which several may come together in the end: 0.25 of a step in the mean of
     many seeds, 0.7 at most in 300. Another arithmetic is off by tens of steps."""
+    if optimized and saturates():
+        pytest.skip("onnxruntime 1.18 makes no unsigned bytes of the weights of several layers")
     net = classifier(NetInIntegers())
     found = run(net, export_quantized(net.graph).model, optimized)
     differences = [(bytes_ - net.bytes[y]).ravel() for y, bytes_ in zip(net.graph.outputs, found)]
