@@ -99,7 +99,7 @@ endfunction()
 # Code that decides, reads and writes files or prints takes a quarter less time to compile with -O1, and
 # runs as fast.
 set(caffe_less_optimization "")
-if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT SANITIZE)  # those set it for all files
   set(caffe_less_optimization -O1)
   # For GCC 13 and later these, which -O2 sets, have to be as for the precompiled header.
   check_cxx_compiler_flag(-munroll-only-small-loops HAS_UNROLL_ONLY_SMALL_LOOPS)

@@ -113,7 +113,8 @@ run_unit_tests() {
 run_script() {
   local name status=0
   name=$(basename "$1" .sh)
-  "$1" "$root" "$build" > "$logs/$name.log" 2>&1 < /dev/null || status=$?
+  CAFFE_TEST_MINUTES=$((SECONDS / 60)) "$1" "$root" "$build" > "$logs/$name.log" 2>&1 < /dev/null ||
+    status=$?
   case $status in
     0)
       passed=$((passed + 1))

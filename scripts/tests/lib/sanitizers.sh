@@ -51,7 +51,8 @@ sanitizer_skips() {
 # What the sanitizers' runtimes are told; a report ends the process.
 sanitizer_environment() {
   local folder=$root/scripts/tests/lib
-  export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1
+  # Tests ask for more memory than there is.
+  export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:allocator_may_return_null=1
   export LSAN_OPTIONS=suppressions=$folder/leaks.supp:print_suppressions=0
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   # Of libraries that are compiled without it ThreadSanitizer sees some accesses, but not what orders them.
