@@ -17,8 +17,6 @@ source "$1/scripts/tests/lib/common.sh"
 source "$1/scripts/tests/lib/sanitizers.sh"
 sanitizer_environment
 export OMP_NUM_THREADS=2 CAFFE_SLOW_TESTS=0
-# Which takes half of GCC's time for this.
-export CXX=${CXX:-$(command -v clang++ || echo c++)}
 
 # sanitized FOLDER WHAT PARTS: these folders and files of src/caffe/test. What is compiled without
 # optimization, in half the time, is tested once only.
