@@ -4,6 +4,10 @@
 # and what scripts/soak.sh says of programs that grow. SOAK_SECONDS: of each (24).
 set -euo pipefail
 root=$1 build=$2
+if [ "${CAFFE_SLOW_TESTS:-}" != 1 ]; then
+  echo "skipped: takes minutes, and CAFFE_SLOW_TESTS is not 1"
+  exit 77
+fi
 source "$root/scripts/tests/lib/common.sh"
 seconds=${SOAK_SECONDS:-24}
 python=$(sed -n 's/^_Python_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt")
