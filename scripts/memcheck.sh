@@ -22,7 +22,7 @@ die() {
 }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-source "$root/scripts/tests/lib/sanitizers.sh"
+source "$root/scripts/tests/lib/shards.sh"
 build=$root/build
 program=
 # Weights, records, images, arrays, texts and plans; what upgrades and converts them.
@@ -63,7 +63,7 @@ trap 'rm -rf "$logs"' EXIT
 # and so is memory that is given back in another way than it was taken: tests that replace operator new
 # and delete have half of them replaced again by valgrind, which then reports each block.
 export OMP_NUM_THREADS=1 CAFFE_SLOW_TESTS=0
-in_shards "$logs/memcheck" valgrind --quiet --leak-check=no --show-mismatched-frees=no \
+pass_in_shards "$logs/memcheck" valgrind --quiet --leak-check=no --show-mismatched-frees=no \
   --error-limit=no --error-exitcode=1 --num-callers=30 \
   --suppressions="$root/scripts/tests/lib/memcheck.supp" \
   "$program" --gtest_color=no --gtest_brief=1 --gtest_filter="$filter"

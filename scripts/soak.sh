@@ -7,7 +7,7 @@ usage() {
   cat <<'TEXT'
 usage: scripts/soak.sh [OPTION...] [PART...] [SECONDS]
 
-  engine    SqueezeNet's engine, run by 64 threads; some make contexts anew, some read the plan again,
+  engine    SqueezeNet's engine, run by 64 threads; some make contexts for a few runs, some read the plan,
             which is written meanwhile; all outputs' bits are compared
   training  caffe train with data layers, two test nets and snapshots
   python    10000 nets loaded, run and dropped, some with Python layers, data layers or a solver

@@ -26,6 +26,7 @@ die() {
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 source "$root/scripts/tests/lib/sanitizers.sh"
+source "$root/scripts/tests/lib/shards.sh"
 build=
 filter=
 quick=
@@ -80,13 +81,10 @@ add_unit_tests() {
   failed=$((failed + bad))
 }
 
-# One process a core, each with its part of the tests and two threads: what runs in parallel has to be
-# tested in parallel. Threads that wait do not spin, there are more of them than cores.
+# One process a core, with a filter one in all, each with two threads: what runs in parallel has to be
+# tested in parallel.
 run_unit_tests() {
-  local shards i status tests=${filter:-*}
-  local -a pids=()
-  shards=$(nproc)
-  [ "$shards" -le 8 ] || shards=8
+  local i tests=${filter:-*} shards=0
   [ -z "$filter" ] || shards=1
   if [ -n "$sanitize" ]; then
     case $tests in
@@ -95,16 +93,10 @@ run_unit_tests() {
     esac
     tests+=$(sanitizer_skips "$sanitize")
   fi
-  for ((i = 0; i < shards; ++i)); do
-    OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i \
-      "$build/caffe_tests" --gtest_color=no --gtest_filter="$tests" \
-      > "$logs/unit-$i.log" 2>&1 < /dev/null &
-    pids+=($!)
-  done
-  for ((i = 0; i < shards; ++i)); do
-    status=0
-    wait "${pids[i]}" || status=$?
-    add_unit_tests "$logs/unit-$i.log" "$status"
+  OMP_NUM_THREADS=2 in_shards "$shards" "$logs/unit" \
+    "$build/caffe_tests" --gtest_color=no --gtest_filter="$tests"
+  for i in "${!shard_statuses[@]}"; do
+    add_unit_tests "$logs/unit-$i.log" "${shard_statuses[i]}"
   done
 }
 

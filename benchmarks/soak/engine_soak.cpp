@@ -1,6 +1,6 @@
 // Runs one engine from many threads for a while, and compares the bits of every output with those
 // of the first run on the same input. Contexts live as long as the program, for some runs, or in a
-// thread of their own; some threads read the plan again, which is written anew meanwhile. In the
+// thread of their own; some threads read the plan again, which is written again meanwhile. In the
 // end there are as many descriptors as in the beginning. What happens to memory is seen from
 // outside: scripts/soak.sh.
 #include <gflags/gflags.h>
@@ -25,6 +25,7 @@
 #include "caffe/caffe.hpp"
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/evaluation/latency.hpp"
+#include "caffe/util/system/joined_threads.hpp"
 
 DEFINE_string(plan, "", "The engine, written by caffe build; it is written again and again.");
 DEFINE_int32(callers, 64, "Threads that run it.");
@@ -102,7 +103,7 @@ class Soak {
     }
   }
 
-  /// Writes the plan anew from time to time until the end.
+  /// Writes the plan again from time to time until the end.
   void Rewrite() {
     const auto pause =
         std::min<Clock::duration>(std::chrono::seconds(5), (end_ - Clock::now()) / 4);
@@ -203,16 +204,11 @@ int Run(int argc, char**) {
   const size_t descriptors = OpenDescriptors();
   {
     Soak soak(FLAGS_plan, FLAGS_seconds);
-    std::vector<std::thread> callers;
-    for (int i = 0; i < FLAGS_callers; ++i) callers.emplace_back(&Soak::Call, &soak, i);
-    std::exception_ptr error;
-    try {
+    {
+      caffe::JoinedThreads callers;
+      for (int i = 0; i < FLAGS_callers; ++i) callers.Start(&Soak::Call, &soak, i);
       soak.Rewrite();
-    } catch (...) {
-      error = std::current_exception();
     }
-    for (std::thread& caller : callers) caller.join();
-    if (error) std::rethrow_exception(error);
     soak.Report();
   }
   const size_t left = OpenDescriptors();

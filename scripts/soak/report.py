@@ -97,7 +97,7 @@ def print_table(verdicts: List[Verdict]) -> None:
 
 
 def plot(paths: List[str], warm_up: float, file: str) -> None:
-    """A picture of all programs' memory; a note where matplotlib is not there."""
+    """A plot of all programs' memory; a note where matplotlib is not there."""
     try:
         import matplotlib  # pylint: disable=import-outside-toplevel
     except ImportError:

@@ -8,17 +8,8 @@ set -euo pipefail
 root=$1 build=$2
 source "$root/scripts/tests/lib/common.sh"
 rounds=${ROUNDS:-1}
-seed=${CAFFE_TEST_SEED:-1}
-[ "$seed" != random ] || seed=$RANDOM
-RANDOM=$seed
-echo "ROUNDS=$rounds CAFFE_TEST_SEED=$seed"
-if ! command -v mpirun > /dev/null; then
-  echo "there is no mpirun (Debian: openmpi-bin): ranks that fail are not tested"
-  exit 77
-fi
-# As in mpi.sh: no network where there is one machine, and the cores are shared.
-export OMP_NUM_THREADS=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
+seed_random "ROUNDS=$rounds"
+uses_mpirun "ranks that fail are"
 mpirun=(timeout -k 5 300 mpirun --allow-run-as-root --oversubscribe --bind-to none -n 3)
 timeout=${RANK_TIMEOUT:-8} # a loaded machine lets ranks wait for seconds, too
 
@@ -59,9 +50,6 @@ broken() {
   fail "CAFFE_TEST_SEED=$seed: $*"
 }
 
-# newest: the solver state of the current folder with the highest iteration, if any.
-newest() { find . -name 'net_iter_*.solverstate' | sort -t_ -k3 -n | tail -n 1; }
-
 trains() { exec "${mpirun[@]}" ../rank.sh "$@"; }
 
 # begins COMMAND...: starts one of the commands that do not return, in a new folder run/, with its
@@ -87,7 +75,7 @@ await_snapshot() {
   broken "no $file in two minutes"
 }
 
-# is_gone PROCESS: in ten seconds at most, or nobody has asked for its status.
+# is_gone PROCESS: within ten seconds; one whose parent has not asked for its status yet counts as gone.
 is_gone() {
   for _ in {1..100}; do
     if ! grep -qs '^State:.[^Z]' "/proc/$1/status"; then return 0; fi

@@ -5,7 +5,7 @@
 # else is left behind.
 set -euo pipefail
 root=$1 build=$2
-# File systems are mounted where nobody else sees them.
+# File systems are mounted where no other process sees them.
 if [ -z "${MOUNTS-}" ]; then
   export MOUNTS=no
   for user in "" "--user --map-root-user"; do

@@ -7,10 +7,7 @@ set -euo pipefail
 build=$2
 source "$1/scripts/tests/lib/common.sh"
 kills=${KILLS:-20}
-seed=${CAFFE_TEST_SEED:-1}
-[ "$seed" != random ] || seed=$RANDOM
-RANDOM=$seed
-echo "KILLS=$kills CAFFE_TEST_SEED=$seed"
+seed_random "KILLS=$kills"
 export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive
 
 # All that a resumed run has to find again: places in the data, random numbers of crops, mirrors and
@@ -57,8 +54,6 @@ trains_with binary net.prototxt 'momentum: 0.9 average_loss: 3'
 trains_with hdf5 net_fp16.prototxt \
   'type: "Adam" momentum: 0.9 momentum2: 0.99 snapshot_format: HDF5'
 
-# newest: the solver state of the current folder with the highest iteration, if any.
-newest() { find . -name 'net_iter_*.solverstate*' ! -name '*.tmp.*' | sort -t_ -k3 -n | tail -n 1; }
 
 broken() {
   cd "$work"

@@ -3,16 +3,8 @@
 set -euo pipefail
 root=$1 build=$2
 source "$1/scripts/tests/lib/common.sh"
-export GLOG_minloglevel=0 OMP_NUM_THREADS=1 OMPI_MCA_rmaps_base_oversubscribe=1
-# No network: what one machine's processes share is enough.
-# Ranks that wait leave the cores to others.
-export OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
-
-if ! command -v mpirun > /dev/null; then
-  echo "there is no mpirun (Debian: openmpi-bin): training with several ranks is not tested"
-  exit 77
-fi
+export GLOG_minloglevel=0
+uses_mpirun "training with several ranks is"
 launch() {
   timeout -k 5 120 mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$@"
 }

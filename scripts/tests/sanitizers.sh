@@ -15,6 +15,7 @@ if [ "${CAFFE_SLOW_TESTS:-}" != 1 ] && [ "${CAFFE_TEST_MINUTES:-0}" -gt 50 ]; th
 fi
 source "$1/scripts/tests/lib/common.sh"
 source "$1/scripts/tests/lib/sanitizers.sh"
+source "$1/scripts/tests/lib/shards.sh"
 sanitizer_environment
 export OMP_NUM_THREADS=2 CAFFE_SLOW_TESTS=0
 
@@ -32,7 +33,7 @@ sanitized() {
   sanitizer_options "$2"
   runs env TARGETS=caffe_tests "$root/scripts/build.sh" "$folder" "${options[@]}" \
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -g1" -DUSE_ONEDNN=OFF -DUSE_MPI=OFF "-DTEST_PARTS=$3"
-  in_shards "$work/$1" "$folder/caffe_tests" --gtest_color=no --gtest_brief=1 \
+  pass_in_shards "$work/$1" "$folder/caffe_tests" --gtest_color=no --gtest_brief=1 \
     --gtest_filter="*-$(sanitizer_skips "$2")" || fail "with $1"
   ran=1
 }

@@ -7,9 +7,9 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <new>
 #include <vector>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/kernels/instruction_set.hpp"
@@ -189,12 +189,9 @@ std::string ManPage(const std::string& usage) {
 int RunTool(int argc, char** argv, const std::string& usage,
             const std::function<int(int, char**)>& work) {
   try {
-    const int status = RunUnlessAsked(argc, argv, usage, work);
+    const int status = WithMemoryErrors([&] { return RunUnlessAsked(argc, argv, usage, work); });
     RequireOutputWritten();
     return status;
-  } catch (const std::bad_alloc&) {
-    TellError("out of memory");
-    return 1;
   } catch (const std::exception& error) {
     TellError(error.what());
     return 1;

@@ -40,6 +40,32 @@ refuses() {
   tail -n 1 err.txt | grep -aq -e "$wanted" || fail "no '$wanted' from: $*"
 }
 
+# seed_random WHAT: RANDOM goes by the seed CAFFE_TEST_SEED (1 where it is not set, "random": a fresh
+# one), which is $seed then; a line names it, behind WHAT.
+seed_random() {
+  seed=${CAFFE_TEST_SEED:-1}
+  [ "$seed" != random ] || seed=$RANDOM
+  RANDOM=$seed
+  echo "$1 CAFFE_TEST_SEED=$seed"
+}
+
+# newest: the solver state net_iter_... of the current folder with the highest iteration, if any.
+newest() { find . -name 'net_iter_*.solverstate*' ! -name '*.tmp.*' | sort -t_ -k3 -n | tail -n 1; }
+
+# uses_mpirun WHAT: ranks on this machine alone, that share its cores; ends the test where there is no
+# mpirun: WHAT is not tested.
+uses_mpirun() {
+  if ! command -v mpirun > /dev/null; then
+    echo "there is no mpirun (Debian: openmpi-bin): $1 not tested"
+    exit 77
+  fi
+  export OMP_NUM_THREADS=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  # No network: what one machine's processes share is enough.
+  export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
+  # Ranks that wait leave the cores to others.
+  export OMPI_MCA_mpi_yield_when_idle=1
+}
+
 # make_images COUNT SIDE: 0.png, 1.png, ..., square ones of noise, the same ones each time; list.txt, a
 # line "0.png LABEL" for each with labels 0, 1, 2, 0, ...; rows.npy, which has them as rows of (3,
 # SIDE, SIDE), red first, less 100.

@@ -58,26 +58,3 @@ sanitizer_environment() {
   # Of libraries that are compiled without it ThreadSanitizer sees some accesses, but not what orders them.
   export TSAN_OPTIONS=ignore_noninstrumented_modules=1:suppressions=$folder/threads.supp
 }
-
-# in_shards LOGS COMMAND...: unit tests, in as many processes as there are cores; what each writes is in
-# LOGS-0.log and so on. Fails if one does, and shows the ends of those.
-in_shards() {
-  local logs=$1 shards i failed=0
-  local -a pids=()
-  shift
-  shards=$(nproc)
-  [ "$shards" -le 8 ] || shards=8
-  for ((i = 0; i < shards; ++i)); do
-    OMP_WAIT_POLICY=passive GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$@" \
-      > "$logs-$i.log" 2>&1 < /dev/null &
-    pids+=($!)
-  done
-  for ((i = 0; i < shards; ++i)); do
-    if ! wait "${pids[i]}"; then
-      failed=1
-      echo "the end of $logs-$i.log:"
-      tail -n 60 "$logs-$i.log"
-    fi
-  done
-  return "$failed"
-}

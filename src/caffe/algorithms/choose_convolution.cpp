@@ -30,8 +30,8 @@ AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p) {
 AlgorithmPtr ChooseNativeHalfConvolution(const ConvolutionProblem& p) {
   const AlgorithmPtr packed =
       PackedConvolution(p.shape, p.num, p.plain_source, p.settings.types.forward_math);
-  const bool may_use_winograd = packed && !kernels::CpuInstructionSet().has_tiles();
-  const AlgorithmPtr winograd = may_use_winograd ? ChooseWinograd(p) : nullptr;
+  if (!packed || kernels::CpuInstructionSet().has_tiles()) return packed;
+  const AlgorithmPtr winograd = ChooseWinograd(p);
   return winograd ? winograd : packed;
 }
 

@@ -90,7 +90,7 @@ H5FD_class_t MakeDriver() {
   H5FD_class_t driver = {};
 #ifdef H5FD_CLASS_VERSION
   driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(600);  // from 512 on: of nobody's in particular
+  driver.value = static_cast<H5FD_class_value_t>(600);  // from 512 on: registered for no driver
 #endif
   driver.name = "staged";
   driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
