@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "caffe/core/limits.hpp"
+#include "caffe/io/text_file.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/io.hpp"
 #include "common/command.hpp"
@@ -43,10 +43,7 @@ int Create(const std::vector<string>& files) {
   Require(files.size() == 2, "give MAPFILE and OUTFILE; --help shows how");
   Require(!FLAGS_delimiter.empty(), caffe::Error::Field{"-delimiter"}, " must not be empty");
   const string file = files[0];
-  caffe::limits::CheckTextFile(file);
-  std::ifstream stream(file.c_str());
-  Require(stream.good(), caffe::Error::File{file}, ": there is no such file, or it cannot be read");
-  stream.exceptions(std::ios::badbit);
+  std::ifstream stream = caffe::OpenTextFile(file);
   caffe::LabelMap map;
   if (FLAGS_include_background) AddItem("none_of_the_above", 0, "background", &map);
   int number = 0;

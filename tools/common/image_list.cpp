@@ -3,17 +3,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
+#include "caffe/io/text_file.hpp"
 
 namespace caffe {
 
 std::vector<ListLine> ReadImageList(const std::string& file, const std::string& rest) {
-  limits::CheckTextFile(file);
-  std::ifstream stream(file.c_str());
-  Require(stream.good() && !std::filesystem::is_directory(file), Error::File{file},
-          ": there is no such file, or it cannot be read");
-  stream.exceptions(std::ios::badbit);
+  std::ifstream stream = OpenTextFile(file);
   std::vector<ListLine> lines;
   ListLine line;
   for (std::string text; std::getline(stream, text);) {

@@ -6,9 +6,9 @@
 #include <iomanip>
 #include <limits>
 
-#include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/io/text_file.hpp"
 #include "caffe/util/string_stream.hpp"
 
 namespace caffe::inference {
@@ -20,10 +20,7 @@ const char kFirstLine[] = "cortado timing cache 1";
 
 TimingCache::TimingCache(const std::string& file) {
   if (!std::filesystem::exists(file)) return;
-  limits::CheckTextFile(file);
-  std::ifstream in(file);
-  Require(in.good(), Error::File{file}, ": cannot be read");
-  in.exceptions(std::ios::badbit);
+  std::ifstream in = OpenTextFile(file, "cannot be read");
   std::string line;
   std::getline(in, line);
   Require(line == kFirstLine, Error::File{file},

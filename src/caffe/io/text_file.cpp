@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
@@ -24,6 +23,14 @@ std::string ReadTextFile(const std::string& file) {
   }
   Require(!stream.bad(), Error::File{file}, ": cannot be read: ", std::strerror(errno));
   return text;
+}
+
+std::ifstream OpenTextFile(const std::string& file, const char* why) {
+  limits::CheckTextFile(file);
+  std::ifstream stream(file);
+  Require(stream.good(), Error::File{file}, ": ", why);
+  stream.exceptions(std::ios::badbit);
+  return stream;
 }
 
 }  // namespace caffe

@@ -4,7 +4,7 @@
 #include <climits>
 #include <numeric>
 
-#include "caffe/core/limits.hpp"
+#include "caffe/io/text_file.hpp"
 #include "caffe/util/hdf5.hpp"
 #include "caffe/util/rng.hpp"
 #include "source_state.hpp"
@@ -26,10 +26,7 @@ template <typename Dtype>
 void HDF5DataLayer<Dtype>::ReadSource() {
   const string& source = this->layer_param_.hdf5_data_param().source();
   Require(!source.empty(), Error::Field{"hdf5_data_param"}, ": source is missing");
-  limits::CheckTextFile(source);
-  std::ifstream file(source);
-  Require(file.is_open(), Error::File{source}, ": the list of HDF5 files cannot be opened");
-  file.exceptions(std::ios::badbit);
+  std::ifstream file = OpenTextFile(source, "the list of HDF5 files cannot be opened");
   hdf_filenames_.clear();
   for (string name; file >> name;) {
     Require(hdf_filenames_.size() < 100000 && name.find('\0') == string::npos, Error::File{source},

@@ -9,6 +9,7 @@
 
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/limits.hpp"
+#include "caffe/io/text_file.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -18,10 +19,7 @@ namespace caffe {
 
 template <typename Dtype, typename Label>
 void ImageListLayer<Dtype, Label>::ReadLines() {
-  limits::CheckTextFile(source_);
-  std::ifstream file(source_);
-  Require(file.is_open(), Error::File{source_}, ": the list file cannot be opened");
-  file.exceptions(std::ios::badbit);
+  std::ifstream file = OpenTextFile(source_, "the list file cannot be opened");
   lines_.clear();
   string line;
   for (int number = 1; std::getline(file, line); ++number) {

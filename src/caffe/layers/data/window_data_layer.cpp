@@ -11,7 +11,7 @@
 #include <map>
 
 #include "caffe/core/error_context.hpp"
-#include "caffe/core/limits.hpp"
+#include "caffe/io/text_file.hpp"
 #include "caffe/layers/image_list_layer.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/io.hpp"
@@ -122,10 +122,7 @@ void WindowDataLayer<Dtype>::ReadImage(std::istream* file, int number) {
 
 template <typename Dtype>
 void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
-  limits::CheckTextFile(source);
-  std::ifstream file(source);
-  Require(file.is_open(), Error::File{source}, ": the window file cannot be opened");
-  file.exceptions(std::ios::badbit);
+  std::ifstream file = OpenTextFile(source, "the window file cannot be opened");
   image_database_.clear();
   image_database_cache_.clear();
   fg_windows_.clear();

@@ -18,6 +18,7 @@
 #endif
 
 #include "caffe/core/limits.hpp"
+#include "caffe/io/text_file.hpp"
 #include "caffe/util/bbox_util.hpp"
 #include "caffe/util/detection/box.hpp"
 #include "caffe/util/image.hpp"
@@ -123,10 +124,7 @@ uint64_t DepthOfJson(const string& text) {
 /// `depth_of` bounds that.
 template <typename Parser>
 ptree ReadTree(const string& file, uint64_t (*depth_of)(const string&), Parser&& parse) {
-  limits::CheckTextFile(file);
-  std::ifstream in(file);
-  Require(in.good(), Error::File{file}, ": there is no such file, or it cannot be read");
-  in.exceptions(std::ios::badbit);
+  std::ifstream in = OpenTextFile(file);
   const string text(std::istreambuf_iterator<char>(in), {});
   limits::Check(limits::kNesting, depth_of(text), Error::File{file}, ": its deepest part");
   StringReader stream(text);
@@ -196,10 +194,7 @@ bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, con
 
 bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const int width,
                              AnnotatedDatum* anno_datum) {
-  limits::CheckTextFile(labelname);
-  std::ifstream stream(labelname.c_str());
-  Require(stream.good(), Error::File{labelname}, ": there is no such file, or it cannot be read");
-  stream.exceptions(std::ios::badbit);
+  std::ifstream stream = OpenTextFile(labelname);
   int line_number = 0;
   for (string line; std::getline(stream, line);) {
     ++line_number;

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "caffe/core/limits.hpp"
+#include "caffe/io/text_file.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/string_stream.hpp"
 
@@ -50,10 +50,7 @@ LabelMap ReadLabelMap(const string& file) {
 }
 
 vector<NamedSize> ReadNameSizeFile(const string& file) {
-  limits::CheckTextFile(file);
-  std::ifstream stream(file.c_str());
-  Require(stream.good(), Error::File{file}, ": there is no such file, or it cannot be read");
-  stream.exceptions(std::ios::badbit);
+  std::ifstream stream = OpenTextFile(file);
   vector<NamedSize> sizes;
   int number = 0;
   for (string line; std::getline(stream, line);) {
