@@ -86,8 +86,9 @@ if(HAVE_PYTHON)
     LIBRARY_OUTPUT_DIRECTORY ${python_output}
     CXX_VISIBILITY_PRESET hidden)
   target_include_directories(pycaffe SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
-  target_compile_options(pycaffe PRIVATE ${caffe_warnings})
+  target_compile_options(pycaffe PRIVATE ${caffe_warnings} ${caffe_less_optimization})
   target_link_libraries(pycaffe PRIVATE caffe)
+  caffe_unity(pycaffe ${python_sources})
   caffe_internal_headers(pycaffe)
 
   # A wheel gets the .py files by itself (pyproject.toml); an installation has python/ as Caffe's had.

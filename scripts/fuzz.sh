@@ -1,56 +1,66 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets with Clang, libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, and
-# runs them, and those of writers in Python. Goes on after a finding; the last line says which targets
-# have some.
+# Builds the fuzz targets with Clang, libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, runs
+# them, and those of writers in Python, and prints a table of what each came to. Goes on after a finding;
+# the last line says which targets have some.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/fuzz.sh [TARGET] [SECONDS]
+usage: scripts/fuzz.sh [--jobs N] [TARGET [SECONDS [EXECUTIONS]]]
 
-  TARGET    a file of fuzz/targets/ without its extension, onnx_writer, or "all" (default)
-  SECONDS   how long each target runs (default 60)
+  TARGET       a file of fuzz/targets/ without its extension, onnx_writer, or "all" (default)
+  SECONDS      how long each target runs (default 60)
+  EXECUTIONS   and with how many inputs at most (default 1000000)
+  --jobs N     how many targets run at a time (default 1)
 
 Builds in build-fuzz. What was learned stays in build-fuzz/corpus/TARGET, inputs that were found in
-build-fuzz/findings/TARGET. CXX names the compiler (default: clang++). onnx_writer needs no build, but
-the Python package onnx; PYTHON names the interpreter (default: python3).
+build-fuzz/findings/TARGET, what a target printed in build-fuzz/logs/TARGET.txt. Seconds of the table
+are processor time, with the seeds'. CXX names the compiler (default: clang++). onnx_writer needs no
+build, but the Python package onnx; PYTHON names the interpreter (default: python3).
 
 example:
   scripts/fuzz.sh net_prototxt 600
 TEXT
 }
 
-case ${1:-} in
-  -h | --help) usage; exit 0 ;;
-esac
-[ $# -le 2 ] || { usage >&2; exit 1; }
+die() {
+  echo "fuzz.sh: $*" >&2
+  exit 1
+}
+
+jobs=1
+while [[ ${1:-} == -* ]]; do
+  case $1 in
+    -h | --help) usage; exit 0 ;;
+    --jobs) [ $# -ge 2 ] || die "--jobs needs a value"; jobs=$2; shift 2 ;;
+    *) usage >&2; exit 1 ;;
+  esac
+done
+[ $# -le 3 ] || { usage >&2; exit 1; }
+target=${1:-all} seconds=${2:-60} executions=${3:-1000000}
+for number in "$jobs" "$seconds" "$executions"; do
+  [[ $number =~ ^[1-9][0-9]*$ ]] || die "'$number' is not a number above 0"
+done
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build-fuzz
-seconds=${2:-60}
-target=${1:-all}
 compiled=() scripts=()
 for file in "$root"/fuzz/targets/*.cpp; do compiled+=("$(basename "$file" .cpp)"); done
 case $target in
   all) scripts=(onnx_writer) ;;
   onnx_writer) scripts=("$target") compiled=() ;;
   *)
-    [ -f "$root/fuzz/targets/$target.cpp" ] || {
-      echo "fuzz.sh: there is no target $target: ${compiled[*]} onnx_writer" >&2
-      exit 1
-    }
+    [ -f "$root/fuzz/targets/$target.cpp" ] ||
+      die "there is no target $target: ${compiled[*]} onnx_writer"
     compiled=("$target")
     ;;
 esac
 
 if [ ${#compiled[@]} -gt 0 ]; then
   cxx=${CXX:-clang++}
-  command -v "$cxx" > /dev/null || {
-    echo "fuzz.sh: $cxx was not found: install clang, or name a Clang in CXX" >&2
-    exit 1
-  }
+  command -v "$cxx" > /dev/null || die "$cxx was not found: install clang, or name a Clang in CXX"
   CC=${CC:-${cxx/clang++/clang}} CXX=$cxx TARGETS=fuzzers "$root/scripts/build.sh" "$build" \
     -DBUILD_FUZZERS=ON -DSANITIZE=address,undefined -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-    -DUSE_CUDA=OFF -DBUILD_TESTING=OFF -DBUILD_python=OFF
+    -DUSE_CUDA=OFF -DBUILD_TESTING=OFF -DBUILD_python=OFF -DCAFFE_CPU_KERNELS=NATIVE
   "$root/fuzz/make_corpus.sh" "$build" "$build/corpus"
 fi
 
@@ -60,35 +70,86 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 # Leaks are not looked for: libraries keep what they read for the life of the process.
 export ASAN_OPTIONS=detect_leaks=0 OMP_NUM_THREADS=1
-
-found=()
-for name in "${compiled[@]}"; do
-  program=$build/fuzz/fuzz_$name
-  [ -x "$program" ] || { echo "== fuzz: $name is not built: a library is missing"; continue; }
-  echo "== fuzz: $name"
-  mkdir -p "$build/corpus/$name" "$build/findings/$name"
-  regressions=("$root/fuzz/regressions/$name")
-  [ -d "${regressions[0]}" ] || regressions=()
-  # Seconds and MiB that an input may take.
-  "$program" "$build/corpus/$name" "${regressions[@]}" -max_total_time="$seconds" -timeout=10 \
-    -rss_limit_mb=2048 -malloc_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
-    -artifact_prefix="$build/findings/$name/" || found+=("$name")
-done
 python=${PYTHON:-python3}
+logs=$build/logs
+mkdir -p "$logs" "$build/findings"
+
+# Seconds and MiB that an input may take.
+run_compiled() {
+  local name=$1
+  shift
+  "$build/fuzz/fuzz_$name" "$build/corpus/$name" "$@" -max_total_time="$seconds" -runs="$executions" \
+    -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
+    -artifact_prefix="$build/findings/$name/"
+}
+
+run_script() {
+  local name=$1
+  shift
+  "$python" "$root/fuzz/$name.py" "$root/fuzz/seeds/nets" "$root/models" "$@" \
+    -seconds "$seconds" -runs "$executions" -findings "$build/findings/$name"
+}
+
+# The row of a target's log: executions and what they reached. libFuzzer counts edges, the writers lines.
+row() {
+  local name=$1 processor=$2 status=$3 log=$logs/$1.txt ran reached findings=none
+  ran=$(sed -n -e 's/^stat::number_of_executed_units: *//p' \
+    -e "s/^$name: \([0-9]*\) executions .*/\1/p" "$log" | tail -n 1)
+  reached=$(sed -n -e 's/^#.* cov: \([0-9]*\) .*/\1/p' \
+    -e "s/^$name: .* executions .*; \([0-9]* of [0-9]* lines\).*/\1/p" "$log" | tail -n 1)
+  [ "$status" = 0 ] || findings="some, in $build/findings/$name"
+  printf '| %-20s | %10s | %7s | %18s | %s |\n' "\`$name\`" "${ran:-?}" "$processor" "${reached:-?}" "$findings"
+}
+
+# run_target HOW NAME: runs it, with its regressions among the seeds; leaves its row, and a file where
+# it has findings.
+run_target() {
+  local how=$1 name=$2 status=0 regressions=("$root/fuzz/regressions/$2") TIMEFORMAT='%U %S'
+  [ -d "${regressions[0]}" ] || regressions=()
+  mkdir -p "$build/corpus/$name" "$build/findings/$name"
+  echo "== fuzz: $name"
+  { time "$how" "$name" "${regressions[@]}" > "$logs/$name.txt" 2>&1; } 2> "$TMPDIR/$name.time" || status=$?
+  [ "$status" = 0 ] || {
+    touch "$TMPDIR/$name.found"
+    echo "== fuzz: $name: findings; the end of $logs/$name.txt:"
+    tail -n 30 "$logs/$name.txt"
+  }
+  row "$name" "$(awk '{ printf "%.0f", $1 + $2 }' "$TMPDIR/$name.time")" "$status" > "$TMPDIR/$name.row"
+}
+
+# Waits until another target may start.
+wait_for_turn() { while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done; }
+
+ran=()
+for name in "${compiled[@]}"; do
+  [ -x "$build/fuzz/fuzz_$name" ] || {
+    echo "== fuzz: $name is not built: a library is missing"
+    continue
+  }
+  wait_for_turn
+  run_target run_compiled "$name" &
+  ran+=("$name")
+done
 for name in "${scripts[@]}"; do
   "$python" -c 'import onnx' 2> /dev/null || {
     echo "== fuzz: $name is left out: the Python package onnx is not installed"
     continue
   }
-  echo "== fuzz: $name"
-  regressions=("$root/fuzz/regressions/$name")
-  [ -d "${regressions[0]}" ] || regressions=()
-  "$python" "$root/fuzz/$name.py" "$root/fuzz/seeds/nets" "$root/models" "${regressions[@]}" \
-    -seconds "$seconds" -findings "$build/findings/$name" || found+=("$name")
+  wait_for_turn
+  run_target run_script "$name" &
+  ran+=("$name")
+done
+wait
+
+printf '| %-20s | %10s | %7s | %18s | %s |\n' target executions seconds 'edges (lines)' findings
+printf '| --- | ---: | ---: | ---: | --- |\n'
+found=()
+for name in "${ran[@]}"; do
+  cat "$TMPDIR/$name.row"
+  [ ! -e "$TMPDIR/$name.found" ] || found+=("$name")
 done
 if [ ${#found[@]} -gt 0 ]; then
   echo "findings: ${found[*]}"
   exit 1
 fi
-ran=("${compiled[@]}" "${scripts[@]}")
 echo "no findings: ${ran[*]}"

@@ -108,22 +108,41 @@ run_unit_tests() {
 title() { printf '== %s (after %d:%02d)\n' "$1" $((SECONDS / 60)) $((SECONDS % 60)); }
 
 # Programs, scripts and the install tree: one test a file, called with the root and the build folder.
-# Status 77 says that it cannot run here.
+# Its status goes to a file; 77 says that it cannot run here.
 run_script() {
   local name status=0
   name=$(basename "$1" .sh)
+  title "$name"
   CAFFE_TEST_MINUTES=$((SECONDS / 60)) "$1" "$root" "$build" > "$logs/$name.log" 2>&1 < /dev/null ||
     status=$?
+  echo "$status" > "$logs/$name.status"
   case $status in
-    0)
-      passed=$((passed + 1))
-      grep '^note: ' "$logs/$name.log" || true ;;
-    77) skipped=$((skipped + 1)) ;;
+    0) sed -n "s/^note: /$name: /p" "$logs/$name.log" ;;
+    77) ;;
     *)
-      failed=$((failed + 1))
       echo "FAILED (status $status): scripts/tests/$name.sh; the end of $logs/$name.log:"
       tail -n 20 "$logs/$name.log" ;;
   esac
+}
+
+# One a core, four at most: much of what they do waits, or has one thread.
+run_scripts() {
+  local script status lanes
+  lanes=$(nproc)
+  [ "$lanes" -le 4 ] || lanes=4
+  for script; do
+    while [ "$(jobs -rp | wc -l)" -ge "$lanes" ]; do wait -n || true; done
+    run_script "$script" &
+  done
+  wait
+  for script; do
+    status=$(cat "$logs/$(basename "$script" .sh).status" 2> /dev/null || echo none)
+    case $status in
+      0) passed=$((passed + 1)) ;;
+      77) skipped=$((skipped + 1)) ;;
+      *) failed=$((failed + 1)) ;;
+    esac
+  done
 }
 
 if [ -n "$quick" ]; then
@@ -155,16 +174,17 @@ rm -rf "$logs"
 mkdir -p "$logs"
 title "Unit tests"
 run_unit_tests
-scripts=("$root"/scripts/tests/*.sh)
+# First those that take long on one core.
+scripts=("$root"/scripts/tests/{python,failing_ranks}.sh)
+for script in "$root"/scripts/tests/*.sh; do
+  [[ " ${scripts[*]} " == *" $script "* ]] || scripts+=("$script")
+done
 if [ -n "$filter$sanitize" ]; then
   scripts=()
 elif [ -n "$quick" ]; then
-  scripts=("$root"/scripts/tests/{flags,progress,python,watch_blobs}.sh)
+  scripts=("$root"/scripts/tests/{python,flags,progress,watch_blobs}.sh)
 fi
-for script in "${scripts[@]}"; do
-  title "$(basename "$script" .sh)"
-  run_script "$script"
-done
+run_scripts "${scripts[@]}"
 
 [ $((passed + failed + skipped)) -gt 0 ] || echo "no test is called like '$filter'"
 if [ "$skipped" != 0 ]; then

@@ -35,7 +35,7 @@ DEFINE_double(seconds, 4, "How long -compare takes, about.");
 DEFINE_bool(memory, false, "Print what the net takes in memory, and end.");
 DEFINE_int32(gpu, -1, "With -train: the GPU to train on; -1: the CPU.");
 DEFINE_string(type, "FLOAT", "Storage type of activations and gradients: FLOAT or FLOAT16.");
-DEFINE_bool(fast, false, "default_forward_math: FLOAT16.");
+DEFINE_string(engine, "", "The engine of the net, ONEDNN: direct convolutions.");
 
 namespace {
 
@@ -47,6 +47,7 @@ using caffe::Require;
 const char kUsage[] = R"(net_benchmark: times forward passes or training steps of one net.
 
 usage: net_benchmark -deploy FILE [-train FILE [-gpu N]] [-batch N] [-type FLOAT|FLOAT16]
+                     [-engine NAME]
        net_benchmark -deploy FILE [-batch N] -compare [-layers]
        net_benchmark -deploy FILE [-batch N] [-type FLOAT|FLOAT16] [-weights FILE] -memory
        net_benchmark -deploy FILE [-batch N] [-weights FILE] [-image FILE [-transform TEXT]]
@@ -78,7 +79,7 @@ NetParameter ReadNet(const std::string& file) {
           ": valid are FLOAT and FLOAT16");
   net.set_default_forward_type(type);
   net.set_default_backward_type(type);
-  if (FLAGS_fast) net.set_default_forward_math(caffe::FLOAT16);
+  if (!FLAGS_engine.empty()) net.set_engine(FLAGS_engine);
   return net;
 }
 

@@ -44,7 +44,7 @@ class Programs:
         self.threads = arguments.threads
         self.benchmark = os.path.join(arguments.build_dir, "benchmarks", "net_benchmark")
         wanted = arguments.programs.split(",")
-        names = ("Cortado", "Cortado FLOAT16", "Cortado fast")
+        names = ("Cortado", "Cortado FLOAT16", "Cortado ONEDNN")
         self.cortado = [name for name in names if name in wanted]
         self.python = find_peers(wanted, arguments.python)
 
@@ -57,8 +57,8 @@ class Programs:
                 command += ["-train", train]
             if program.endswith("FLOAT16"):
                 command += ["-type", "FLOAT16"]
-            if program.endswith("fast"):  # forward_math FLOAT16 of FLOAT numbers
-                command += ["-fast"]
+            if program.endswith("ONEDNN"):  # direct convolutions, where DEFAULT takes Winograd's
+                command += ["-engine", "ONEDNN"]
             yield program, command
         if mode == "forward":
             yield from self.peers(net, deploy, batch, shape)

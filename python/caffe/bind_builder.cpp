@@ -44,7 +44,7 @@ void AddLayer(DefinitionHandle& handle, const LayerParameter& layer, const py::l
   handle.net.AddLayer(layer, constants);
 }
 
-py::bytes ToMessage(const DefinitionHandle& handle) {
+py::bytes MessageOfDefinition(const DefinitionHandle& handle) {
   const NetParameter net = inference::ToNetParameter(handle.net.graph());
   Require(net.ByteSizeLong() < (size_t(1) << 31), "the net has ", net.ByteSizeLong(),
           " bytes: messages end at 2 GB");
@@ -292,7 +292,7 @@ void BindNetworkDefinition(py::module_& module) {
       .def_property_readonly(
           "ranges", [](const DefinitionHandle& handle) { return handle.net.ranges(); },
           "What set_range said, as a CalibrationTable.")
-      .def("_to_message", &ToMessage)
+      .def("_to_message", &MessageOfDefinition)
       .def(
           "to_text", [](const DefinitionHandle& handle) { return ToText(handle.net.graph()); },
           "A line for each layer: what it computes, from what, and the shape of its top.")

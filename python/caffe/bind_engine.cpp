@@ -21,13 +21,13 @@ using inference::LayerInfo;
 using inference::ShapeProfile;
 using inference::TimingCache;
 
-EngineHandle Load(const py::object& file) {
+EngineHandle LoadEngine(const py::object& file) {
   const std::string path = PathOf(file);
   const py::gil_scoped_release without_gil;
   return {Engine::Load(path)};
 }
 
-void Save(const EngineHandle& handle, const py::object& file) {
+void SaveEngine(const EngineHandle& handle, const py::object& file) {
   const std::string path = PathOf(file);
   const py::gil_scoped_release without_gil;
   handle.engine->Save(path);
@@ -42,7 +42,7 @@ py::dict Bindings(const inference::Graph& graph, const std::vector<int>& values)
   return shapes;
 }
 
-std::string Describe(const EngineHandle& handle) {
+std::string DescribeEngine(const EngineHandle& handle) {
   return Join("<caffe engine '", handle.engine->name(), "' for batches up to ",
               handle.engine->max_batch(), ">");
 }
@@ -288,11 +288,11 @@ void BindEngine(py::module_& module) {
       module, "Engine",
       "A built net. It never changes, and any number of contexts and threads share it.\n\n"
       "Builder.build makes one, Engine.load reads one from a plan.")
-      .def_static("load", &Load, py::arg("file"),
+      .def_static("load", &LoadEngine, py::arg("file"),
                   "The engine of a plan file, whose weights stay in the mapped file. Raises "
                   "caffe.Error\n"
                   "for a plan that is damaged or was built for another machine or version.")
-      .def("save", &Save, py::arg("file"), "Writes the plan; the file is replaced at once.")
+      .def("save", &SaveEngine, py::arg("file"), "Writes the plan; the file is replaced at once.")
       .def_property_readonly(
           "name", [](const EngineHandle& handle) { return handle.engine->name(); },
           "The net's name.")
@@ -349,7 +349,7 @@ void BindEngine(py::module_& module) {
       .def(
           "to_text", [](const EngineHandle& handle) { return ToText(*handle.engine->graph()); },
           "A line for each layer: what it computes, from what, and where its top lies.")
-      .def("__repr__", &Describe);
+      .def("__repr__", &DescribeEngine);
 }
 
 void BindExecutionContext(py::module_& module) {

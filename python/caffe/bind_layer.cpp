@@ -31,7 +31,7 @@ LayerParameter ToLayerParameter(const py::object& from) {
       py::repr(py::type::of(from)).cast<std::string>());
 }
 
-py::object ToMessage(const LayerParameter& param) {
+py::object MessageOfLayer(const LayerParameter& param) {
   const py::object message = py::module_::import("caffe.proto.caffe_pb2").attr("LayerParameter")();
   message.attr("ParseFromString")(py::bytes(param.SerializeAsString()));
   return message;
@@ -111,7 +111,7 @@ void BindLayer(py::module_& module) {
           "name", [](const LayerParameter& param) { return param.name(); }, "The layer's name.")
       .def_property_readonly(
           "type", [](const LayerParameter& param) { return param.type(); }, "The layer's type.")
-      .def("to_message", &ToMessage, "The same as a caffe_pb2.LayerParameter.")
+      .def("to_message", &MessageOfLayer, "The same as a caffe_pb2.LayerParameter.")
       .def("__str__", [](const LayerParameter& param) { return param.DebugString(); });
 
   py::class_<LayerBlobs>(

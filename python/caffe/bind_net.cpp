@@ -23,13 +23,13 @@ std::shared_ptr<NetHandle> MakeNet(const py::object& network_file, int phase, in
   return handle;
 }
 
-float Forward(NetHandle& net, int start, int end) {
+float ForwardLayers(NetHandle& net, int start, int end) {
   const float loss = Compute({&net}, [&] { return net.net->ForwardFromTo(start, end); });
   if (start == 0) net.views->ForgetEarlierBorrowed();
   return loss;
 }
 
-void Backward(NetHandle& net, int start, int end) {
+void BackwardLayers(NetHandle& net, int start, int end) {
   Compute({&net}, [&] { net.net->BackwardFromTo(start, end); });
 }
 
@@ -57,7 +57,7 @@ void ShareWith(NetHandle& net, NetHandle& other) {
   Compute({&net, &other}, [&] { net.net->ShareTrainedLayersWith(other.net.get()); });
 }
 
-std::vector<std::shared_ptr<BlobRef>> BlobsOf(NetHandle& net) {
+std::vector<std::shared_ptr<BlobRef>> BlobsOfNet(NetHandle& net) {
   std::vector<std::shared_ptr<BlobRef>> blobs;
   for (const auto& blob : net.net->blobs()) blobs.push_back(ShareBlob(blob, net.views));
   return blobs;
@@ -126,9 +126,9 @@ void BindNet(py::module_& module) {
       .def(py::init(&MakeNet), py::arg("network_file"), py::arg("phase"), py::arg("level") = 0,
            py::arg("stages") = std::vector<std::string>(), py::arg("weights") = py::none())
       .def(py::init([](const Handle& same) { return same; }), py::arg("same"))
-      .def("_forward", &Forward, py::arg("start"), py::arg("end"),
+      .def("_forward", &ForwardLayers, py::arg("start"), py::arg("end"),
            "Runs the layers start to end, both included; returns their loss.")
-      .def("_backward", &Backward, py::arg("start"), py::arg("end"),
+      .def("_backward", &BackwardLayers, py::arg("start"), py::arg("end"),
            "Runs the layers start down to end backwards, both included.")
       .def(
           "reshape", [](NetHandle& net) { Compute({&net}, [&] { net.net->Reshape(); }); },
@@ -156,7 +156,7 @@ void BindNet(py::module_& module) {
       .def_property_readonly(
           "phase", [](NetHandle& net) { return int(net.net->phase()); },
           "caffe.TRAIN or caffe.TEST.")
-      .def_property_readonly("_blobs", &BlobsOf)
+      .def_property_readonly("_blobs", &BlobsOfNet)
       .def("_blob_called", &BlobCalled, py::arg("name"), "The blob of that name.")
       .def_property_readonly("_blob_names", [](NetHandle& net) { return net.net->blob_names(); })
       .def_property_readonly("_layer_names", [](NetHandle& net) { return net.net->layer_names(); })

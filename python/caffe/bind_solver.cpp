@@ -103,8 +103,8 @@ void ShareWeights(SolverHandle& handle, NetHandle& net) {
   Compute(nets, [&] { net.net->ShareTrainedLayersWith(handle.net->net.get()); });
 }
 
-void AddCallback(SolverHandle& handle, const py::function& on_start,
-                 const py::function& on_gradients_ready) {
+void AddSolverCallback(SolverHandle& handle, const py::function& on_start,
+                       const py::function& on_gradients_ready) {
   std::vector<std::weak_ptr<ViewGroup>> views;
   for (NetHandle* net : handle.Nets()) views.push_back(net->views);
   handle.callbacks.push_back(
@@ -129,7 +129,7 @@ struct ParamHandle {
   SolverParameter& param() const { return ParamOf(*solver); }
 };
 
-py::object ToMessage(const ParamHandle& handle) {
+py::object MessageOfSolver(const ParamHandle& handle) {
   const py::object message = py::module_::import("caffe.proto.caffe_pb2").attr("SolverParameter")();
   message.attr("ParseFromString")(py::bytes(handle.param().SerializeAsString()));
   return message;
@@ -153,7 +153,7 @@ void BindSolver(py::module_& module) {
           "base_lr", [](const ParamHandle& p) { return p.param().base_lr(); },
           [](const ParamHandle& p, float rate) { p.param().set_base_lr(rate); },
           "What the learning rate policy starts from; may be changed between iterations.")
-      .def("to_message", &ToMessage, "A caffe_pb2.SolverParameter.")
+      .def("to_message", &MessageOfSolver, "A caffe_pb2.SolverParameter.")
       .def("__str__", [](const ParamHandle& p) { return p.param().DebugString(); });
 
   using Handle = std::shared_ptr<SolverHandle>;
@@ -177,7 +177,7 @@ void BindSolver(py::module_& module) {
           "Changes the weights by the gradients as they stand in net.params.")
       .def("share_weights", &ShareWeights, py::arg("net"),
            "Makes another net use the weights that are being trained.")
-      .def("add_callback", &AddCallback, py::arg("on_start"), py::arg("on_gradients_ready"),
+      .def("add_callback", &AddSolverCallback, py::arg("on_start"), py::arg("on_gradients_ready"),
            "Calls on_start() before each iteration's forward pass, and on_gradients_ready() when\n"
            "its gradients are there and the weights still to be changed.")
       .def_property_readonly("_net", [](SolverHandle& handle) { return handle.net; })

@@ -188,7 +188,7 @@ std::shared_ptr<BlobRef> NewBlob(const std::vector<int>& shape) {
 
 namespace {
 
-std::string Describe(const BlobRef& blob) {
+std::string DescribeBlob(const BlobRef& blob) {
   return Join("<caffe.Blob of shape ", py::str(ShapeTuple(blob.shape())).cast<std::string>(),
               ", stored as ", Name(blob.tensor(false).storage_type()), ">");
 }
@@ -264,7 +264,7 @@ void BindBlob(py::module_& module) {
           "reshape(*extents): changes the shape. Net.reshape() then carries an input's new shape "
           "to\n"
           "the other blobs.")
-      .def("__repr__", &Describe);
+      .def("__repr__", &DescribeBlob);
 }
 
 }  // namespace caffe::pycaffe

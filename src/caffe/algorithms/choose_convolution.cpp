@@ -16,11 +16,11 @@ size_t WinogradScratch(const kernels::ConvolutionShape& s, int num) {
   return std::min(kernels::kWinogradScratch, std::max(kMinScratch, bytes / 10 / threads));
 }
 
-/// Winograd's algorithm, where sums need not be more exact than FLOAT16's and it is faster.
+/// Winograd's algorithm, where it is allowed and faster.
 AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p) {
   const bool pays =
-      p.settings.types.forward_math == ElementType::FLOAT16 && !p.plain_source && p.num > 0 &&
-      kernels::HasWinograd(p.shape) &&
+      p.settings.may_use_winograd() && !p.transposed && !p.plain_source &&
+      p.num * p.shape.input_size() > 0 && kernels::HasWinograd(p.shape) &&
       kernels::WinogradPays(kernels::WinogradShapeOf(p.shape, p.num, kernels::BlockChannels()));
   return pays ? WinogradConvolution(p.shape, p.num, WinogradScratch(p.shape, p.num)) : nullptr;
 }
@@ -86,7 +86,7 @@ AlgorithmPtr Choose(const ConvolutionProblem& problem) {
   if (!algorithm && problem.settings.is_native_half() && !problem.transposed) {
     algorithm = ChooseNativeHalfConvolution(problem);
   }
-  if (!algorithm && problem.settings.is_fast_float() && !problem.transposed) {
+  if (!algorithm && problem.settings.types.forward_type == ElementType::FLOAT) {
     algorithm = ChooseWinograd(problem);
   }
   if (!algorithm) algorithm = ChooseOneDnnConvolution(problem);

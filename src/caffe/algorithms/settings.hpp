@@ -19,10 +19,15 @@ struct Settings {
   bool is_native_half() const {
     return types.forward_type == ElementType::FLOAT16 && phase == TEST && engine == Engine::DEFAULT;
   }
-  /// FLOAT for inference, with sums that need not be more exact than FLOAT16's.
-  bool is_fast_float() const {
-    return types.forward_type == ElementType::FLOAT && types.forward_math == ElementType::FLOAT16 &&
-           phase == TEST && engine == Engine::DEFAULT;
+  /// Convolutions for inference may be Winograd's. With many channels its sums of floats are as
+  /// exact as direct ones, to 1e-5 of a layer's largest output, which is what FLOAT promises; FLOAT
+  /// math of FLOAT16 numbers asks for direct ones.
+  bool may_use_winograd() const {
+    const ElementType type = types.forward_type, math = types.forward_math;
+    return phase == TEST && engine == Engine::DEFAULT &&
+           (math == ElementType::FLOAT16 ||
+            (math == ElementType::FLOAT && type == ElementType::FLOAT)) &&
+           (type == ElementType::FLOAT || type == ElementType::FLOAT16);
   }
   /// FLOAT16 in AMX's tiles, in training, too.
   bool wants_tiles() const {

@@ -177,7 +177,7 @@ TEST(ConvolutionAlgorithms, PackWeightsForImagesOfAllSizes) {
   EXPECT_FALSE(winograd(large)->PacksAs(*packed(large)));
 }
 
-// Of blobs in FLOAT: forward_math FLOAT16 allows what FLOAT does not.
+// Of FLOAT16 numbers FLOAT math asks for direct sums.
 TEST(ConvolutionAlgorithms, AreWinogradsWhereTheMathAllowsIt) {
   ConvolutionProblem problem = Problem(1, 64, 64, 3, false);
   problem.shape.input = problem.shape.output = {28, 28};
@@ -185,20 +185,30 @@ TEST(ConvolutionAlgorithms, AreWinogradsWhereTheMathAllowsIt) {
   const auto is_winograd = [&](const ConvolutionProblem& p) {
     return Choose(p)->PacksAs(*winograd);
   };
-  EXPECT_FALSE(is_winograd(problem));
-  ConvolutionProblem fast = problem;
-  fast.settings.types.forward_math = ElementType::FLOAT16;
-  EXPECT_TRUE(is_winograd(fast));
+  EXPECT_TRUE(is_winograd(problem));
   const Operands operands = OperandsOf(problem);
-  ExpectNear(Outputs(*Choose(fast), operands), Outputs(*Plain(problem), operands));
+  ExpectNear(Outputs(*Choose(problem), operands), Outputs(*Plain(problem), operands));
 
-  ConvolutionProblem other = fast;
+  for (const auto type : {ElementType::FLOAT, ElementType::FLOAT16, ElementType::DOUBLE}) {
+    for (const auto math : {ElementType::FLOAT, ElementType::FLOAT16, ElementType::DOUBLE}) {
+      ConvolutionProblem other = problem;
+      other.settings.types.forward_type = type;
+      other.settings.types.forward_math = math;
+      if (other.settings.wants_tiles()) continue;
+      const bool is_float = type == ElementType::FLOAT && math == ElementType::FLOAT;
+      const bool is_half = type != ElementType::DOUBLE && math == ElementType::FLOAT16;
+      EXPECT_EQ(is_winograd(other), is_float || is_half) << Name(type) << ", math " << Name(math);
+    }
+  }
+  ConvolutionProblem other = problem;
   other.settings.phase = TRAIN;
   EXPECT_FALSE(is_winograd(other));
-  other = fast;
-  other.settings.engine = Engine::REFERENCE;
-  EXPECT_FALSE(is_winograd(other));
-  other = fast;
+  for (const Engine engine : {Engine::REFERENCE, Engine::ONEDNN}) {
+    other = problem;
+    other.settings.engine = engine;
+    EXPECT_FALSE(is_winograd(other));
+  }
+  other = problem;
   other.shape.kernel = {1, 1};
   other.shape.pad = {0, 0};
   EXPECT_FALSE(is_winograd(other));
