@@ -57,7 +57,7 @@ std::vector<Blob<Dtype>*> BlobsOf(const Blobs& refs) {
 
 /// Calls f(layer, bottoms, tops) on a layer alone, with what Python wrote and for Python to read.
 template <typename Function>
-void Run(LayerHandle& handle, const Blobs& bottom, const Blobs& top, Function&& f) {
+void RunLayer(LayerHandle& handle, const Blobs& bottom, const Blobs& top, Function&& f) {
   std::vector<ViewGroup*> groups = {handle.views().get()};
   for (const Blobs* blobs : {&bottom, &top}) {
     for (const std::shared_ptr<BlobRef>& blob : *blobs) groups.push_back(blob->group().get());
@@ -74,19 +74,19 @@ void Run(LayerHandle& handle, const Blobs& bottom, const Blobs& top, Function&& 
 }
 
 void SetUp(LayerHandle& handle, const Blobs& bottom, const Blobs& top) {
-  Run(handle, bottom, top,
-      [](auto& layer, auto& bottoms, auto& tops) { layer.SetUp(bottoms, tops); });
+  RunLayer(handle, bottom, top,
+           [](auto& layer, auto& bottoms, auto& tops) { layer.SetUp(bottoms, tops); });
 }
 
 void Reshape(LayerHandle& handle, const Blobs& bottom, const Blobs& top) {
-  Run(handle, bottom, top,
-      [](auto& layer, auto& bottoms, auto& tops) { layer.Reshape(bottoms, tops); });
+  RunLayer(handle, bottom, top,
+           [](auto& layer, auto& bottoms, auto& tops) { layer.Reshape(bottoms, tops); });
 }
 
 double Forward(LayerHandle& handle, const Blobs& bottom, const Blobs& top) {
   double loss = 0;
-  Run(handle, bottom, top,
-      [&](auto& layer, auto& bottoms, auto& tops) { loss = layer.Forward(bottoms, tops); });
+  RunLayer(handle, bottom, top,
+           [&](auto& layer, auto& bottoms, auto& tops) { loss = layer.Forward(bottoms, tops); });
   return loss;
 }
 
@@ -94,7 +94,7 @@ void Backward(LayerHandle& handle, const Blobs& top, const std::vector<bool>& pr
               const Blobs& bottom) {
   Require(propagate_down.size() == bottom.size(), "propagate_down has ", propagate_down.size(),
           " value(s) for ", bottom.size(), " bottom blob(s)");
-  Run(handle, bottom, top, [&](auto& layer, auto& bottoms, auto& tops) {
+  RunLayer(handle, bottom, top, [&](auto& layer, auto& bottoms, auto& tops) {
     layer.Backward(tops, propagate_down, bottoms);
   });
 }

@@ -219,7 +219,8 @@ def all_included(paths):
 def folders():
     """The files that are, or may be, compiled together."""
     by_folder = collections.defaultdict(list)
-    for path in [*(ROOT / "src" / "caffe").rglob("*.cpp"), *(ROOT / "tools").glob("*/*.cpp")]:
+    for path in [*(ROOT / "src" / "caffe").rglob("*.cpp"), *(ROOT / "tools").glob("*/*.cpp"),
+                 *(ROOT / "python" / "caffe").glob("*.cpp")]:
         folder = path.parent.relative_to(ROOT).as_posix()
         if not folder.startswith(APART) and not path.name.endswith("_gpu.cpp") and path.name != "absent.cpp":
             by_folder[folder].append(path)
