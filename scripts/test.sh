@@ -11,8 +11,8 @@ usage: scripts/test.sh [--quick] [--filter PATTERN] [--build-dir DIR] [--sanitiz
   --quick            without slow tests and most of the programs' scripts: minutes
   --filter PATTERN   only the unit tests whose names fit, as GoogleTest's --gtest_filter: seconds
   --build-dir DIR    where to build (default: build)
-  --sanitize WHAT    the unit tests with sanitizers, address,undefined or thread (which needs Clang);
-                     where --build-dir does not say, built in build-WHAT
+  --sanitize WHAT    the unit tests but for slow ones with sanitizers, address,undefined or thread
+                     (which needs Clang); where --build-dir does not say, built in build-WHAT
   --werror           treat compiler warnings as errors
   --from-scratch     compile files together, with precompiled headers, though there is a compiler
                      cache: half the time where that cache is empty
@@ -154,6 +154,7 @@ if [ -n "$sanitize" ]; then
   [ -z "$why" ] || die "--sanitize $sanitize: $why"
   sanitizer_options "$sanitize"
   sanitizer_environment
+  export CAFFE_SLOW_TESTS=${CAFFE_SLOW_TESTS:-0}
   targets=caffe_tests
 elif [ -n "$filter" ]; then
   "$root/scripts/install_dependencies.sh"

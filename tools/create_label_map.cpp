@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "caffe/io/text_file.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/io.hpp"
+#include "caffe/util/text_file.hpp"
 #include "common/command.hpp"
 
 CAFFE_FLAG(bool, include_background, false, "", "put the background in front, as label 0");

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "caffe/error.hpp"
-#include "caffe/io/text_file.hpp"
+#include "caffe/util/text_file.hpp"
 
 namespace caffe {
 

@@ -16,8 +16,13 @@ size_t WinogradScratch(const kernels::ConvolutionShape& s, int num) {
   return std::min(kernels::kWinogradScratch, std::max(kMinScratch, bytes / 10 / threads));
 }
 
-/// Winograd's algorithm, where it is allowed and faster.
+/// Winograd's algorithm, where it is allowed and faster. With kernels of 5 its sums round 4 to 16
+/// times as much as direct ones: FLOAT math does without.
 AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p) {
+  if (p.shape.axes() != 2 ||
+      (p.shape.kernel[0] != 3 && p.settings.types.forward_math != ElementType::FLOAT16)) {
+    return nullptr;
+  }
   const bool pays =
       p.settings.may_use_winograd() && !p.transposed && !p.plain_source &&
       p.num * p.shape.input_size() > 0 && kernels::HasWinograd(p.shape) &&

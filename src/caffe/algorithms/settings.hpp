@@ -19,9 +19,8 @@ struct Settings {
   bool is_native_half() const {
     return types.forward_type == ElementType::FLOAT16 && phase == TEST && engine == Engine::DEFAULT;
   }
-  /// Convolutions for inference may be Winograd's. With many channels its sums of floats are as
-  /// exact as direct ones, to 1e-5 of a layer's largest output, which is what FLOAT promises; FLOAT
-  /// math of FLOAT16 numbers asks for direct ones.
+  /// Convolutions for inference may be Winograd's, within 1e-5 of a layer's largest output, which
+  /// is what FLOAT promises. FLOAT math of FLOAT16 numbers asks for direct sums.
   bool may_use_winograd() const {
     const ElementType type = types.forward_type, math = types.forward_math;
     return phase == TEST && engine == Engine::DEFAULT &&

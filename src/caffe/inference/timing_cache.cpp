@@ -8,8 +8,8 @@
 
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/string_stream.hpp"
+#include "caffe/util/text_file.hpp"
 
 namespace caffe::inference {
 namespace {

@@ -7,12 +7,12 @@
 #include <numeric>
 
 #include "caffe/error.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/label_map.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/json.hpp"
 #include "caffe/util/text/letters.hpp"
 #include "caffe/util/text/text_table.hpp"
+#include "caffe/util/text_file.hpp"
 
 namespace caffe::inference {
 namespace {

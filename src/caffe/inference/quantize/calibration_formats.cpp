@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "caffe/inference/quantize/thresholds.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/edit_distance.hpp"
+#include "caffe/util/text_file.hpp"
 #include "text_numbers.hpp"
 
 namespace caffe {

@@ -7,8 +7,8 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/inference/calibration_table.hpp"
 #include "caffe/io/atomic_file.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/string_stream.hpp"
+#include "caffe/util/text_file.hpp"
 #include "text_numbers.hpp"
 
 namespace caffe {

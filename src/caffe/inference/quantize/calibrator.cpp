@@ -8,10 +8,10 @@
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/io/atomic_file.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text/text_table.hpp"
+#include "caffe/util/text_file.hpp"
 #include "output_comparison.hpp"
 
 namespace caffe {

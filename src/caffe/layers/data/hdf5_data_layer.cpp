@@ -4,9 +4,9 @@
 #include <climits>
 #include <numeric>
 
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/hdf5.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/text_file.hpp"
 #include "source_state.hpp"
 
 namespace caffe {

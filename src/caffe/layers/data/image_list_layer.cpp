@@ -9,10 +9,10 @@
 
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/limits.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/text_file.hpp"
 #include "source_state.hpp"
 
 namespace caffe {

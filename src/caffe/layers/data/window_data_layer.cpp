@@ -11,13 +11,13 @@
 #include <map>
 
 #include "caffe/core/error_context.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/layers/image_list_layer.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
 #include "caffe/util/system/thread_team.hpp"
+#include "caffe/util/text_file.hpp"
 #include "source_state.hpp"
 
 namespace caffe {

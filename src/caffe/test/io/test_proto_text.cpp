@@ -9,12 +9,12 @@
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/proto_text.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/limits_scope.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/io.hpp"
+#include "caffe/util/text_file.hpp"
 
 namespace caffe {
 namespace {

@@ -18,11 +18,11 @@
 #endif
 
 #include "caffe/core/limits.hpp"
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/bbox_util.hpp"
 #include "caffe/util/detection/box.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/string_stream.hpp"
+#include "caffe/util/text_file.hpp"
 
 namespace caffe {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fstream>
 
-#include "caffe/io/text_file.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/string_stream.hpp"
+#include "caffe/util/text_file.hpp"
 
 namespace caffe {
 namespace {

@@ -1,4 +1,4 @@
-#include "caffe/io/text_file.hpp"
+#include "caffe/util/text_file.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -1,5 +1,5 @@
-#ifndef CAFFE_IO_TEXT_FILE_HPP_
-#define CAFFE_IO_TEXT_FILE_HPP_
+#ifndef CAFFE_UTIL_TEXT_FILE_HPP_
+#define CAFFE_UTIL_TEXT_FILE_HPP_
 
 #include <fstream>
 #include <string>
@@ -18,4 +18,4 @@ std::ifstream OpenTextFile(const std::string& file,
 
 }  // namespace caffe
 
-#endif  // CAFFE_IO_TEXT_FILE_HPP_
+#endif  // CAFFE_UTIL_TEXT_FILE_HPP_
