@@ -171,7 +171,8 @@ class OnnxWriter(Target):
                 del blobs[draw.randrange(len(blobs))]
             elif change == 1 and blobs:
                 i = draw.randrange(len(blobs))
-                blobs[i] = draw.choice((blobs[i].T, blobs[i].reshape(-1), blobs[i][..., :1],
+                blobs[i] = draw.choice((blobs[i].T, blobs[i].reshape(-1),
+                                        np.atleast_1d(blobs[i])[..., :1],
                                         blobs[i].reshape((1,) * max(0, 4 - blobs[i].ndim) +
                                                          blobs[i].shape)))
             elif change == 2:

@@ -141,6 +141,7 @@ for name in "${scripts[@]}"; do
 done
 wait
 
+[ ${#ran[@]} -gt 0 ] || die "nothing could run"
 printf '| %-20s | %10s | %7s | %18s | %s |\n' target executions seconds 'edges (lines)' findings
 printf '| --- | ---: | ---: | ---: | --- |\n'
 found=()

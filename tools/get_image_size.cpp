@@ -1,16 +1,15 @@
 // Writes the sizes of images named in a list, for the name_size_file of detection layers.
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "caffe/core/limits.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/detection/annotations.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/thread_team.hpp"
+#include "caffe/util/text_file.hpp"
 #include "common/command.hpp"
 #include "common/image_list.hpp"
 
@@ -27,9 +26,7 @@ using std::string;
 std::map<string, string> ReadIds(const string& file) {
   std::map<string, string> ids;
   if (file.empty()) return ids;
-  caffe::limits::CheckTextFile(file);
-  std::ifstream stream(file.c_str());
-  Require(stream.good(), caffe::Error::File{file}, ": there is no such file, or it cannot be read");
+  std::ifstream stream = caffe::OpenTextFile(file);
   for (string name, id; stream >> name >> id;) ids[name] = id;
   Require(!ids.empty(), caffe::Error::File{file}, ": there are no lines \"name id\"");
   return ids;

@@ -19,13 +19,10 @@ size_t WinogradScratch(const kernels::ConvolutionShape& s, int num) {
 /// Winograd's algorithm, where it is allowed and faster. With kernels of 5 its sums round 4 to 16
 /// times as much as direct ones: FLOAT math does without.
 AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p) {
-  if (p.shape.axes() != 2 ||
-      (p.shape.kernel[0] != 3 && p.settings.types.forward_math != ElementType::FLOAT16)) {
-    return nullptr;
-  }
   const bool pays =
       p.settings.may_use_winograd() && !p.transposed && !p.plain_source &&
       p.num * p.shape.input_size() > 0 && kernels::HasWinograd(p.shape) &&
+      (p.shape.kernel[0] == 3 || p.settings.types.forward_math == ElementType::FLOAT16) &&
       kernels::WinogradPays(kernels::WinogradShapeOf(p.shape, p.num, kernels::BlockChannels()));
   return pays ? WinogradConvolution(p.shape, p.num, WinogradScratch(p.shape, p.num)) : nullptr;
 }

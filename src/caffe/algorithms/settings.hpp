@@ -23,10 +23,10 @@ struct Settings {
   /// is what FLOAT promises. FLOAT math of FLOAT16 numbers asks for direct sums.
   bool may_use_winograd() const {
     const ElementType type = types.forward_type, math = types.forward_math;
-    return phase == TEST && engine == Engine::DEFAULT &&
-           (math == ElementType::FLOAT16 ||
-            (math == ElementType::FLOAT && type == ElementType::FLOAT)) &&
-           (type == ElementType::FLOAT || type == ElementType::FLOAT16);
+    if (phase != TEST || engine != Engine::DEFAULT) return false;
+    if (type == ElementType::FLOAT16) return math == ElementType::FLOAT16;
+    return type == ElementType::FLOAT &&
+           (math == ElementType::FLOAT || math == ElementType::FLOAT16);
   }
   /// FLOAT16 in AMX's tiles, in training, too.
   bool wants_tiles() const {

@@ -214,6 +214,16 @@ TEST(ConvolutionAlgorithms, AreWinogradsWhereTheMathAllowsIt) {
   EXPECT_FALSE(is_winograd(other));
 }
 
+// Their sums round more than FLOAT promises to.
+TEST(ConvolutionAlgorithms, AreWinogradsWithKernelsOfFiveInFloat16MathOnly) {
+  ConvolutionProblem problem = Problem(1, 64, 64, 5, false);
+  problem.shape.input = problem.shape.output = {28, 28};
+  const AlgorithmPtr winograd = WinogradConvolution(problem.shape, 1);
+  EXPECT_FALSE(Choose(problem)->PacksAs(*winograd));
+  problem.settings.types.forward_math = ElementType::FLOAT16;
+  EXPECT_TRUE(Choose(problem)->PacksAs(*winograd));
+}
+
 TEST(ConvolutionAlgorithms, AreChosenAgainOnlyForAnotherProblem) {
   const ConvolutionProblem problem = Problem(2, 16, 16, 3, false);
   ConvolutionProblem other = problem;
