@@ -11,7 +11,8 @@ usage: scripts/fuzz.sh [--jobs N] [TARGET [SECONDS [EXECUTIONS]]]
   TARGET       a file of fuzz/targets/ without its extension, onnx_writer, or "all" (default)
   SECONDS      how long each target runs (default 60)
   EXECUTIONS   and with how many inputs at most (default 1000000)
-  --jobs N     how many targets run at a time (default 1)
+  --jobs N     how many targets run at a time (default 1); more than there are cores make the limit of
+               10 seconds an input a tight one
 
 Builds in build-fuzz. What was learned stays in build-fuzz/corpus/TARGET, inputs that were found in
 build-fuzz/findings/TARGET, what a target printed in build-fuzz/logs/TARGET.txt. Seconds of the table
@@ -146,6 +147,10 @@ printf '| %-20s | %10s | %7s | %18s | %s |\n' target executions seconds 'edges (
 printf '| --- | ---: | ---: | ---: | --- |\n'
 found=()
 for name in "${ran[@]}"; do
+  if [ ! -f "$TMPDIR/$name.row" ]; then
+    printf '| %-20s | ended from outside |\n' "\`$name\`" > "$TMPDIR/$name.row"
+    touch "$TMPDIR/$name.found"
+  fi
   cat "$TMPDIR/$name.row"
   [ ! -e "$TMPDIR/$name.found" ] || found+=("$name")
 done

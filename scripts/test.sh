@@ -27,6 +27,9 @@ die() {
   exit 1
 }
 
+# What runs in the background does not hear of Ctrl-C.
+trap 'trap "" TERM; kill 0; exit 130' INT TERM
+
 root=$(cd "$(dirname "$0")/.." && pwd)
 source "$root/scripts/tests/lib/sanitizers.sh"
 source "$root/scripts/tests/lib/shards.sh"
@@ -140,6 +143,9 @@ run_scripts() {
     case $status in
       0) passed=$((passed + 1)) ;;
       77) skipped=$((skipped + 1)) ;;
+      none)
+        echo "FAILED: $script was ended from outside"
+        failed=$((failed + 1)) ;;
       *) failed=$((failed + 1)) ;;
     esac
   done
@@ -175,15 +181,18 @@ rm -rf "$logs"
 mkdir -p "$logs"
 title "Unit tests"
 run_unit_tests
-# First those that take long on one core.
-scripts=("$root"/scripts/tests/{python,failing_ranks}.sh)
-for script in "$root"/scripts/tests/*.sh; do
-  [[ " ${scripts[*]} " == *" $script "* ]] || scripts+=("$script")
-done
 if [ -n "$filter$sanitize" ]; then
   scripts=()
 elif [ -n "$quick" ]; then
   scripts=("$root"/scripts/tests/{python,flags,progress,watch_blobs}.sh)
+else
+  # It configures and builds where the others run.
+  run_scripts "$root/scripts/tests/quickstart.sh"
+  # First those that take long on one core.
+  scripts=("$root"/scripts/tests/{python,failing_ranks}.sh)
+  for script in "$root"/scripts/tests/*.sh; do
+    [[ " $root/scripts/tests/quickstart.sh ${scripts[*]} " == *" $script "* ]] || scripts+=("$script")
+  done
 fi
 run_scripts "${scripts[@]}"
 

@@ -190,7 +190,7 @@ class ForwardBenchmark : public Benchmark {
     } else {
       WriteInput();
     }
-    images_.data_tensor().Release("the net has them");
+    images_.data_tensor().Release(std::make_shared<const std::string>("the net has them"));
   }
   /// Writes the images and what the net gives for them.
   void WriteReference(const std::string& prefix) {

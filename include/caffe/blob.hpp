@@ -2,6 +2,7 @@
 #define CAFFE_BLOB_HPP_
 
 #include <algorithm>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,17 @@ const int kMaxBlobAxes = 32;
 
 namespace caffe {
 
-/// "2 3 4 5 (120)": the extents and their product.
-std::string ShapeString(const std::vector<int>& shape);
+/// A shape as "2 3 4 5 (120)", its extents and their product, written when it is printed or made a
+/// string: parts of messages that are never shown cost nothing. Refers to the shape.
+class ShapeString {
+ public:
+  explicit ShapeString(const std::vector<int>& shape) : shape_(shape) {}
+  operator std::string() const;
+  friend std::ostream& operator<<(std::ostream& out, const ShapeString& shape);
+
+ private:
+  const std::vector<int>& shape_;
+};
 
 /// An N-dimensional array with its gradient: `data` and `diff`, each a Tensor of the same count.
 ///

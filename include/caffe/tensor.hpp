@@ -137,12 +137,14 @@ class Tensor {
   void Trim();
   /// Writes a released tensor again; an empty function does nothing.
   using Recompute = std::shared_ptr<const std::function<void()>>;
+  /// A message that tensors share: they are released in every pass.
+  using Message = std::shared_ptr<const std::string>;
   /// Frees all memory, handed out or not. Until the tensor is overwritten or revived, reading it
-  /// calls `recompute`, which has to do so, and without that throws Error(`why`).
-  void Release(const std::string& why, Recompute recompute = nullptr);
-  bool released() const { return !released_.empty(); }
+  /// calls `recompute`, which has to do so, and without that throws Error(*why).
+  void Release(Message why, Recompute recompute = nullptr);
+  bool released() const { return released_ != nullptr; }
   /// Ends that state: the elements are zeros again.
-  void Revive() { released_.clear(); }
+  void Revive() { released_.reset(); }
   /// Frees all slots for a form of the caller's, from which `restore` can write the plain slot of
   /// `type` again, capacity() elements, as soon as it is read. Not while another thread may
   /// read the tensor. Returns false, and does nothing, where a pointer is kept, memory is borrowed
@@ -196,7 +198,7 @@ class Tensor {
   std::function<void(void*)> restore_;  // see Replace; guarded by mutex_
   ElementType replaced_type_;
   std::atomic<uint64_t> replaced_stamp_{0};  // of what Replace freed
-  std::string released_;                     // why reading is an error; empty when it is not
+  Message released_;                         // why reading is an error; null when it is not
   Recompute recompute_;                      // what ends that state
   std::mutex mutex_;
 };

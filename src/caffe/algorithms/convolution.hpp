@@ -24,9 +24,9 @@ AlgorithmPtr ChannelsLastConvolution(const kernels::ConvolutionShape& shape, int
                                      kernels::TileShape tile_shape);
 
 /// PackedConvolution by Winograd's algorithm (winograd.hpp). Where that meets an infinity or a NaN,
-/// which belong to single outputs, the direct kernels compute again. `max_scratch`: for each
-/// thread.
-AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num,
+/// which belong to single outputs, the direct kernels compute again. `tile`: outputs per side, 4 or
+/// 2. `max_scratch`: for each thread.
+AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num, int tile = 4,
                                  size_t max_scratch = kernels::kWinogradScratch);
 
 struct OneDnnOptions : onednn::WeightedPrimitive::Options {

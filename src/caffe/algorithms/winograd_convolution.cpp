@@ -11,9 +11,9 @@ namespace {
 
 class Winograd : public Algorithm {
  public:
-  Winograd(const kernels::ConvolutionShape& shape, int num, size_t max_scratch)
+  Winograd(const kernels::ConvolutionShape& shape, int num, int tile, size_t max_scratch)
       : convolution_(shape),
-        shape_(kernels::WinogradShapeOf(shape, num, kernels::BlockChannels())),
+        shape_(kernels::WinogradShapeOf(shape, num, kernels::BlockChannels(), tile)),
         winograd_(shape_, max_scratch) {}
 
   Layout source() const override {
@@ -47,7 +47,7 @@ class Winograd : public Algorithm {
                                      static_cast<W*>(weights.y));
     });
   }
-  // Images of all sizes have the same packed weights.
+  // Images and tiles of all sizes have the same packed weights.
   bool PacksAs(const Algorithm& other) const override {
     return dynamic_cast<const Winograd*>(&other) != nullptr;
   }
@@ -84,10 +84,10 @@ class Winograd : public Algorithm {
 
 }  // namespace
 
-AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num,
+AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num, int tile,
                                  size_t max_scratch) {
   if (!kernels::HasWinograd(shape)) return nullptr;
-  return std::make_shared<Winograd>(shape, num, max_scratch);
+  return std::make_shared<Winograd>(shape, num, tile, max_scratch);
 }
 
 }  // namespace caffe::algorithms

@@ -12,16 +12,16 @@
 
 namespace caffe {
 
-// Messages that may never be shown are made of it in every pass: a stream would take ten times as
-// long.
-std::string ShapeString(const std::vector<int>& shape) {
-  std::string text;
+ShapeString::operator std::string() const { return Join(*this); }
+
+std::ostream& operator<<(std::ostream& out, const ShapeString& shape) {
   int64_t count = 1;
-  for (const int extent : shape) {
-    text += std::to_string(extent) + " ";
-    count *= extent;
+  bool fits = true;
+  for (const int extent : shape.shape_) {
+    out << extent << " ";
+    fits = !__builtin_mul_overflow(count, extent, &count) && (fits || extent == 0);
   }
-  return text + "(" + std::to_string(count) + ")";
+  return fits ? out << "(" << count << ")" : out << "(more than 2^63)";
 }
 
 namespace {
@@ -121,7 +121,7 @@ int Blob<Dtype>::count(int start_axis, int end_axis) const {
 template <typename Dtype>
 int Blob<Dtype>::CanonicalAxisIndex(int axis_index) const {
   Require(axis_index >= -num_axes() && axis_index < num_axes(), "axis ", axis_index,
-          " is out of range for a blob of shape ", shape_string(), ": valid are ", -num_axes(),
+          " is out of range for a blob of shape ", ShapeString(shape_), ": valid are ", -num_axes(),
           " to ", num_axes() - 1);
   return axis_index < 0 ? axis_index + num_axes() : axis_index;
 }
@@ -129,7 +129,7 @@ int Blob<Dtype>::CanonicalAxisIndex(int axis_index) const {
 template <typename Dtype>
 int Blob<Dtype>::LegacyShape(int index) const {
   Require(num_axes() <= 4, "num, channels, height and width are for blobs of at most 4 axes, not ",
-          shape_string());
+          ShapeString(shape_));
   CHECK_LT(index, 4);
   CHECK_GE(index, -4);
   if (index >= num_axes() || index < -num_axes()) return 1;

@@ -170,10 +170,10 @@ void Tensor::DropSlots() {
   }
 }
 
-void Tensor::Release(const std::string& why, Recompute recompute) {
+void Tensor::Release(Message why, Recompute recompute) {
   DropSlots();
   restore_ = nullptr;
-  released_ = why;
+  released_ = std::move(why);
   recompute_ = std::move(recompute);
 }
 
@@ -253,7 +253,7 @@ bool Tensor::is_stale(ElementType type) const {
 Tensor::Slot& Tensor::UpToDate(ElementType type, const Layout& layout) {
   if (released()) {
     if (const Recompute recompute = recompute_; recompute && *recompute) (*recompute)();
-    Require(!released(), released_);
+    if (released()) Fail(*released_);
   }
   Slot* slot = Find(type, layout);
   const Slot* newest = Newest();
@@ -341,7 +341,7 @@ SyncedMemory& Tensor::Write(ElementType type, const Layout& layout) {
 }
 
 SyncedMemory& Tensor::Overwrite(ElementType type, const Layout& layout) {
-  released_.clear();
+  released_.reset();
   restore_ = nullptr;
   Slot* slot = Find(type, layout);
   if (!slot) {

@@ -190,8 +190,10 @@ bool LMDBTransaction::TryPut() {
     mdb_txn_abort(txn);
   }
   if (status == MDB_MAP_FULL) return false;
-  Require(status != MDB_BAD_VALSIZE, Error::File{source}, ": the key '", records_[i - 1].first,
-          "' is empty or too long: LMDB's keys have 1 to ", mdb_env_get_maxkeysize(env), " bytes");
+  if (status == MDB_BAD_VALSIZE) {
+    Fail(Error::File{source}, ": the key '", records_[i - 1].first,
+         "' is empty or too long: LMDB's keys have 1 to ", mdb_env_get_maxkeysize(env), " bytes");
+  }
   CheckWritten(status, source);
   return true;
 }

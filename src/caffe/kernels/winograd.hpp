@@ -10,7 +10,7 @@
 
 // Convolution with 3x3 or 5x5 kernels, stride 1, dilation 1, by Winograd's algorithm
 // (Lavin and Gray, 2015): F(m x m, r x r) takes (m + r - 1)^2 products for m x m outputs instead of
-// r^2 m^2: for m = 4, a quarter with r = 3 and 0.16 with r = 5.
+// r^2 m^2: for m = 4, a quarter with r = 3 and 0.16 with r = 5; for m = 2, 0.44 and 0.36.
 //
 // Images are arrays (num, ceil(channels / block), height, width, block); the padding past the last
 // channel must be zero in the input and the residual, and is zero in the output. X, W, Y: float,
@@ -27,6 +27,7 @@
 //     m  r    k   k, many channels   k, any data
 //     2  3   16          3           16 (channels + 25)
 //     4  3   64          3           176 (channels + 25)
+//     2  5   64          3           276 (channels + 29)
 //     4  5  256          8           1565 (channels + 35)
 //
 // Infinities and NaNs. One in the input makes all outputs of its tiles NaN, one in the weights a
@@ -48,7 +49,7 @@ struct WinogradShape {
   int pad_w = 0;   ///< zeros left and right, less than the kernel
   int block = 8;   ///< channels in a block: 8 or 16
   int kernel = 3;  ///< r: 3 or 5
-  int tile = 4;    ///< m: 4, or with kernels of 3 also 2 (more exact and slower)
+  int tile = 4;    ///< m: 4, or 2 (more exact and slower)
 
   int output_height() const { return height + 2 * pad_h - kernel + 1; }
   int output_width() const { return width + 2 * pad_w - kernel + 1; }
@@ -57,8 +58,8 @@ struct WinogradShape {
 /// True for what these functions compute: two axes, 3x3 or 5x5, stride and dilation 1, pad less
 /// than the kernel, one group or groups of whole blocks of 16 channels and outputs.
 bool HasWinograd(const ConvolutionShape& shape);
-/// The sizes of such a convolution of `num` images, with tiles of 4.
-WinogradShape WinogradShapeOf(const ConvolutionShape& shape, int num, int block);
+/// The sizes of such a convolution of `num` images.
+WinogradShape WinogradShapeOf(const ConvolutionShape& shape, int num, int block, int tile = 4);
 
 /// Bytes of scratch memory per thread that the forward functions may take by default. Up to 128
 /// channels need half of it; with half of it, layers of 512 channels take a fifth longer, because
@@ -67,7 +68,8 @@ constexpr size_t kWinogradScratch = size_t(2) << 20;
 
 /// k of the error bound above.
 constexpr float WinogradErrorBound(int tile, int kernel) {
-  return kernel == 5 ? 256.f : tile == 4 ? 64.f : 16.f;
+  if (kernel == 5) return tile == 4 ? 256.f : 64.f;
+  return tile == 4 ? 64.f : 16.f;
 }
 
 /// True where Winograd's algorithm takes less time than a direct convolution, by a model fitted to

@@ -54,8 +54,8 @@ void MakeOrCheckParameters(const std::vector<ParameterBlob>& wanted,
           blobs->size(), " are given");
   for (size_t i = 0; i < wanted.size(); ++i) {
     Require(AreSameButForOnes((*blobs)[i]->shape(), wanted[i].shape), "parameter blob ", i,
-            " has shape ", (*blobs)[i]->shape_string(), " where ", ShapeString(wanted[i].shape),
-            " is needed");
+            " has shape ", ShapeString((*blobs)[i]->shape()), " where ",
+            ShapeString(wanted[i].shape), " is needed");
   }
 }
 

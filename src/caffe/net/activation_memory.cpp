@@ -26,7 +26,7 @@ void ActivationMemory::SetKept(std::vector<const Tensor*> kept) {
   dead_.clear();
 }
 
-const std::vector<ActivationMemory::Dead>& ActivationMemory::DeadAfter(int layer) {
+std::vector<ActivationMemory::Dead>& ActivationMemory::DeadAfter(int layer) {
   if (dead_.empty()) FindDead();
   return dead_[layer];
 }
@@ -43,7 +43,7 @@ void ActivationMemory::FindDead() {
     Tensor* tensor = tensors_[blob];
     if (!tensor || last_blob[tensor] != blob || StaysAfterPass(blob)) continue;
     const bool kept = std::find(kept_.begin(), kept_.end(), tensor) != kept_.end();
-    if (!kept) dead_[last_readers_[blob]].push_back({tensor, blob});
+    if (!kept) dead_[last_readers_[blob]].push_back({tensor, blob, nullptr});
   }
 }
 

@@ -40,7 +40,8 @@ class ActivationMemory {
   /// A tensor that no layer behind this one reads.
   struct Dead {
     Tensor* tensor;
-    int blob;  ///< one of those that it is the data of
+    int blob;                 ///< one of those that it is the data of
+    Tensor::Message message;  ///< of who reads it then; made when it is freed first
   };
 
   /// `last_readers`: per blob, the last layer that reads it; the number of layers for blobs that
@@ -60,7 +61,7 @@ class ActivationMemory {
   /// Tensors that stay whatever reads them: parameters.
   void SetKept(std::vector<const Tensor*> kept);
   /// What dies with layer number `layer`: each tensor with the last of its blobs.
-  const std::vector<Dead>& DeadAfter(int layer);
+  std::vector<Dead>& DeadAfter(int layer);
 
   /// True if there may be freed tensors.
   bool freed() const { return freed_; }

@@ -164,8 +164,9 @@ void Net<Dtype>::RestoreReleased() {
         return bottom != blobs_[id].get() && &bottom->data_tensor() == &tensor;
       });
       if (is_view || activations_->StaysAfterPass(id) || written.count(&tensor) == 0) continue;
-      tensor.Release(Join("blob '", blob_names_[id], "' was freed, and there is none until the ",
-                          "next forward pass: ", why));
+      tensor.Release(std::make_shared<const std::string>(
+          Join("blob '", blob_names_[id], "' was freed, and there is none until the next forward ",
+               "pass: ", why)));
       missing[&tensor] = why;
     }
   };
@@ -246,11 +247,13 @@ void Net<Dtype>::ReleaseAfter(int layer_id) {
   }
   activations_->set_freed(true);
   const bool always = activations_->sharing() == Sharing::ALWAYS;
-  for (const ActivationMemory::Dead& dead : activations_->DeadAfter(layer_id)) {
-    dead.tensor->Release(
-        Join("blob '", blob_names_[dead.blob], "' was freed after layer '", layer_names_[layer_id],
-             "', the last that reads it: set_share_activations(false) keeps it"),
-        always ? nullptr : activations_->recompute());
+  for (ActivationMemory::Dead& dead : activations_->DeadAfter(layer_id)) {
+    if (!dead.message) {
+      dead.message = std::make_shared<const std::string>(Join(
+          "blob '", blob_names_[dead.blob], "' was freed after layer '", layer_names_[layer_id],
+          "', the last that reads it: set_share_activations(false) keeps it"));
+    }
+    dead.tensor->Release(dead.message, always ? nullptr : activations_->recompute());
   }
 }
 

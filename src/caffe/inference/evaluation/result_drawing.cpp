@@ -433,8 +433,8 @@ class ResultDrawer {
   static std::string Described(const Tensors& outputs) {
     std::string text;
     for (const auto& output : outputs) {
-      text += (text.empty() ? "output '" : ", output '") + output.first + "' is " +
-              ShapeString(output.second.shape);
+      text += Join(text.empty() ? "output '" : ", output '", output.first, "' is ",
+                   ShapeString(output.second.shape));
     }
     return text.empty() ? "there are no outputs" : text;
   }

@@ -298,7 +298,7 @@ std::string Results::Text() const {
             "\n" + TopText(TopOf(output.values.data(), output.values.size(), options_.top), names_);
         continue;
       }
-      text += " " + ShapeString(output.shape) + ":";
+      text += Join(" ", ShapeString(output.shape), ":");
       for (const float value : output.values) text += " " + NumberText(value);
       text += "\n";
     }

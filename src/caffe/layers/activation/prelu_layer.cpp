@@ -51,7 +51,7 @@ void PReLULayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   top[0]->Reshape(TopShapesOfPrelu(this->layer_param_, {bottom[0]->shape()})[0]);
   Require(channel_shared_ || bottom[0]->shape(1) == this->blobs_[0]->count(), "PReLU has ",
           this->blobs_[0]->count(), " slopes, one a channel; its bottom is ",
-          bottom[0]->shape_string());
+          ShapeString(bottom[0]->shape()));
   outer_ = channel_shared_ ? 1 : bottom[0]->shape(0);
   channels_ = channel_shared_ ? 1 : bottom[0]->shape(1);
   inner_ = channel_shared_ ? bottom[0]->count() : bottom[0]->count(2);

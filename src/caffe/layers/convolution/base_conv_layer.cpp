@@ -135,12 +135,13 @@ void BaseConvolutionLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
   Require(bottom[0]->num_axes() == channel_axis_ + 1 + num_spatial_axes_,
           "the number of spatial axes cannot change: there were ", num_spatial_axes_,
-          ", the bottom is now ", bottom[0]->shape_string());
+          ", the bottom is now ", ShapeString(bottom[0]->shape()));
   Require(bottom[0]->shape(channel_axis_) == channels_, "the bottom has ",
           bottom[0]->shape(channel_axis_), " channels where the weights are for ", channels_);
   for (size_t i = 1; i < bottom.size(); ++i) {
     Require(bottom[i]->shape() == bottom[0]->shape(), "all bottoms have one shape: bottom 0 is ",
-            bottom[0]->shape_string(), ", bottom ", i, " is ", bottom[i]->shape_string());
+            ShapeString(bottom[0]->shape()), ", bottom ", i, " is ",
+            ShapeString(bottom[i]->shape()));
   }
   num_ = bottom[0]->count(0, channel_axis_);
   bottom_shape_ = &bottom[0]->shape();

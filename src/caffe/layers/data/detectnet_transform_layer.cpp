@@ -132,7 +132,7 @@ void DetectNetTransformationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&
     ReadProtoFromBinaryFileOrDie(transform.mean_file(), &proto);
     data_mean_.FromProto(proto);
     Require(data_mean_.channels() == 3 && data_mean_.count() > 0, Error::Field{"transform_param"},
-            ": the mean in ", transform.mean_file(), " has shape ", data_mean_.shape_string(),
+            ": the mean in ", transform.mean_file(), " has shape ", ShapeString(data_mean_.shape()),
             ": 3 channels are needed");
   }
   rng_.reset(new Caffe::RNG(caffe_rng_rand()));

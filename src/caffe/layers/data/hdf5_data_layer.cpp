@@ -125,9 +125,9 @@ void HDF5DataLayer<Dtype>::LoadHDF5FileData(const char* filename) {
             shape[0], " rows and /", this->layer_param_.top(0), " has ", blobs[0]->shape(0));
     Require(first || std::equal(shape.begin() + 1, shape.end(), hdf_blobs_[i]->shape().begin() + 1,
                                 hdf_blobs_[i]->shape().end()),
-            Error::File{filename}, ": dataset /", name, " has shape ", blobs[i]->shape_string(),
-            ", another file's is ", first ? "" : hdf_blobs_[i]->shape_string(),
-            ": all but the first axis must agree");
+            Error::File{filename}, ": dataset /", name, " has shape ",
+            ShapeString(blobs[i]->shape()), ", another file's is ",
+            first ? "" : hdf_blobs_[i]->shape_string(), ": all but the first axis must agree");
   }
   hdf_blobs_ = blobs;
   DLOG(INFO) << "Successfully loaded " << hdf_blobs_[0]->shape(0) << " rows";

@@ -168,7 +168,7 @@ void WindowDataLayer<Dtype>::SetUpMean() {
     Require(data_mean_.channels() == kChannels && data_mean_.width() >= crop &&
                 data_mean_.height() >= offset + crop,
             Error::Field{"transform_param"}, ": the mean in ", transform.mean_file(), " has shape ",
-            data_mean_.shape_string(), ": WindowData needs one of ", kChannels,
+            ShapeString(data_mean_.shape()), ": WindowData needs one of ", kChannels,
             " channels that is square and as large as crop_size, ", crop, ", or larger");
     data_mean_.cpu_data();
   }

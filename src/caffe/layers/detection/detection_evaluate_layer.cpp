@@ -40,10 +40,10 @@ void DetectionEvaluateLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                             const vector<Blob<Dtype>*>& top) {
   Require(bottom[0]->num_axes() == 4 && bottom[0]->count(0, 2) == 1 && bottom[0]->shape(3) == 7,
           "DetectionEvaluate takes detections of shape (1, 1, N, 7), not ",
-          bottom[0]->shape_string());
+          ShapeString(bottom[0]->shape()));
   Require(bottom[1]->num_axes() == 4 && bottom[1]->count(0, 2) == 1 && bottom[1]->shape(3) == 8,
           "DetectionEvaluate takes true boxes of shape (1, 1, N, 8), not ",
-          bottom[1]->shape_string());
+          ShapeString(bottom[1]->shape()));
   const bool background = background_label_id_ >= 0 && background_label_id_ < num_classes_;
   const Dtype* detections = bottom[0]->cpu_data();
   int rows = num_classes_ - (background ? 1 : 0);

@@ -86,8 +86,8 @@ template <typename Dtype>
 void DetectionOutputLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
   num_priors_ = CountPriors("DetectionOutput", bottom);
-  Require(bottom[0]->shape(0) == bottom[1]->shape(0), "locations ", bottom[0]->shape_string(),
-          " and scores ", bottom[1]->shape_string(), " differ in number");
+  Require(bottom[0]->shape(0) == bottom[1]->shape(0), "locations ", ShapeString(bottom[0]->shape()),
+          " and scores ", ShapeString(bottom[1]->shape()), " differ in number");
   CheckPredictions(bottom, num_priors_, num_loc_classes_, num_classes_);
   if (bottom.size() == 5) CheckFirstStage(bottom, 3, num_priors_);
   top[0]->Reshape({1, 1, 1, 7});

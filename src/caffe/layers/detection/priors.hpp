@@ -18,7 +18,8 @@ template <typename Dtype>
 int CountPriors(const char* layer, const std::vector<Blob<Dtype>*>& bottom) {
   Require(bottom[2]->num_axes() >= 3 && bottom[2]->shape(0) > 0 && bottom[2]->shape(1) == 2 &&
               bottom[2]->count(2) % 4 == 0,
-          layer, " takes priors of shape (1, 2, priors * 4), not ", bottom[2]->shape_string());
+          layer, " takes priors of shape (1, 2, priors * 4), not ",
+          ShapeString(bottom[2]->shape()));
   return bottom[2]->count(2) / 4;
 }
 
@@ -42,7 +43,7 @@ void CheckFirstStage(const std::vector<Blob<Dtype>*>& bottom, size_t first, int 
                 bottom[index]->count(1) == int64_t(num_priors) * each,
             "the first stage's ", what, " (bottom ", index, ") must be of shape (",
             bottom[0]->shape(0), ", priors * ", each, "), with ", num_priors, " priors, not ",
-            bottom[index]->shape_string());
+            ShapeString(bottom[index]->shape()));
   };
   check(first, "probabilities", 2);
   check(first + 1, "locations", 4);

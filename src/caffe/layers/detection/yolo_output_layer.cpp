@@ -41,7 +41,7 @@ void YoloOutputLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
     Require(map->num_axes() == 4 && map->shape(0) == bottom[0]->shape(0) &&
                 map->shape(1) == int64_t(num_) * (5 + num_class_),
             "num_box ", num_, " and num_classes ", num_class_, " need maps of shape (N, ",
-            int64_t(num_) * (5 + num_class_), ", H, W), not ", map->shape_string());
+            int64_t(num_) * (5 + num_class_), ", H, W), not ", ShapeString(map->shape()));
   }
   top[0]->Reshape({1, 1, 1, 7});
 }

@@ -71,8 +71,8 @@ void InnerDistanceLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
     K_ = bottom[0]->count(axis);
     N_ = bottom[1]->shape(0);
   }
-  Require(bottom[0]->count(axis) == K_, "the bottom of shape ", bottom[0]->shape_string(), " has ",
-          bottom[0]->count(axis), " inputs per row where the centers are for ", K_);
+  Require(bottom[0]->count(axis) == K_, "the bottom of shape ", ShapeString(bottom[0]->shape()),
+          " has ", bottom[0]->count(axis), " inputs per row where the centers are for ", K_);
   M_ = bottom[0]->count(0, axis);
 }
 

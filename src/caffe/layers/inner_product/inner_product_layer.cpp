@@ -58,8 +58,8 @@ template <typename Dtype>
 void InnerProductLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   const int axis = bottom[0]->CanonicalAxisIndex(this->layer_param_.inner_product_param().axis());
-  Require(bottom[0]->count(axis) == K_, "the bottom of shape ", bottom[0]->shape_string(), " has ",
-          bottom[0]->count(axis), " inputs per row where the weights are for ", K_);
+  Require(bottom[0]->count(axis) == K_, "the bottom of shape ", ShapeString(bottom[0]->shape()),
+          " has ", bottom[0]->count(axis), " inputs per row where the weights are for ", K_);
   M_ = bottom[0]->count(0, axis);
   top[0]->Reshape(TopShapesOfInnerProduct(this->layer_param_, {bottom[0]->shape()})[0]);
 }

@@ -90,8 +90,8 @@ void MarginInnerProductLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
       ShapesFor(param, {bottom[0]->shape(), bottom[1]->shape()}, top.size());
   for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(shapes[i]);
   const int axis = MarginAxis(param, bottom[0]->shape());
-  Require(bottom[0]->count(axis) == K_, "the bottom of shape ", bottom[0]->shape_string(), " has ",
-          bottom[0]->count(axis), " inputs per row where the weights are for ", K_);
+  Require(bottom[0]->count(axis) == K_, "the bottom of shape ", ShapeString(bottom[0]->shape()),
+          " has ", bottom[0]->count(axis), " inputs per row where the weights are for ", K_);
   M_ = bottom[0]->count(0, axis);
   weights_.ReshapeLike(*this->blobs_[0]);
   norm_.Reshape({M_});

@@ -54,8 +54,8 @@ void CenterLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   top[0]->Reshape(
       TopShapesOfCenterLoss(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()})[0]);
   const int axis = FeatureAxis(this->layer_param_.center_loss_param(), bottom[0]->shape());
-  Require(bottom[0]->count(axis) == K_, "features of shape ", bottom[0]->shape_string(), " have ",
-          bottom[0]->count(axis), " values where the centers have ", K_);
+  Require(bottom[0]->count(axis) == K_, "features of shape ", ShapeString(bottom[0]->shape()),
+          " have ", bottom[0]->count(axis), " values where the centers have ", K_);
   M_ = bottom[0]->count(0, axis);
   distance_.Reshape({M_, K_});
 }

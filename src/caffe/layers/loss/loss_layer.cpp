@@ -11,8 +11,8 @@ template <typename Dtype>
 void LossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                const vector<Blob<Dtype>*>& top) {
   Require(bottom[0]->shape(0) == bottom[1]->shape(0),
-          "predictions and labels differ in number: ", bottom[0]->shape_string(), " and ",
-          bottom[1]->shape_string());
+          "predictions and labels differ in number: ", ShapeString(bottom[0]->shape()), " and ",
+          ShapeString(bottom[1]->shape()));
   top[0]->Reshape(vector<int>());
 }
 

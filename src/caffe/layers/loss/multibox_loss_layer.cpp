@@ -108,7 +108,8 @@ void MultiBoxLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   num_priors_ = CountPriors("MultiBoxLoss", bottom);
   CheckPredictions(bottom, num_priors_, num_loc_classes_, num_classes_);
   Require(bottom[3]->num_axes() == 4 && bottom[3]->shape(3) == 8,
-          "MultiBoxLoss takes true boxes of shape (1, 1, N, 8), not ", bottom[3]->shape_string());
+          "MultiBoxLoss takes true boxes of shape (1, 1, N, 8), not ",
+          ShapeString(bottom[3]->shape()));
   Require(bottom.size() != 5,
           "MultiBoxLoss takes a first stage's probabilities and locations (bottoms 4 and 5) or "
           "neither: it has 5 bottoms");

@@ -39,7 +39,7 @@ void SmoothL1LossOHEMLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                            const vector<Blob<Dtype>*>& top) {
   SmoothL1LossLayer<Dtype>::Reshape(bottom, top);
   Require(bottom[0]->num_axes() <= 4, "predictions have at most 4 axes, not ",
-          bottom[0]->shape_string());
+          ShapeString(bottom[0]->shape()));
   if (top.size() < 2) return;
   top[1]->Reshape({bottom[0]->num(), 1, bottom[0]->height(), bottom[0]->width()});
 }

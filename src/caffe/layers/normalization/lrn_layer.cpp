@@ -33,7 +33,7 @@ void LRNLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<
 template <typename Dtype>
 void LRNLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
   Require(bottom[0]->num_axes() == 4, "LRN takes a bottom of 4 axes (N, C, H, W), not ",
-          bottom[0]->shape_string());
+          ShapeString(bottom[0]->shape()));
   num_ = bottom[0]->num();
   channels_ = bottom[0]->channels();
   height_ = bottom[0]->height();

@@ -52,7 +52,7 @@ void NormalizeLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   top[0]->Reshape(TopShapesOfNormalize(this->layer_param_, {bottom[0]->shape()})[0]);
   Require(channel_shared_ || bottom[0]->shape(1) == this->blobs_[0]->count(), "Normalize has ",
           this->blobs_.empty() ? 0 : this->blobs_[0]->count(),
-          " scales, one a channel; its bottom is ", bottom[0]->shape_string());
+          " scales, one a channel; its bottom is ", ShapeString(bottom[0]->shape()));
   shape_ = std::make_shared<kernels::NormShape>();
   shape_->num = bottom[0]->shape(0);
   shape_->channels = bottom[0]->shape(1);

@@ -84,7 +84,7 @@ void DirectRecurrentLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   static_input_ = static_cast<int>(bottom.size()) > 2 + ExposedStates();
   if (static_input_) hidden_weights_ = static_weights_ + 1;
   SetLengths(bottom[0]->shape());
-  Require(T_ > 0 && N_ > 0, "bottom 0 of shape ", bottom[0]->shape_string(),
+  Require(T_ > 0 && N_ > 0, "bottom 0 of shape ", ShapeString(bottom[0]->shape()),
           " has no steps or no sequences");
   for (Blob<Dtype>& kept : kept_) kept.Reshape(Shape{0});  // Reshape begins with states of zeros
   MakeOrCheckParameters(
@@ -99,13 +99,13 @@ void DirectRecurrentLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   const std::vector<Shape> tops = TopShapes(ShapesOf(bottom));
   for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(tops.at(i));
   SetLengths(bottom[0]->shape());
-  Require(T_ > 0 && N_ > 0, "bottom 0 of shape ", bottom[0]->shape_string(),
+  Require(T_ > 0 && N_ > 0, "bottom 0 of shape ", ShapeString(bottom[0]->shape()),
           " has no steps or no sequences");
   const auto check = [&](int i, int weights) {
     const int wanted = this->blobs_[weights]->shape(1);
     const int given = bottom[i]->count() / (i == 0 ? T_ * N_ : N_);
-    Require(given == wanted, "bottom ", i, " of shape ", bottom[i]->shape_string(), " has ", given,
-            " values per step where the weights are for ", wanted);
+    Require(given == wanted, "bottom ", i, " of shape ", ShapeString(bottom[i]->shape()), " has ",
+            given, " values per step where the weights are for ", wanted);
   };
   check(0, input_weights_);
   if (static_input_) check(2, static_weights_);

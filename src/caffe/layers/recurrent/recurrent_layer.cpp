@@ -75,18 +75,18 @@ void RecurrentLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>&) {
   Require(bottom[0]->num_axes() >= 2,
           "bottom 0, the inputs, must have axes (time, batch, ...), not ",
-          bottom[0]->shape_string());
+          ShapeString(bottom[0]->shape()));
   T_ = bottom[0]->shape(0);
   N_ = bottom[0]->shape(1);
   Require(bottom[1]->shape() == vector<int>({T_, N_}),
           "bottom 1, the continuation indicators, must ", "have shape ", T_, " ", N_,
-          ", one for each step of each sequence, not ", bottom[1]->shape_string());
+          ", one for each step of each sequence, not ", ShapeString(bottom[1]->shape()));
   expose_hidden_ = this->layer_param_.recurrent_param().expose_hidden();
   static_input_ = static_cast<int>(bottom.size()) > MinBottomBlobs();
   if (static_input_) {
     Require(bottom[2]->num_axes() >= 1 && bottom[2]->shape(0) == N_, "bottom 2, the static input, ",
             "must have ", N_, " items, one for each sequence; it has shape ",
-            bottom[2]->shape_string());
+            ShapeString(bottom[2]->shape()));
   }
   unrolled_net_.reset(new Net<Dtype>(UnrolledNet(bottom)));
   unrolled_net_->set_debug_info(this->layer_param_.recurrent_param().debug_info());
@@ -122,11 +122,11 @@ template <typename Dtype>
 void RecurrentLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
   Require(bottom[0]->num_axes() >= 2 && bottom[0]->shape(0) == T_, "the net is unrolled for ", T_,
-          " steps; bottom 0 now has shape ", bottom[0]->shape_string());
+          " steps; bottom 0 now has shape ", ShapeString(bottom[0]->shape()));
   N_ = bottom[0]->shape(1);
   Require(bottom[1]->shape() == vector<int>({T_, N_}),
           "bottom 1, the continuation indicators, must ", "have shape ", T_, " ", N_, ", not ",
-          bottom[1]->shape_string());
+          ShapeString(bottom[1]->shape()));
   x_input_blob_->ReshapeLike(*bottom[0]);
   cont_input_blob_->ReshapeLike(*bottom[1]);
   if (static_input_) x_static_input_blob_->ReshapeLike(*bottom[2]);

@@ -26,11 +26,11 @@ void FilterLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   const Blob<Dtype>& selector = *bottom.back();
   Require(selector.num_axes() >= 1 && selector.count(1) == 1,
           "Filter takes a selector with one value an item, the last bottom is ",
-          selector.shape_string());
+          ShapeString(selector.shape()));
   for (size_t i = 0; i < top.size(); ++i) {
     Require(bottom[i]->num_axes() >= 1 && bottom[i]->shape(0) == selector.shape(0),
-            "Filter takes bottoms of one batch: bottom ", i, " is ", bottom[i]->shape_string(),
-            ", the selector is ", selector.shape_string());
+            "Filter takes bottoms of one batch: bottom ", i, " is ",
+            ShapeString(bottom[i]->shape()), ", the selector is ", ShapeString(selector.shape()));
   }
   const Dtype* values = selector.cpu_data();
   selected_.clear();

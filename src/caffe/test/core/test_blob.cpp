@@ -44,6 +44,10 @@ TYPED_TEST(BlobTest, HasItsShape) {
   EXPECT_EQ(blob.width(), 5);
   EXPECT_EQ(blob.count(), 120);
   EXPECT_EQ(blob.shape_string(), "2 3 4 5 (120)");
+  const int large = 1 << 16;
+  EXPECT_EQ(Join(ShapeString({large, large, large, large})),
+            "65536 65536 65536 65536 (more than 2^63)");
+  EXPECT_EQ(Join(ShapeString({large, large, large, large, 0})), "65536 65536 65536 65536 0 (0)");
   EXPECT_EQ(blob.shape(-1), 5);
   EXPECT_EQ(blob.count(1, 3), 12);
   EXPECT_EQ(blob.count(2), 20);

@@ -421,7 +421,7 @@ TEST(CpuBackend, TellsTypesOfResidualsApartInTheTimingCache) {
   config.timing_cache->Write(file);
   const std::string text = ReadFile(file);
   for (const char* type : {"INT8b", "FLOATb"}) {
-    ExpectContains(text, " + Eltwise " + ShapeString({2, 16, 6, 6}) + type);
+    ExpectContains(text, Join(" + Eltwise ", ShapeString({2, 16, 6, 6}), type));
   }
 }
 

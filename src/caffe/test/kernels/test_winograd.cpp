@@ -264,14 +264,14 @@ int Draw(int least, int most, std::mt19937* random) {
 }
 
 /// m and r of what there is.
-const std::pair<int, int> kAlgorithms[] = {{4, 3}, {2, 3}, {4, 5}};
+const std::pair<int, int> kAlgorithms[] = {{4, 3}, {2, 3}, {4, 5}, {2, 5}};
 
 WinogradShape RandomShape(std::mt19937* random) {
   WinogradShape s;
   s.num = Draw(1, 3, random);
   s.channels = Draw(1, 40, random);
   s.outputs = Draw(1, 40, random);
-  std::tie(s.tile, s.kernel) = kAlgorithms[Draw(0, 2, random)];
+  std::tie(s.tile, s.kernel) = kAlgorithms[Draw(0, 3, random)];
   s.pad_h = Draw(0, s.kernel - 1, random);
   s.pad_w = Draw(0, s.kernel - 1, random);
   s.height = Draw(std::max(1, s.kernel - 2 * s.pad_h), 15, random);

@@ -929,7 +929,7 @@ LayerCase WithShapes(LayerCase c, const Shapes& shapes) {
 
 std::string Describe(const Shapes& shapes) {
   std::string text = "bottoms of shapes";
-  for (const Shape& shape : shapes) text += " " + ShapeString(shape);
+  for (const Shape& shape : shapes) text += Join(" ", ShapeString(shape));
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 #include <opencv2/core.hpp>
 #include <opencv2/videoio.hpp>
+#include <opencv2/videoio/registry.hpp>
 
 #include "caffe/io/video/video_reader.hpp"
 
@@ -10,9 +11,7 @@ namespace {
 
 class CaptureReader : public VideoReader {
  public:
-  bool Open(const char* file, int device) {
-    return file ? capture_.open(file) : capture_.open(device);
-  }
+  bool Open(const char* file, int device) { return file ? OpenFile(file) : capture_.open(device); }
   // The frame's memory is the capture's until it is copied.
   bool Read(cv::Mat* frame) override {
     cv::Mat own;
@@ -23,6 +22,14 @@ class CaptureReader : public VideoReader {
   bool Skip() override { return capture_.grab(); }
 
  private:
+  // gPhoto2 would take the name for a camera's, and look for one on all buses.
+  bool OpenFile(const char* file) {
+    for (const cv::VideoCaptureAPIs api : cv::videoio_registry::getStreamBackends()) {
+      if (api != cv::CAP_GPHOTO2 && capture_.open(file, api)) return true;
+    }
+    return false;
+  }
+
   cv::VideoCapture capture_;
 };
 

@@ -182,13 +182,16 @@ template <typename F>
 void InterleaveRow(const DepthwiseAxis& w, int pitch, int phase, const F* from, F* row) {
   const int first = std::max(0, (w.pad - phase + w.stride - 1) / w.stride);
   const int last = std::min(pitch, (w.input + w.pad - phase + w.stride - 1) / w.stride);
-  F* to = row + phase - w.pad;
+  if (first >= last) return;  // perhaps there is no row at all
+  const int count = last - first;
+  F* to = row + ptrdiff_t(first) * w.stride + phase - w.pad;
+  from += first;
   if (w.stride == 1) {
-    std::copy(from + first, from + std::max(first, last), to + first);
+    std::copy_n(from, count, to);
   } else if (w.stride == 2) {  // a constant, for the vectoriser
-    for (int j = first; j < last; ++j) to[2 * j] = from[j];
+    for (int j = 0; j < count; ++j) to[2 * j] = from[j];
   } else {
-    for (int j = first; j < last; ++j) to[ptrdiff_t(j) * w.stride] = from[j];
+    for (int j = 0; j < count; ++j) to[ptrdiff_t(j) * w.stride] = from[j];
   }
 }
 

@@ -24,7 +24,7 @@ constexpr size_t kLine = 16;
 size_t PointStride(size_t n) { return (CeilDiv(n, kLine) | 1) * kLine; }
 
 const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShape& s) {
-  if (s.kernel == 5) return kernels.f45;
+  if (s.kernel == 5) return s.tile == 4 ? kernels.f45 : kernels.f25;
   return s.tile == 4 ? kernels.f43 : kernels.f23;
 }
 
@@ -36,8 +36,7 @@ struct WinogradPlan {
       : kernels(ChosenWinograd(s.block)), loops(LoopsFor(kernels, s)) {
     Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
     Require(s.kernel == 3 || s.kernel == 5, "Winograd: kernels of ", s.kernel, "; 3 or 5");
-    Require(s.tile == 4 || (s.tile == 2 && s.kernel == 3), "Winograd: tiles of ", s.tile,
-            "; 4, or 2 for kernels of 3");
+    Require(s.tile == 4 || s.tile == 2, "Winograd: tiles of ", s.tile, "; 4 or 2");
     Require(s.num >= 0 && s.channels > 0 && s.outputs > 0, "Winograd: ", s.num, " images, ",
             s.channels, " channels, ", s.outputs, " outputs");
     const int unit = s.groups * s.block;
@@ -435,7 +434,7 @@ CAFFE_INSTANTIATE_WEIGHTS(bfloat16, float16)
 CAFFE_INSTANTIATE_WEIGHTS(bfloat16, bfloat16)
 #undef CAFFE_INSTANTIATE_WEIGHTS
 
-WinogradShape WinogradShapeOf(const ConvolutionShape& s, int num, int block) {
+WinogradShape WinogradShapeOf(const ConvolutionShape& s, int num, int block, int tile) {
   WinogradShape w;
   w.num = num;
   w.channels = s.channels;
@@ -447,6 +446,7 @@ WinogradShape WinogradShapeOf(const ConvolutionShape& s, int num, int block) {
   w.pad_h = s.pad[0];
   w.pad_w = s.pad[1];
   w.block = block;
+  w.tile = tile;
   return w;
 }
 

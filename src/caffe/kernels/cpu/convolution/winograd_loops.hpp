@@ -66,7 +66,7 @@ struct WinogradLoops {
 struct WinogradKernels {
   size_t lanes;  ///< floats of a vector
   size_t panel;  ///< tiles of a tile panel, at most
-  WinogradLoops f43, f23, f45;
+  WinogradLoops f43, f23, f45, f25;
   /// One point's product over `depth` channels of a slice (whole vectors): m (tile, lane of 2
   /// vectors) = or += v times u for the panels [panel_begin, panel_end) of the strip; v and m point
   /// to panel 0. `vectors`: 1 if there are no outputs in the second vector.

@@ -64,13 +64,14 @@ void ConvertRows(size_t rows, size_t channels, size_t x_row, const X* x, size_t 
   for (size_t i = 0; i < rows; ++i) Convert(channels, x + i * x_row, y + i * y_row);
 }
 
-/// Some columns side by side, channel after channel, so that loops go along the columns.
+/// Some columns side by side, `count` at most, channel after channel, so that loops go along the
+/// columns.
 template <typename F>
 class ColumnTile {
  public:
-  explicit ColumnTile(const Columns& columns)
+  ColumnTile(const Columns& columns, size_t count)
       : columns_(columns),
-        most_(std::min(kMaxColumns, std::max(kMinColumns, kTileSize / columns.channels))),
+        most_(std::min({count, kMaxColumns, std::max(kMinColumns, kTileSize / columns.channels)})),
         values_(columns.channels * most_),
         rows_(values_.size()),
         largest_(most_),
@@ -174,7 +175,7 @@ void SoftmaxOfColumns(const Columns& columns, const X* x, Y* y) {
   if (columns.size() == 0 || columns.channels == 0) return;
   if (columns.inner == 1 && columns.channels > kShortRow) return SoftmaxOfRows(columns, x, y);
   ForSomeColumns(columns, [&](size_t begin, size_t end) {
-    ColumnTile<LoopType<X, Y>> tile(columns);
+    ColumnTile<LoopType<X, Y>> tile(columns, end - begin);
     for (size_t column = begin, width = 0; column < end; column += width) {
       width = tile.Load(x, column, end);
       tile.Exponentiate();
@@ -226,7 +227,7 @@ void LogSumExp(size_t outer, size_t channels, size_t inner, const T* x,
   const Columns columns(outer, channels, inner);
   if (columns.size() == 0 || channels == 0) return;
   ForSomeColumns(columns, [&](size_t begin, size_t end) {
-    ColumnTile<F> tile(columns);
+    ColumnTile<F> tile(columns, end - begin);
     for (size_t column = begin, width = 0; column < end; column += width) {
       width = tile.Load(x, column, end);
       const F* sums = tile.Exponentiate();
