@@ -66,6 +66,10 @@ std::vector<Row> Rows() {
   rows.push_back(
       {"InnerProduct AlexNet fc7, batch 64", InnerProduct(4096), {{64, 4096}}, false, true});
   rows.push_back(
+      {"InnerProduct AlexNet fc7, batch 256", InnerProduct(4096), {{256, 4096}}, false, true});
+  rows.push_back(
+      {"InnerProduct ResNet fc1000, batch 32", InnerProduct(1000), {{32, 2048}}, false, true});
+  rows.push_back(
       {"InnerProduct LeNet ip1, batch 64", InnerProduct(500), {{64, 50, 4, 4}}, true, true});
   rows.push_back(
       {"Deconvolution FCN-8s upscore2", Convolution(21, 4, 2, 0, 1), {{1, 21, 16, 16}}, true});
