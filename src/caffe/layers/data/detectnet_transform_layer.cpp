@@ -338,10 +338,10 @@ void DetectNetTransformationLayer<Dtype>::TransformImage(const Augmentation& aug
     cv::cvtColor(image, image, cv::COLOR_BGR2HSV);
     const float hue = augmentation.ChangesHue() ? augmentation.hue : 0;
     const float saturation = augmentation.Desaturates() ? augmentation.saturation : 1;
-    image.forEach<cv::Vec3f>([hue, saturation](cv::Vec3f& pixel, const int*) {
+    for (cv::Vec3f& pixel : cv::Mat_<cv::Vec3f>(image)) {
       pixel[0] += hue;
       pixel[1] *= saturation;
-    });
+    }
     cv::cvtColor(image, image, cv::COLOR_HSV2BGR);
   }
   if (transform.has_mean_file()) {

@@ -319,6 +319,7 @@ void TileWeightsGradient::FillX(const Plan& plan, const Stored& x, const Chunk& 
   if (begin >= chunk.x_positions) return;
   AmxTiles::PixelPairs pairs = {};
   pairs.count = std::min(kBlock + 2, chunk.x_positions - begin);
+  pairs.others = pairs.count - std::min(kBlock, pairs.count);
   pairs.part = plan.x_part;
   ptrdiff_t in_lanes[kBlock + 2];
   for (size_t i = 0; i < pairs.count; ++i) in_lanes[i] = i * kTileOutputs * SizeOf(plan.x);

@@ -136,6 +136,7 @@ struct AmxTiles {
     uint16_t* even;           ///< rows of the pairs (0, 1), (2, 3), ...
     uint16_t* odd;            ///< and of (1, 2), (3, 4), ...; or null
     size_t part;              ///< elements from part to part
+    size_t others = 0;        ///< of the last pixels, those that are in odd pairs only
   };
   /// For x of floats in three parts, float16 in two, bfloat16 in one: as `split` and
   /// `split_halves`, but of numbers that cannot be split some parts are NaN or, of floats below

@@ -200,7 +200,7 @@ void PairPixelsOf(const AmxTiles::PixelPairs& work, int parts) {
         uint16_t bits;
         std::memcpy(&bits, &rounded, sizeof(bits));
         rest -= static_cast<float>(rounded);
-        store(work.even, i, i % 2, o, part, bits);
+        if (i + work.others < work.count) store(work.even, i, i % 2, o, part, bits);
         // The odd pairs are the even ones of pixels from 1 on; the last pixel is in none.
         if (work.odd && i > 0 && i + 1 < work.count) {
           store(work.odd, i - 1, (i - 1) % 2, o, part, bits);

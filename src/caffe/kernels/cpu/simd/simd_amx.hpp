@@ -231,7 +231,7 @@ void PairPixels(const AmxTiles::PixelPairs& work) {
     load(i + 1, second);
     for (int p = 0; p < kParts; ++p) {
       const size_t row = p * work.part + i * kTileOutputs;
-      StorePair(work.even + row, first[p], second[p]);
+      if (i + work.others < work.count) StorePair(work.even + row, first[p], second[p]);
       if (work.odd && i > 0) StorePair(work.odd + row - 2 * kTileOutputs, before[p], first[p]);
       before[p] = second[p];
     }
