@@ -148,7 +148,7 @@ printf '| --- | ---: | ---: | ---: | --- |\n'
 found=()
 for name in "${ran[@]}"; do
   if [ ! -f "$TMPDIR/$name.row" ]; then
-    printf '| %-20s | ended from outside |\n' "\`$name\`" > "$TMPDIR/$name.row"
+    printf '| %-20s | ? | ? | ? | ended from outside |\n' "\`$name\`" > "$TMPDIR/$name.row"
     touch "$TMPDIR/$name.found"
   fi
   cat "$TMPDIR/$name.row"

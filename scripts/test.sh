@@ -28,7 +28,7 @@ die() {
 }
 
 # What runs in the background does not hear of Ctrl-C.
-trap 'trap "" TERM; kill 0; exit 130' INT TERM
+trap 'trap "" TERM; kill 0; exit 130' INT
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 source "$root/scripts/tests/lib/sanitizers.sh"

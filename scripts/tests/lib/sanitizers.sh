@@ -44,7 +44,7 @@ sanitizer_skips() {
     # Bounds the address space, of which a sanitizer takes terabytes for itself.
     NetBadInput.SaysHowManyBytesWereRefused
   )
-  # Minutes each: nothing but arithmetic of kernels that are compiled without (cmake/Kernels.cmake) and
+  # Minutes each: nothing but arithmetic of kernels, most of them compiled without (cmake/Kernels.cmake), and
   # the tests' own sums. Other tests run the same kernels in threads.
   case $1 in
     *thread*) names+=('Sets/Int8Convolutions.AreExact*' 'Sets/Int8Rescaling.IsExact*'

@@ -21,7 +21,7 @@ std::ostream& operator<<(std::ostream& out, const ShapeString& shape) {
     out << extent << " ";
     fits = !__builtin_mul_overflow(count, extent, &count) && (fits || extent == 0);
   }
-  return fits ? out << "(" << count << ")" : out << "(more than 2^63)";
+  return fits ? out << "(" << count << ")" : out << "(2^63 or more)";
 }
 
 namespace {

@@ -27,7 +27,7 @@
 //     m  r    k   k, many channels   k, any data
 //     2  3   16          3           16 (channels + 25)
 //     4  3   64          3           176 (channels + 25)
-//     2  5   64          3           276 (channels + 29)
+//     2  5   64          3           176 (channels + 29)
 //     4  5  256          8           1565 (channels + 35)
 //
 // Infinities and NaNs. One in the input makes all outputs of its tiles NaN, one in the weights a

@@ -46,7 +46,7 @@ TYPED_TEST(BlobTest, HasItsShape) {
   EXPECT_EQ(blob.shape_string(), "2 3 4 5 (120)");
   const int large = 1 << 16;
   EXPECT_EQ(Join(ShapeString({large, large, large, large})),
-            "65536 65536 65536 65536 (more than 2^63)");
+            "65536 65536 65536 65536 (2^63 or more)");
   EXPECT_EQ(Join(ShapeString({large, large, large, large, 0})), "65536 65536 65536 65536 0 (0)");
   EXPECT_EQ(blob.shape(-1), 5);
   EXPECT_EQ(blob.count(1, 3), 12);
