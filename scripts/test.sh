@@ -143,10 +143,9 @@ run_scripts() {
     case $status in
       0) passed=$((passed + 1)) ;;
       77) skipped=$((skipped + 1)) ;;
-      none)
-        echo "FAILED: $script was ended from outside"
+      *)
+        [ "$status" != none ] || echo "FAILED: $script was ended from outside"
         failed=$((failed + 1)) ;;
-      *) failed=$((failed + 1)) ;;
     esac
   done
 }
@@ -186,13 +185,14 @@ if [ -n "$filter$sanitize" ]; then
 elif [ -n "$quick" ]; then
   scripts=("$root"/scripts/tests/{python,flags,progress,watch_blobs}.sh)
 else
-  # It configures and builds where the others run.
-  run_scripts "$root/scripts/tests/quickstart.sh"
-  # First those that take long on one core.
-  scripts=("$root"/scripts/tests/{python,failing_ranks}.sh)
+  # The quick start configures and builds where the others run: alone. Then those that take long on one
+  # core.
+  scripts=("$root"/scripts/tests/{quickstart,python,failing_ranks}.sh)
   for script in "$root"/scripts/tests/*.sh; do
-    [[ " $root/scripts/tests/quickstart.sh ${scripts[*]} " == *" $script "* ]] || scripts+=("$script")
+    [[ " ${scripts[*]} " == *" $script "* ]] || scripts+=("$script")
   done
+  run_scripts "${scripts[0]}"
+  scripts=("${scripts[@]:1}")
 fi
 run_scripts "${scripts[@]}"
 

@@ -335,12 +335,12 @@ void PoolingLayer<Dtype>::BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* b
 
 template <typename Dtype>
 onednn::Pooling* PoolingLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom, size_t tops) {
-  const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
   // By benchmarks/engines maxima take 0.1 to 0.85 of oneDNN's time, forward and backward together.
   if (!onednn::IsWanted<Dtype>(engine_, this->types(), /*faster=*/false) || tops > 1 ||
       method() == PoolingParameter_PoolMethod_STOCHASTIC) {
     return nullptr;
   }
+  const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
   if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Pooling>>();
   return onednn_->Get(bottom.shape(), layout, [&] {
     return onednn::Pooling::Make(*shape_, bottom.num(), bottom.channels(),

@@ -40,7 +40,7 @@ Resizing InterpResizing(const InterpParameter& param, const vector<Shape>& botto
           " size (height and width, shrink_factor, zoom_factor) ", two ? "next to" : "or",
           " a second bottom of the wanted size");
   Require(!two || bottoms[1].size() == 4, "Interp takes a second bottom of 4 axes, not ",
-          two ? std::string(ShapeString(bottoms[1])) : "");
+          ShapeString(bottoms.back()));
   const auto wanted = [&](int i, const char* name, int given) {
     const int64_t used = int64_t(bottom[i]) + param.pad_beg() + param.pad_end();
     Require(used >= 1, Error::Field{"interp_param"}, ": pad_beg and pad_end leave ", used,

@@ -30,7 +30,7 @@ Resizing ResampleResizing(const ResampleParameter& param, const vector<Shape>& b
           Error::Remedy{"give both height and width"});
   const bool two = bottoms.size() == 2;
   Require(!two || bottoms[1].size() == 4, "Resample takes a second bottom of 4 axes, not ",
-          two ? std::string(ShapeString(bottoms[1])) : "");
+          ShapeString(bottoms.back()));
   Require(param.factor() > 0, Error::Field{"resample_param"}, ": factor must be positive, got ",
           param.factor());
   const auto wanted = [&](int i, double given) {
