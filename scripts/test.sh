@@ -89,9 +89,10 @@ add_unit_tests() {
 }
 
 # One process a core, with a filter one in all, each with two threads: what runs in parallel has to be
-# tested in parallel.
+# tested in parallel. A sanitizer's report ends its process: with it goes a fortieth of the tests.
 run_unit_tests() {
   local i tests=${filter:-*} shards=0
+  [ -z "$sanitize" ] || shards=40
   [ -z "$filter" ] || shards=1
   if [ -n "$sanitize" ]; then
     case $tests in

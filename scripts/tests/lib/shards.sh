@@ -1,26 +1,30 @@
 # The unit tests in several processes; sourced.
 
-# in_shards COUNT LOGS COMMAND...: COUNT processes, 0: one a core, each with its part of the tests. What
-# they write is in LOGS-0.log and so on, their statuses are in the array "shard_statuses". Threads that
-# wait do not spin: there are more of them than cores.
+# in_shards COUNT LOGS COMMAND...: the tests in COUNT parts, 0: one a core, each in a process of its own, as
+# many at a time as there are cores. What they write is in LOGS-0.log and so on, their statuses are in the
+# array "shard_statuses". Threads that wait do not spin: there are more of them than cores. Where parts take
+# turns, a line says which one begins.
 in_shards() {
-  local shards=$1 logs=$2 i status
-  local -a pids=()
+  local shards=$1 logs=$2 cores i status
   shift 2
-  if [ "$shards" = 0 ]; then
-    shards=$(nproc)
-    [ "$shards" -le 8 ] || shards=8
-  fi
+  cores=$(nproc)
+  [ "$cores" -le 8 ] || cores=8
+  [ "$shards" != 0 ] || shards=$cores
   for ((i = 0; i < shards; ++i)); do
-    OMP_WAIT_POLICY=passive GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$@" \
-      > "$logs-$i.log" 2>&1 < /dev/null &
-    pids+=($!)
+    while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do wait -n || true; done
+    [ "$shards" -le "$cores" ] ||
+      printf '== part %d of %d (after %d:%02d)\n' $((i + 1)) "$shards" $((SECONDS / 60)) $((SECONDS % 60))
+    {
+      status=0
+      OMP_WAIT_POLICY=passive GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$@" \
+        > "$logs-$i.log" 2>&1 < /dev/null || status=$?
+      echo "$status" > "$logs-$i.status"
+    } &
   done
+  wait
   shard_statuses=()
   for ((i = 0; i < shards; ++i)); do
-    status=0
-    wait "${pids[i]}" || status=$?
-    shard_statuses+=("$status")
+    shard_statuses+=("$(cat "$logs-$i.status" 2> /dev/null || echo none)")
   done
 }
 
