@@ -19,7 +19,8 @@ import xml.etree.ElementTree as ElementTree
 from typing import Dict, List, Sequence
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-NARROW = ("fp16", "bf16", "int8")
+# The last: with -reduce_range.
+NARROW = ("fp16", "bf16", "int8", "int8_reduced")
 Properties = Dict[str, str]
 
 

@@ -144,6 +144,7 @@ BuilderConfig ConfigOf(const py::dict& fields) {
   if (const auto rounding = Field<std::optional<std::string>>(fields, "rounding")) {
     config.quantization.rounding = inference::ParseRounding(*rounding);
   }
+  config.quantization.reduce_range = Field<bool>(fields, "reduce_range");
   config.max_batch = Field<int>(fields, "max_batch");
   config.max_input_shapes =
       ShapesOf(Field<std::map<std::string, py::object>>(fields, "max_input_shapes"),

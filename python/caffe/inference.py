@@ -300,6 +300,9 @@ class BuilderConfig:
     #: Of integers alone: sums are rounded twice ('double'), as published, or once ('single'). None:
     #: what the prototxt says, else 'double'.
     rounding: Optional[str] = None
+    #: For INT8 on processors with AVX2 or AVX-512 but without VNNI: no two neighbouring weights of a
+    #: convolution have a sum beyond 128 steps, so that bytes can be multiplied.
+    reduce_range: bool = False
     #: With 'cuda': products of FLOAT may round their factors to TF32's 10 bits.
     tensor_float: bool = False
     #: On the CPU: with how many threads candidates are timed, those that contexts will have; 0:

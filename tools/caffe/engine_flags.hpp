@@ -18,6 +18,7 @@
 DECLARE_string(precision);
 DECLARE_string(layer_precision);
 DECLARE_string(input_shape);
+DECLARE_bool(reduce_range);
 DECLARE_double(max_accuracy_loss);
 
 namespace caffe {

@@ -94,6 +94,8 @@ struct Node {
   std::vector<std::string> siblings;
   /// The BatchNorm, Scale, Bias and Power layers folded into its weights. Not kept in plans.
   std::vector<std::string> folded;
+  /// Weights that become 8-bit integers have a reduced range (QuantizeWeights). Not kept in plans.
+  bool reduce_range = false;
   /// Not set: the node computes in floats, or rescales sums of integers in floats.
   std::optional<IntegerArithmetic> integers;
 

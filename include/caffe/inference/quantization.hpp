@@ -39,6 +39,10 @@ struct Quantization {
   /// Default: INTEGER for a net that was trained for it, else FLOAT.
   std::optional<Arithmetic> arithmetic;
   std::optional<kernels::Rounding> rounding;  ///< of INTEGER and INTEGER_ONLY; default: DOUBLE
+  /// Weights of convolutions are such that processors with AVX2 or AVX-512 alone, without VNNI, can
+  /// multiply bytes: no two neighbours have a sum beyond 128 steps (QuantizeWeights). Not for nets
+  /// that were trained for integers, nor for PAPER.
+  bool reduce_range = false;
 
   /// Ignores that a net was trained for integers: it is calibrated.
   bool ignore_training = false;

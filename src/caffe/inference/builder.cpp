@@ -214,6 +214,19 @@ void CheckTraining(const NetworkDefinition& net, const BuilderConfig& config) {
           Error::Remedy{"give -precision int8, and no other -arithmetic"});
 }
 
+/// Throws Error where weights have no range that could be reduced.
+void CheckReducedRange(const NetworkDefinition& net, const BuilderConfig& config) {
+  if (!config.quantization.reduce_range) return;
+  const Error::Field field{"-reduce_range"};
+  Require(MayTakeIntegers(config), field, " is for int8, not for -precision ",
+          Name(config.precision));
+  Require(config.backend == Backend::CPU, field, " is for the CPU: GPUs gain nothing by it");
+  Require(!config.quantization.training, field, ": net '", net.name(),
+          "' was trained for integers, which it would change");
+  Require(config.quantization.SchemeOrDefault() != QuantizationScheme::PAPER, field,
+          " is for -quantization symmetric and affine: of paper, weights have a zero point");
+}
+
 /// Adds the precisions and ranges of the definition.
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
@@ -234,6 +247,7 @@ BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   Require(!scheme_given || MayTakeIntegers(config), Error::Field{"-quantization"},
           " is for int8, not for -precision ", Name(config.precision));
   CheckTraining(net, config);
+  CheckReducedRange(net, config);
   if (alone && config.precision != Precision::INT8 && MayTakeIntegers(config) && config.remark) {
     config.remark(Join("the net asks for -arithmetic ", Name(*config.quantization.arithmetic),
                        ", which is for -precision int8: with ", Name(config.precision),
@@ -247,8 +261,11 @@ BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
 std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
   Require(config.threads >= 0, "threads must not be negative, got ", config.threads);
   std::vector<Graph> graphs = ShapedForProfiles(net.graph(), config);
-  for (Graph& graph : graphs) TakePreprocessing(net, config, &graph);
   config = Completed(net, std::move(config));
+  for (Graph& graph : graphs) {
+    TakePreprocessing(net, config, &graph);
+    for (Node& node : graph.nodes) node.reduce_range = config.quantization.reduce_range;
+  }
   std::shared_ptr<const Engine> engine = BuildGraph(graphs[0], config);
   if (graphs.size() > 1) {
     std::vector<Graph> built = {*engine->graph()};
@@ -273,8 +290,10 @@ std::shared_ptr<const Engine> Builder::Build(const NetworkDefinition& net) const
 }
 
 Graph QuantizedGraph(const NetworkDefinition& net, const BuilderConfig& config) {
-  const Graph graph = ShapedForProfiles(net.graph(), config)[0];
-  return QuantizedGraph(graph, Completed(net, config));
+  Graph graph = ShapedForProfiles(net.graph(), config)[0];
+  const BuilderConfig completed = Completed(net, config);
+  for (Node& node : graph.nodes) node.reduce_range = completed.quantization.reduce_range;
+  return QuantizedGraph(graph, completed);
 }
 
 }  // namespace caffe::inference

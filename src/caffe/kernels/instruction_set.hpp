@@ -66,6 +66,8 @@ void SetCpuInstructionSet(InstructionSet set);
 int BlockChannels();
 /// True if the kernels in use sum four products of bytes in one instruction.
 bool HasByteProducts();
+/// True if they can multiply bytes for weights of a reduced range only (weight_pairs.hpp).
+bool HasSaturatingByteProducts();
 
 /// For display: each family of kernels, and the set whose kernels are in use. In the order of the
 /// registry's columns.

@@ -30,6 +30,12 @@ class Int8Convolution {
   /// is for a single group.
   static std::shared_ptr<const Int8Convolution> Make(const ConvolutionShape& shape,
                                                      bool plain_input);
+  /// The same results, by products of bytes, for weights of which PairsFit. Null also for groups of
+  /// one channel, and where the processor gains nothing by it: AVX2 and AVX-512 without VNNI do.
+  static std::shared_ptr<const Int8Convolution> MakeForSmallPairs(const ConvolutionShape& shape,
+                                                                  bool plain_input);
+  /// True if all pairs of weights (as for PackWeights) fit (weight_pairs.hpp).
+  static bool PairsFit(const ConvolutionShape& shape, bool plain_input, const int8_t* weights);
   /// The same results with channels last: of the output, and of the input if it is not plain. Null
   /// also where the processor has no tiles, unless each group is one channel; such a convolution is
   /// the same as above, and packs its weights alike.
@@ -50,8 +56,8 @@ class Int8Convolution {
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16
   virtual bool plain_input() const = 0;
-  /// Elements of the packed weights: those of the shape, zeros that pad blocks, and with VNNI four
-  /// bytes per output.
+  /// Elements of the packed weights: those of the shape, zeros that pad blocks, and by products of
+  /// bytes four per output.
   virtual size_t packed_size() const = 0;
   /// Bytes that Forward needs as scratch, aligned to 64.
   virtual size_t scratch_bytes(int num) const = 0;

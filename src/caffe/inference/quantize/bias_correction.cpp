@@ -12,8 +12,7 @@ void CorrectBias(const Shape& input, const std::vector<float>& means, Node* node
   }
   const Constant& weights = node->parameters[0];
   const std::vector<float> given = weights.ToVector();
-  std::vector<float> lost = DequantizeWeights(
-      node->layer, weights.shape, QuantizeWeights(node->layer, weights.shape, given.data()));
+  std::vector<float> lost = DequantizeWeights(node->layer, weights.shape, QuantizeWeights(*node));
   for (size_t i = 0; i < lost.size(); ++i) lost[i] = given[i] - lost[i];
   Node difference = *node;
   difference.parameters[0] = Constant::Of(weights.shape, std::move(lost));

@@ -21,10 +21,11 @@ struct FloatWeights {
   LayerParameter layer;
   Shape shape;
   std::vector<float> values;
+  bool reduce_range = false;
 };
 
 FloatWeights FloatWeightsOf(const Graph& graph, const Node& node) {
-  FloatWeights weights = {node.layer, node.parameters[0].shape, {}};
+  FloatWeights weights = {node.layer, node.parameters[0].shape, {}, node.reduce_range};
   if (node.type() == "InnerProduct") {
     const InnerProductExtents extents = ExtentsOf(graph, node);
     weights.layer.mutable_inner_product_param()->set_transpose(false);
@@ -63,7 +64,7 @@ IntegerWeights RoundByChannel(const FloatWeights& weights, const WeightRounding&
   std::vector<int> values(weights.values.size());
   if (!rounding.to_nearest && rounding.bits == 8) {
     const QuantizedWeights quantized =
-        QuantizeWeights(weights.layer, weights.shape, weights.values.data());
+        QuantizeWeights(weights.layer, weights.shape, weights.values.data(), weights.reduce_range);
     std::copy(quantized.values.begin(), quantized.values.end(), values.begin());
     result.scales = quantized.scales;
   } else {

@@ -5,10 +5,12 @@
 #include <limits>
 #include <utility>
 
+#include "caffe/algorithms/convolution.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/graph.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/kernels/quantize.hpp"
+#include "caffe/kernels/weight_pairs.hpp"
 #include "caffe/operation.hpp"
 
 namespace caffe {
@@ -42,12 +44,74 @@ void KeepSum(size_t n, const float* weights, float factor, int8_t* values) {
   }
 }
 
+bool IsConvolution(const LayerParameter& layer, const std::vector<int>& shape) {
+  return OperationTable::Of(layer.type()).weights == Operation::Weights::CONVOLUTION &&
+         shape.size() > 2;
+}
+
 /// True for depthwise convolutions: they multiply few, similar neighbours, and no other channels
 /// average out the rounding. Applied to all convolutions, it improved the scores of one of two
 /// detectors and worsened those of the other.
 bool MultipliesOneChannel(const LayerParameter& layer, const std::vector<int>& shape) {
-  return OperationTable::Of(layer.type()).weights == Operation::Weights::CONVOLUTION &&
-         shape.size() > 2 && shape[1] == 1;
+  return IsConvolution(layer, shape) && shape[1] == 1;
+}
+
+using kernels::WeightPairs;
+
+/// Weights of a filter in steps of a scale, with which none is beyond 127, and whose pairs fit.
+struct ReducedFilter {
+  std::vector<int8_t> values;
+  bool changed = false;  ///< not all pairs fitted
+  double error = 0;      ///< the sum of the squares
+};
+
+ReducedFilter RoundFilter(const WeightPairs& pairs, size_t n, const float* weights, float scale) {
+  ReducedFilter filter;
+  filter.values.resize(n);
+  const float factor = 1 / scale;
+  for (size_t i = 0; i < n; ++i) {
+    filter.values[i] = static_cast<int8_t>(std::nearbyint(weights[i] * factor));
+  }
+  pairs.ForEach([&](size_t i, size_t j) {
+    int8_t &first = filter.values[i], &second = filter.values[j];
+    if (WeightPairs::Fits(first, second)) return;
+    filter.changed = true;
+    // The nearest two whose sum is the limit; they have one sign.
+    const float a = std::abs(weights[i]) * factor, b = std::abs(weights[j]) * factor;
+    const int most = WeightPairs::kMost, sign = first > 0 ? 1 : -1;
+    const int nearest = static_cast<int>(std::nearbyint((a - b + static_cast<float>(most)) / 2));
+    first = static_cast<int8_t>(sign * std::clamp(nearest, most - kInt8Steps, kInt8Steps));
+    second = static_cast<int8_t>(sign * most - first);
+  });
+  for (size_t i = 0; i < n; ++i) {
+    const double off = weights[i] - double{scale} * filter.values[i];
+    filter.error += off * off;
+  }
+  return filter;
+}
+
+/// Makes the pairs of a filter fit; where not all did, with a scale of its own: larger ones are
+/// tried until the error grows.
+void ReduceRange(const WeightPairs& pairs, size_t n, const float* weights, float* scale,
+                 int8_t* values) {
+  constexpr float kStep = 1.05f;
+  ReducedFilter best = RoundFilter(pairs, n, weights, *scale);
+  if (!best.changed) return;
+  const float most = 2 * *scale;
+  for (float tried = *scale * kStep; tried < most; tried *= kStep) {
+    ReducedFilter filter = RoundFilter(pairs, n, weights, tried);
+    if (filter.error >= best.error) break;
+    best = std::move(filter);
+    *scale = tried;
+  }
+  std::copy(best.values.begin(), best.values.end(), values);
+}
+
+/// The pairs of a convolution's filter; few channels are read in Caffe's order.
+WeightPairs PairsOf(const LayerParameter& layer, const std::vector<int>& shape) {
+  const bool plain =
+      layer.convolution_param().group() <= 1 && shape[1] <= algorithms::kPlainChannels;
+  return WeightPairs(shape[1], {shape.begin() + 2, shape.end()}, plain);
 }
 
 }  // namespace
@@ -97,13 +161,21 @@ std::vector<float> WeightScales(const LayerParameter& layer, const std::vector<i
 }
 
 QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
-                                 const float* weights) {
+                                 const float* weights, bool reduce_range) {
   const WeightChannels view = WeightChannelsOf(layer, shape);
   QuantizedWeights quantized;
   quantized.scales = WeightScales(layer, shape, weights);
   quantized.values.resize(CountOf(shape));
   kernels::QuantizeChannels(view.groups, view.outer, view.channels, view.inner,
                             Reciprocals(quantized.scales).data(), weights, quantized.values.data());
+  if (reduce_range && IsConvolution(layer, shape) && !MultipliesOneChannel(layer, shape)) {
+    const WeightPairs pairs = PairsOf(layer, shape);
+    for (size_t o = 0; o < view.outputs(); ++o) {
+      ReduceRange(pairs, view.inner, weights + o * view.inner, &quantized.scales[o],
+                  quantized.values.data() + o * view.inner);
+    }
+    return quantized;
+  }
   if (!MultipliesOneChannel(layer, shape)) return quantized;
   const size_t taps = CountOf({shape.begin() + 2, shape.end()});
   for (size_t first = 0; taps > 1 && first < quantized.values.size(); first += taps) {
@@ -111,6 +183,11 @@ QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<
     KeepSum(taps, weights + first, factor, quantized.values.data() + first);
   }
   return quantized;
+}
+
+QuantizedWeights QuantizeWeights(const inference::Node& node) {
+  const inference::Constant& weights = node.parameters[0];
+  return QuantizeWeights(node.layer, weights.shape, weights.ToVector().data(), node.reduce_range);
 }
 
 std::vector<float> DequantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/inference/graph.hpp"
 #include "caffe/proto/caffe.pb.h"
 
 namespace caffe {
@@ -41,8 +42,16 @@ struct QuantizedWeights {
 /// their other neighbour, so that the sum of a kernel's weights (axes 2 and up)
 /// is off by half a step at most: neighbouring pixels are similar, and their
 /// common part is multiplied by that sum (Guo et al. 2022, arXiv:2202.07471).
+///
+/// `reduce_range`: of convolutions other than those, the sum of two neighbours that are multiplied
+/// side by side is -128 to 128 (kernels/weight_pairs.hpp). Where it would be more, the scale of the
+/// channel is larger, by up to a factor of 2, and both weights are smaller: whatever makes the sum
+/// of the squares of all errors of the channel small.
 QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
-                                 const float* weights);
+                                 const float* weights, bool reduce_range = false);
+
+/// The first parameter of a node, floats, as the node says (Node::reduce_range).
+QuantizedWeights QuantizeWeights(const inference::Node& node);
 
 /// Those weights as floats.
 std::vector<float> DequantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,

@@ -25,7 +25,9 @@ TEST_P(RandomNetsInIntegers, HaveTheSameBitsWhateverComputesThemAndAreNearFloats
     SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
     const std::unique_ptr<Net<float>> net = random.Make();
     net->Forward();
-    const Graph integers = InIntegers(GraphOf(*net), RangesOfBlobs(*net), way.scheme, way.rounding);
+    Graph graph = GraphOf(*net);
+    ReduceSomeRanges(seed, &graph);
+    const Graph integers = InIntegers(graph, RangesOfBlobs(*net), way.scheme, way.rounding);
     SCOPED_TRACE(ToText(integers));
     DefinitionsFirst definitions(cpu::CpuTarget());
     RandomTiming whatever(cpu::CpuTarget(), seed);
@@ -186,6 +188,39 @@ TEST(IntegerEngine, ComputesWhatItsNumbersSay) {
     for (int i = 0; i < 6; ++i) EXPECT_NEAR(context.Output("conv")[i], wanted[i], 0.03) << i;
     EXPECT_FLOAT_EQ(engine->OutputAffine("conv")->scale, 2.f / 255);
   }
+}
+
+TEST(Builder, ReducesTheRangeOnlyOfWeightsThatItChooses) {
+  NetworkDefinition net = OneConvolution();
+  net.SetRange("data", -1, 3);
+  net.SetRange("conv", 0, 2);
+  BuilderConfig config = IntegerConfig(QuantizationScheme::SYMMETRIC);
+  config.quantization.reduce_range = true;
+  EXPECT_NE(Builder(config).Build(net), nullptr);
+  const auto refuses = [&](const BuilderConfig& changed, const NetworkDefinition& of,
+                           const char* why) {
+    const std::string error = ErrorOf([&] { Builder(changed).Build(of); });
+    ExpectContains(error, "-reduce_range");
+    ExpectContains(error, why);
+  };
+  BuilderConfig other = config;
+  other.quantization.scheme = QuantizationScheme::PAPER;
+  refuses(other, net, "is for -quantization symmetric and affine");
+  other = config;
+  other.precision = Precision::FP16;
+  other.quantization = Quantization();
+  other.quantization.reduce_range = true;
+  refuses(other, net, "is for int8, not for -precision fp16");
+  other = config;
+  other.backend = Backend::CUDA;
+  refuses(other, net, "is for the CPU");
+  TrainedRanges trained;
+  trained.blobs["data"] = {-1, 3};
+  NetworkDefinition trained_net = OneConvolution();
+  trained_net.TakeTraining(trained);
+  other = config;
+  other.quantization.scheme.reset();
+  refuses(other, trained_net, "'one' was trained for integers");
 }
 
 TEST(IntegerEngine, NamesWhatIntegersCannotCompute) {

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 
+#include "caffe/kernels/weight_pairs.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -88,6 +90,119 @@ TEST(QuantizeWeights, RoundsKernelsOfManyChannelsOneByOne) {
   const std::vector<float> weights = {127, 0.4f, 1.46f, -3.56f, /**/ -127, -0.4f, -0.45f, 2.45f};
   EXPECT_EQ(QuantizeWeights(layer, {1, 2, 2, 2}, weights.data()).values,
             (std::vector<int8_t>{127, 0, 1, -4, /**/ -127, 0, 0, 2}));
+}
+
+using kernels::WeightPairs;
+
+TEST(QuantizeWeights, ReducesTheRangeWhereNeighboursAreTooLarge) {
+  const LayerParameter layer =
+      LayerOf("type: 'Convolution' convolution_param { num_output: 3 kernel_size: 1 }");
+  const std::vector<int> shape = {3, 6, 1, 1};
+  // In steps of 1. The first two of the second filter fit with a scale of 1.5, those of the others
+  // with any.
+  const std::vector<float> weights = {127,  1,    -100, 90, 0, 0,  //
+                                      -127, -63,  1,    1,  0, 0,  //
+                                      127,  -127, 64,   64, 0, 0};
+  const QuantizedWeights reduced = QuantizeWeights(layer, shape, weights.data(), true);
+  const QuantizedWeights whole = QuantizeWeights(layer, shape, weights.data());
+  EXPECT_EQ(whole.values, (std::vector<int8_t>(weights.begin(), weights.end()))) << "not asked for";
+  for (const size_t first : {0, 12}) {
+    for (size_t i = first; i < first + 6; ++i) EXPECT_EQ(reduced.values[i], whole.values[i]);
+  }
+  EXPECT_EQ(reduced.scales[0], 1);
+  EXPECT_EQ(reduced.scales[2], 1);
+  EXPECT_GT(reduced.scales[1], 1.4f);
+  EXPECT_LT(reduced.scales[1], 1.6f);
+  EXPECT_LE(std::abs(reduced.values[6] + reduced.values[7]), 128);
+  EXPECT_NEAR(reduced.values[6] * reduced.scales[1], -127, 2);
+  EXPECT_NEAR(reduced.values[7] * reduced.scales[1], -63, 2);
+}
+
+// A larger scale would cost the many more than it saves the two.
+TEST(QuantizeWeights, MakesTwoWeightsSmallerWhereThatIsLess) {
+  const LayerParameter layer =
+      LayerOf("type: 'Convolution' convolution_param { num_output: 1 kernel_size: 1 }");
+  std::vector<float> weights = {127, 4};
+  for (int i = 0; i < 400; ++i) weights.push_back(static_cast<float>(i % 60));
+  const std::vector<int> shape = {1, 402, 1, 1};
+  const QuantizedWeights reduced = QuantizeWeights(layer, shape, weights.data(), true);
+  EXPECT_EQ(reduced.scales[0], 1);
+  EXPECT_EQ(reduced.values[0], 126) << "127 and 4 are 3 too much";
+  EXPECT_EQ(reduced.values[1], 2);
+  EXPECT_TRUE(std::equal(weights.begin() + 2, weights.end(), reduced.values.begin() + 2));
+}
+
+TEST(QuantizeWeights, ReducesTheRangeOfFewChannelsByColumns) {
+  const LayerParameter layer =
+      LayerOf("type: 'Convolution' convolution_param { num_output: 1 kernel_h: 1 kernel_w: 3 }");
+  const std::vector<float> weights = {127, 0, 127, /**/ 100, 0, 100};
+  EXPECT_EQ(QuantizeWeights(layer, {1, 2, 1, 3}, weights.data(), true).values,
+            (std::vector<int8_t>{127, 0, 127, /**/ 100, 0, 100}));
+  const std::vector<float> columns = {127, 50, 0, /**/ 0, 0, 0};
+  const std::vector<int8_t> values =
+      QuantizeWeights(layer, {1, 2, 1, 3}, columns.data(), true).values;
+  EXPECT_LE(values[0] + values[1], 128);
+}
+
+TEST(QuantizeWeights, ReducesOnlyTheRangeOfConvolutionsOfSeveralChannels) {
+  const std::vector<float> weights = {127, 127, 127, 127};
+  const std::vector<int8_t> whole = {127, 127, 127, 127};
+  for (const char* layer :
+       {"type: 'ConvolutionDepthwise' convolution_param { num_output: 1 }",
+        "type: 'Deconvolution' convolution_param { num_output: 1 kernel_size: 2 }"}) {
+    EXPECT_EQ(QuantizeWeights(LayerOf(layer), {1, 1, 2, 2}, weights.data(), true).values, whole);
+  }
+  EXPECT_EQ(QuantizeWeights(LayerOf("type: 'InnerProduct' inner_product_param { num_output: 1 }"),
+                            {1, 4}, weights.data(), true)
+                .values,
+            whole);
+}
+
+/// The mean square of what rounding does to weights, in squared steps of whole range.
+double MeanSquareOf(const LayerParameter& layer, const std::vector<int>& shape,
+                    const std::vector<float>& weights, const QuantizedWeights& quantized,
+                    const std::vector<float>& scales) {
+  const std::vector<float> back = DequantizeWeights(layer, shape, quantized);
+  double sum = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const double off =
+        (back[i] - double(weights[i])) / scales[i / (weights.size() / scales.size())];
+    sum += off * off;
+  }
+  return sum / static_cast<double>(weights.size());
+}
+
+TEST(QuantizeWeights, AReducedRangeCostsLessThanABit) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (int run = 0; run < 20; ++run) {
+    const int group = 1 + run % 2, inputs = 2 + random() % 64, kernel = 1 + 2 * (random() % 2);
+    const int outputs = group * (1 + random() % 8);
+    const LayerParameter layer =
+        LayerOf(Join("type: 'Convolution' convolution_param { num_output: ", outputs,
+                     " group: ", group, " kernel_size: ", kernel, " }"));
+    const std::vector<int> shape = {outputs, inputs, kernel, kernel};
+    std::vector<float> weights(size_t(outputs) * inputs * kernel * kernel);
+    for (float& weight : weights) weight = normal(random);
+    const QuantizedWeights whole = QuantizeWeights(layer, shape, weights.data());
+    const QuantizedWeights reduced = QuantizeWeights(layer, shape, weights.data(), true);
+    const bool plain = group == 1 && inputs <= 4;
+    const WeightPairs pairs(inputs, {kernel, kernel}, plain);
+    const size_t filter = weights.size() / outputs;
+    for (int o = 0; o < outputs; ++o) {
+      EXPECT_GE(reduced.scales[o], whole.scales[o]);
+      EXPECT_LE(reduced.scales[o], 2 * whole.scales[o]);
+      pairs.ForEach([&](size_t i, size_t j) {
+        EXPECT_TRUE(
+            WeightPairs::Fits(reduced.values[o * filter + i], reduced.values[o * filter + j]));
+      });
+    }
+    // A bit less is twice the step: four times the square.
+    EXPECT_LT(MeanSquareOf(layer, shape, weights, reduced, whole.scales),
+              4 * MeanSquareOf(layer, shape, weights, whole, whole.scales) + 0.05);
+  }
 }
 
 TEST(WeightScales, NoWeightSaturatesAndKernelsAreOffByHalfAStepAtMost) {

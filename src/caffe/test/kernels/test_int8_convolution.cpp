@@ -4,12 +4,16 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/weight_pairs.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/int8_values.hpp"
 #include "caffe/test/support/layer_harness.hpp"
@@ -22,6 +26,29 @@ class Int8Convolutions : public OnInstructionSet {};
 const Activation kNothing, kRelu = {Activation::RELU, 0, 0}, kLeaky = {Activation::RELU, 0.1, 0},
                            kClip = {Activation::CLIP, 1, 6};
 
+/// Instead of the side of Winograd's tiles: by products of bytes, with weights of which many pairs
+/// are as large as they may be.
+constexpr int kSmallPairs = -1;
+
+std::shared_ptr<const Int8Convolution> MakeKernel(const ConvolutionShape& s, bool plain,
+                                                  int winograd) {
+  return winograd == kSmallPairs ? Int8Convolution::MakeForSmallPairs(s, plain)
+         : winograd              ? Int8Convolution::MakeWinograd(s, winograd)
+                                 : Int8Convolution::Make(s, plain);
+}
+
+/// Of pairs that do not fit the second weight is the largest with which they do.
+void MakePairsFit(const ConvolutionShape& s, bool plain, std::vector<int8_t>* weights) {
+  const WeightPairs pairs(s.channels / s.group, s.kernel, plain);
+  for (size_t first = 0; first < weights->size(); first += s.column_rows()) {
+    pairs.ForEach([&](size_t i, size_t j) {
+      const int a = (*weights)[first + i];
+      int8_t& b = (*weights)[first + j];
+      if (!WeightPairs::Fits(a, b)) b = (a > 0 ? 1 : -1) * (WeightPairs::kMost - std::abs(a));
+    });
+  }
+}
+
 /// Every element, padding included, must be what the definition says; with a gap behind each image,
 /// twice and three times that in output and residual. `winograd`: by tiles of that side.
 template <typename X, typename Y, typename R = Y>
@@ -31,12 +58,12 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain, const Activatio
   SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << s.channels << " channels, "
                                     << s.outputs << " outputs, group " << s.group);
   std::mt19937 random(seed);
-  const auto convolution =
-      winograd ? Int8Convolution::MakeWinograd(s, winograd) : Int8Convolution::Make(s, plain);
+  const auto convolution = MakeKernel(s, plain, winograd);
   ASSERT_TRUE(convolution);
   const size_t block = convolution->block();
   const std::vector<X> x = Integers<X>(num * s.input_size(), &random);
-  const std::vector<int8_t> weights = Integers<int8_t>(s.weight_count(), &random);
+  std::vector<int8_t> weights = Integers<int8_t>(s.weight_count(), &random);
+  if (winograd == kSmallPairs) MakePairsFit(s, plain, &weights);
   const std::vector<int64_t> sums = Sums(s, num, x, weights);
   std::vector<float> scale = Floats(s.outputs, 1e-4f, &random);
   for (float& value : scale) value = std::abs(value);
@@ -210,6 +237,73 @@ TEST_P(Int8Convolutions, ReadAndWritePartsOfLargerImages) {
                                     {y.data(), {16 * 25 - 1, 0, 0}}),
                Error)
       << "images that overlap";
+}
+
+/// True on sets whose products of bytes saturate at 16 bits.
+bool HasSmallPairs() {
+  const std::string set = Name(VectorInstructionSet());
+  return set == "avx2" || set == "avx512";
+}
+
+TEST_P(Int8Convolutions, AreExactByProductsOfBytesWherePairsOfWeightsFit) {
+  const auto check = [](const ConvolutionShape& s, int num, bool plain = false, size_t gap = 0) {
+    SCOPED_TRACE(::testing::Message() << s.kernel[0] << " rows of a kernel, plain: " << plain);
+    ExpectExact<int8_t, float>(s, num, plain, kNothing, false, gap, kSmallPairs);
+    ExpectExact<int8_t, int8_t, float>(s, num, plain, kLeaky, true, gap, kSmallPairs);
+    ExpectExact<uint8_t, uint8_t>(s, num, plain, kRelu, true, gap, kSmallPairs);
+  };
+  if (!HasSmallPairs()) {
+    EXPECT_FALSE(Int8Convolution::MakeForSmallPairs(Square(16, 16, 1, {6, 1}), false));
+    return;
+  }
+  check(Shape(16, 16, 1, {{9, 3, 1, 1}, {9, 3, 1, 1}}), 2);
+  check(Shape(19, 37, 1, {{7, 1}, {8, 1}}), 3);
+  check(Shape(1024, 136, 1, {{7, 1}, {7, 1}}), 1);
+  check(Shape(10, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1);
+  check(Shape(64, 96, 2, {{6, 3, 1, 1}, {5, 3, 2, 1}}), 2, false, 32);
+  check(Shape(16, 16, 1, {{30, 7, 3, 3}}), 2);
+  check(Shape(3, 32, 1, {{23, 7, 2, 3}, {23, 6, 2, 3}}), 2, /*plain=*/true);
+  check(Shape(4, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1, true, 16);
+  check(Shape(2, 9, 1, {{17, 5, 1, 2}}), 1, true);
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  for (int i = 0; i < 20; ++i) {
+    const int kernel = i % 2 ? 1 : 1 + below(5);
+    const Extents axis = {kernel + below(20), kernel, 1 + below(2), below(kernel)};
+    const bool plain = i % 5 == 0;
+    check(Square(plain ? 2 + below(3) : 1 + below(100), 1 + below(100), 1, axis), 1 + below(2),
+          plain);
+  }
+}
+
+TEST(WeightPairs, AreTwoChannelsOrTwoColumnsOfAKernel) {
+  const auto pairs = [](int channels, const std::vector<int>& kernel, bool plain) {
+    std::vector<std::pair<size_t, size_t>> found;
+    WeightPairs(channels, kernel, plain).ForEach([&](size_t i, size_t j) {
+      found.emplace_back(i, j);
+    });
+    return found;
+  };
+  using Pairs = std::vector<std::pair<size_t, size_t>>;
+  EXPECT_EQ(pairs(5, {1, 1}, false), (Pairs{{0, 1}, {2, 3}}));
+  EXPECT_EQ(pairs(2, {1, 3}, false), (Pairs{{0, 3}, {1, 4}, {2, 5}}));
+  EXPECT_EQ(pairs(2, {2, 3}, true), (Pairs{{0, 1}, {3, 4}, {6, 7}, {9, 10}}));
+  EXPECT_EQ(pairs(1, {4}, true), (Pairs{{0, 1}, {2, 3}}));
+}
+
+TEST(WeightPairs, FitUpToASumOf128) {
+  EXPECT_TRUE(WeightPairs::Fits(127, 1));
+  EXPECT_TRUE(WeightPairs::Fits(-64, -64));
+  EXPECT_TRUE(WeightPairs::Fits(127, -127)) << "their products have different signs";
+  EXPECT_FALSE(WeightPairs::Fits(65, 64));
+  EXPECT_FALSE(WeightPairs::Fits(-2, -127));
+  const ConvolutionShape s = Square(4, 2, 1, {3, 1});
+  EXPECT_TRUE(Int8Convolution::PairsFit(
+      s, false, std::vector<int8_t>{100, 28, 1, 127, 0, 127, 100, -100}.data()));
+  EXPECT_FALSE(Int8Convolution::PairsFit(
+      s, false, std::vector<int8_t>{100, 28, 1, 127, 0, 127, 100, 29}.data()));
 }
 
 // Sums of 16 bits, as products of bytes have them on processors without a better instruction,

@@ -54,6 +54,11 @@ class TimingForLayout : public RandomTiming {
   const Layout::Kind layout_;
 };
 
+/// Weights that become bytes have a reduced range in half of the seeds.
+inline void ReduceSomeRanges(unsigned seed, Graph* graph) {
+  for (Node& node : graph->nodes) node.reduce_range = seed / 2 % 2;
+}
+
 /// Lowers with weights in one of `maths`, at random or in one layout wherever a kernel takes it.
 inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementType>& maths,
                      unsigned seed, const CalibrationTable* table = nullptr,
@@ -61,6 +66,7 @@ inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementTy
                      std::optional<Layout::Kind> layout = {}) {
   const auto lower = [&](Graph optimized) {
     if (seed % 2) optimized = SplitEpilogues(std::move(optimized));
+    ReduceSomeRanges(seed, &optimized);
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), maths);
     options.ranges.resize(optimized.values.size());

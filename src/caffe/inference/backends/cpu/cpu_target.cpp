@@ -64,6 +64,7 @@ class Cpu : public Target {
                                                            &OneDnnConvolution(),
                                                            &OneDnnBFloat16Convolution(),
                                                            &Int8Winograd(),
+                                                           &Int8SmallPairs(),
                                                            &Int8Convolution(),
                                                            &Int8ChannelsLast(),
                                                            &Deconvolution(),
@@ -147,6 +148,7 @@ class Cpu : public Target {
     if (name == "channels_last") return candidate.math == ElementType::BFLOAT16 ? 0.15 : 0.6;
     if (name == "int8_channels_last") return 0.1;
     const bool sums_bytes = kernels::HasByteProducts();
+    if (name == "int8_small_pairs") return 0.5;
     if (name == "int8") return sums_bytes ? 0.26 : 0.7;
     if (name == "int8_winograd") return sums_bytes ? 0.22 : 0.4;
     if (name == "deconvolution") return 0.2;

@@ -24,6 +24,7 @@ const Implementation& WinogradConvolution();
 const Implementation& PackedConvolution();
 const Implementation& ChannelsLastConvolution();
 const Implementation& Int8Convolution();
+const Implementation& Int8SmallPairs();
 const Implementation& Int8Winograd();
 const Implementation& Int8ChannelsLast();
 const Implementation& Deconvolution();

@@ -18,26 +18,41 @@ namespace {
 
 using Int8Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 
-// "": by the definition; else by Winograd's algorithm with tiles of so many outputs: the same bits.
+/// Ways to the same bits.
+enum class Way {
+  DEFINITION,
+  SMALL_PAIRS,  ///< by products of bytes, for weights that allow it
+  WINOGRAD,     ///< its variants are tiles of so many outputs
+  CHANNELS_LAST
+};
+
 using Variants = std::vector<std::string>;
-const Variants kDirect = {""}, kWinograd = {"4x4", "2x2"};
+const Variants kNone = {""}, kTiles = {"4x4", "2x2"};
 
 int SideOf(const std::string& variant) { return variant == "4x4" ? 4 : 2; }
 
-/// Null where the variant has no kernel for the shape and the input's layout. With channels last a
-/// variant is one of TileVariants.
-Int8Kernel MakeKernel(const std::string& variant, Layout::Kind layout,
-                      const kernels::ConvolutionShape& shape, bool plain_input) {
-  if (layout == kChannelsLast) {
-    return kernels::Int8Convolution::MakeChannelsLast(shape, plain_input, TileShapeOf(variant));
+/// Null where there is no kernel for the shape and the input's layout. With channels last a variant
+/// is one of TileVariants.
+Int8Kernel MakeKernel(Way way, const std::string& variant, const kernels::ConvolutionShape& shape,
+                      bool plain_input) {
+  using Kernel = kernels::Int8Convolution;
+  switch (way) {
+    case Way::DEFINITION:
+      return Kernel::Make(shape, plain_input);
+    case Way::SMALL_PAIRS:
+      return Kernel::MakeForSmallPairs(shape, plain_input);
+    case Way::WINOGRAD:
+      return plain_input ? nullptr : Kernel::MakeWinograd(shape, SideOf(variant));
+    case Way::CHANNELS_LAST:
+      return Kernel::MakeChannelsLast(shape, plain_input, TileShapeOf(variant));
   }
-  if (variant.empty()) return kernels::Int8Convolution::Make(shape, plain_input);
-  return plain_input ? nullptr : kernels::Int8Convolution::MakeWinograd(shape, SideOf(variant));
+  return nullptr;
 }
 
 class Int8ConvolutionStep : public ConvolutionStep {
  public:
-  using ConvolutionStep::ConvolutionStep;
+  Int8ConvolutionStep(Way way, const Node& node, Layout::Kind layout)
+      : ConvolutionStep(node, layout), way_(way) {}
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(x_.shape[0]); }
 
   void Run(void* scratch) override {
@@ -52,7 +67,7 @@ class Int8ConvolutionStep : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    kernel_ = MakeKernel(VariantOf(node_), layout_, shape, x_.plain());
+    kernel_ = MakeKernel(way_, VariantOf(node_), shape, x_.plain());
     Require(kernel_ != nullptr, "there is no kernel for its shape");
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
     if (node_.integers) {
@@ -85,6 +100,7 @@ class Int8ConvolutionStep : public ConvolutionStep {
 
   const int8_t* bytes() const { return static_cast<const int8_t*>(weights().data); }
 
+  const Way way_;
   Int8Kernel kernel_;
   std::vector<float> scales_;
   kernels::Rescaling rescaling_;
@@ -95,10 +111,13 @@ class Int8ConvolutionStep : public ConvolutionStep {
 
 class Int8ConvolutionImpl : public Implementation {
  public:
-  Int8ConvolutionImpl(const char* name, const Variants& variants, Layout::Kind layout = kBlocked)
-      : name_(name), variants_(variants), layout_(layout) {}
+  Int8ConvolutionImpl(const char* name, Way way, const Variants& variants = kNone)
+      : name_(name),
+        way_(way),
+        variants_(variants),
+        layout_(way == Way::CHANNELS_LAST ? kChannelsLast : kBlocked) {}
   const char* name() const override { return name_; }
-  bool has_variants() const override { return variants_ != kDirect; }
+  bool has_variants() const override { return variants_ != kNone; }
   bool Takes(const Node& node) const override {
     return !node.integers || node.integers->weight_zero_point == 0;
   }
@@ -117,9 +136,11 @@ class Int8ConvolutionImpl : public Implementation {
     for (const std::string& variant : variants) {
       for (const bool plain : {true, false}) {
         if (plain && (shape->channels > algorithms::kPlainChannels || shape->group > 1)) continue;
-        if (!MakeKernel(variant, layout_, *shape, plain)) continue;
-        if (layout_ == kBlocked && !SumsFit(variant, *shape, node)) {
-          context.Note(variant + ": its weights are too large for sums of 32 bits");
+        if (!MakeKernel(way_, variant, *shape, plain)) continue;
+        const std::string too_large = WhyTooLarge(variant, *shape, plain, node);
+        if (!too_large.empty()) {
+          context.Note(too_large);
+          if (plain) break;
           continue;
         }
         for (Candidate& candidate :
@@ -139,14 +160,14 @@ class Int8ConvolutionImpl : public Implementation {
     const Value& input = graph.values[node.inputs[0]];
     const auto shape = ConvolutionShapeOf(graph, node);
     const Int8Kernel kernel =
-        MakeKernel(VariantOf(node), layout_, *shape, input.layout == Layout::PLAIN);
+        MakeKernel(way_, VariantOf(node), *shape, input.layout == Layout::PLAIN);
     const Constant packed = NewConstant(ElementType::INT8, kernel->packed_size());
     if (node.integers) {
       kernel->PackWeights(static_cast<const int8_t*>(node.parameters[0].data.get()),
                           Elements<int8_t>(packed));
       return PackedIntegers(graph, node, packed);
     }
-    const QuantizedWeights quantized = Quantized(node);
+    const QuantizedWeights quantized = QuantizeWeights(node);
     kernel->PackWeights(quantized.values.data(), Elements<int8_t>(packed));
     return {packed, BiasLessZeroPoints(graph, node, quantized, PostOpsOf(node)->residual),
             Constant::Of({shape->outputs}, quantized.scales)};
@@ -156,22 +177,25 @@ class Int8ConvolutionImpl : public Implementation {
     const std::string variant = VariantOf(node);
     Require(std::find(variants_.begin(), variants_.end(), variant) != variants_.end(), "layer '",
             node.name(), "': ", name_, " has no variant '", variant, "'");
-    return std::make_unique<Int8ConvolutionStep>(node, layout_);
+    return std::make_unique<Int8ConvolutionStep>(way_, node, layout_);
   }
 
  private:
-  static QuantizedWeights Quantized(const Node& node) {
-    return QuantizeWeights(node.layer, node.parameters[0].shape, node.parameters[0].floats());
-  }
-
-  static bool SumsFit(const std::string& variant, const kernels::ConvolutionShape& shape,
-                      const Node& node) {
-    if (variant != "4x4") return true;
+  /// Why the kernel is not for these weights; "": it is.
+  std::string WhyTooLarge(const std::string& variant, const kernels::ConvolutionShape& shape,
+                          bool plain, const Node& node) const {
+    const bool four = way_ == Way::WINOGRAD && variant == "4x4";
+    if (!four && way_ != Way::SMALL_PAIRS) return "";
     const std::vector<int8_t> rounded =
-        node.integers ? std::vector<int8_t>() : Quantized(node).values;
-    return kernels::Int8Convolution::SumsFitWinograd(
-        shape, 4,
-        node.integers ? static_cast<const int8_t*>(node.parameters[0].data.get()) : rounded.data());
+        node.integers ? std::vector<int8_t>() : QuantizeWeights(node).values;
+    const int8_t* const weights =
+        node.integers ? static_cast<const int8_t*>(node.parameters[0].data.get()) : rounded.data();
+    if (four) {
+      if (kernels::Int8Convolution::SumsFitWinograd(shape, 4, weights)) return "";
+      return variant + ": its weights are too large for sums of 32 bits";
+    }
+    if (kernels::Int8Convolution::PairsFit(shape, plain, weights)) return "";
+    return "neighbouring weights are too large for sums of 16 bits (-reduce_range)";
   }
 
   /// From bytes to bytes and to floats; a residual (this step of the epilogue; -1: none) is in
@@ -196,6 +220,7 @@ class Int8ConvolutionImpl : public Implementation {
   }
 
   const char* const name_;
+  const Way way_;
   const Variants variants_;
   const Layout::Kind layout_;
 };
@@ -203,18 +228,23 @@ class Int8ConvolutionImpl : public Implementation {
 }  // namespace
 
 const Implementation& Int8Convolution() {
-  static const Int8ConvolutionImpl implementation("int8", kDirect);
+  static const Int8ConvolutionImpl implementation("int8", Way::DEFINITION);
+  return implementation;
+}
+
+const Implementation& Int8SmallPairs() {
+  static const Int8ConvolutionImpl implementation("int8_small_pairs", Way::SMALL_PAIRS);
   return implementation;
 }
 
 const Implementation& Int8Winograd() {
-  static const Int8ConvolutionImpl implementation("int8_winograd", kWinograd);
+  static const Int8ConvolutionImpl implementation("int8_winograd", Way::WINOGRAD, kTiles);
   return implementation;
 }
 
 const Implementation& Int8ChannelsLast() {
-  static const Int8ConvolutionImpl implementation("int8_channels_last", AllTileVariants(),
-                                                  kChannelsLast);
+  static const Int8ConvolutionImpl implementation("int8_channels_last", Way::CHANNELS_LAST,
+                                                  AllTileVariants());
   return implementation;
 }
 

@@ -146,8 +146,7 @@ class ConvolutionImpl : public Implementation {
       return PackedParameters(node, epilogue, *filled, last, FillUp(*given, *filled, weights),
                               bias);
     }
-    const QuantizedWeights quantized =
-        QuantizeWeights(node.layer, node.parameters[0].shape, weights);
+    const QuantizedWeights quantized = QuantizeWeights(node);
     return PackedParameters(node, epilogue, *filled, last,
                             FillUp(*given, *filled, quantized.values.data()), quantized.scales,
                             input.affine.scale, bias);

@@ -10,6 +10,7 @@
 #include "caffe/kernels/cpu/resize/image_sizes.hpp"
 #include "caffe/kernels/cpu/simd/amx_tiles.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "caffe/kernels/weight_pairs.hpp"
 #include "int8_packed.hpp"
 
 namespace caffe::kernels {
@@ -379,6 +380,13 @@ bool Int8SumsFit(const ConvolutionShape& shape) {
          shape.output_spatial() > 0 && shape.column_rows() <= kMaxTerms;
 }
 
+/// True for one group, and for groups of whole blocks.
+bool HasWholeBlocks(const ConvolutionShape& shape) {
+  const int block = ChosenInt8Tiles().block;
+  return shape.group == 1 ||
+         (shape.channels / shape.group % block == 0 && shape.outputs / shape.group % block == 0);
+}
+
 }  // namespace
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionShape& shape,
@@ -388,15 +396,34 @@ std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionSh
     if (shape.column_rows() > kMaxFloatTerms) return nullptr;
     return std::make_shared<DepthwiseInt8>(shape);
   }
-  const int block = ChosenInt8Tiles().block;
-  const bool whole_blocks = shape.group == 1 || (shape.channels / shape.group % block == 0 &&
-                                                 shape.outputs / shape.group % block == 0);
-  if (!whole_blocks) return nullptr;
+  if (!HasWholeBlocks(shape)) return nullptr;
   if (const AmxTiles* amx = ChosenAmxTiles()) {
     return MakeAmxInt8(shape, plain_input, *amx);
   }
-  if (ChosenInt8Tiles().has_bytes()) return MakeVnniInt8(shape, plain_input);
+  if (ChosenInt8Tiles().has_bytes()) return MakeByteProducts(shape, plain_input);
   return std::make_shared<DenseInt8>(shape, plain_input);
+}
+
+std::shared_ptr<const Int8Convolution> Int8Convolution::MakeForSmallPairs(
+    const ConvolutionShape& shape, bool plain_input) {
+  if (!Int8SumsFit(shape) || (shape.group > 1 && plain_input)) return nullptr;
+  if (!ChosenInt8Tiles().has_saturating_bytes() || shape.is_depthwise() || !HasWholeBlocks(shape)) {
+    return nullptr;
+  }
+  return MakeByteProducts(shape, plain_input);
+}
+
+bool Int8Convolution::PairsFit(const ConvolutionShape& shape, bool plain_input,
+                               const int8_t* weights) {
+  const WeightPairs pairs(shape.channels / shape.group, shape.kernel, plain_input);
+  const size_t filter = shape.column_rows();
+  for (int o = 0; o < shape.outputs; ++o, weights += filter) {
+    bool fit = true;
+    pairs.ForEach(
+        [&](size_t i, size_t j) { fit = fit && WeightPairs::Fits(weights[i], weights[j]); });
+    if (!fit) return false;
+  }
+  return true;
 }
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::MakeChannelsLast(

@@ -212,9 +212,10 @@ class PackedInt8 : public Int8Convolution {
   }
 };
 
-/// With VNNI, for shapes that Int8Convolution::Make computes densely and tiles with has_bytes().
-std::shared_ptr<const Int8Convolution> MakeVnniInt8(const ConvolutionShape& shape,
-                                                    bool plain_input);
+/// By products of bytes, for shapes that Int8Convolution::Make computes densely and tiles that have
+/// `bytes`.
+std::shared_ptr<const Int8Convolution> MakeByteProducts(const ConvolutionShape& shape,
+                                                        bool plain_input);
 
 struct AmxTiles;
 

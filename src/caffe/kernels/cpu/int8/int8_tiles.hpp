@@ -159,10 +159,14 @@ struct Int8Tiles {
   /// weights that are widened while they are read. Null where that gains nothing.
   Function* streamed[kMaxInt8Vectors][kMaxInt8Streamed];
   // Steps of one operand of four bytes; `byte_streamed` as `streamed`. Null where the processor has
-  // no instruction for it.
+  // no instructions for it.
   ByteFunction* bytes[kMaxInt8Vectors][kMaxInt8Pixels];
   ByteFunction* byte_streamed[kMaxInt8Vectors][kMaxInt8Streamed];
-  bool has_bytes() const { return bytes[0][0] != nullptr; }
+  /// `bytes` are for weights that fit (Int8Convolution::PairsFit): the sum of the first two
+  /// products of an operand, and that of the other two, saturates at 16 bits.
+  bool bytes_saturate;
+  bool has_bytes() const { return bytes[0][0] && !bytes_saturate; }
+  bool has_saturating_bytes() const { return bytes[0][0] && bytes_saturate; }
   DepthwiseFunction* depthwise[kMaxInt8Pixels];
   /// Fills the rows of whole blocks of outputs. False if a bias is outside [-most_bias, most_bias],
   /// which keeps sums with bias between -2^29 and 2^29, or if a shift is to the left, or to the

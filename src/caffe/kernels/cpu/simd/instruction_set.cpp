@@ -203,6 +203,7 @@ const AmxTiles* ChosenAmxTiles() { return Chosen().set->tiles; }
 
 int BlockChannels() { return ChosenPackedTiles().block; }
 bool HasByteProducts() { return ChosenInt8Tiles().has_bytes(); }
+bool HasSaturatingByteProducts() { return ChosenInt8Tiles().has_saturating_bytes(); }
 
 std::vector<std::pair<std::string, std::string>> ChosenKernelFamilies() {
   // The first row with these kernels names the set that they are compiled for.

@@ -14,6 +14,7 @@ struct Simd : GenericSimd<8> {
   static constexpr int kFloatPixels[4] = {12, 6, 4, 0};
   static constexpr bool kIsPlain = false;
   static constexpr bool kHasPairsTwice = true;
+  static constexpr bool kByteProductsSaturate = true;
 
   typedef __m256i FourBlocks;
 
@@ -146,6 +147,28 @@ struct Simd : GenericSimd<8> {
         "vpaddd %[pair], %[sum1], %[sum1]"
         : [sum0] "+x"(*sum0), [sum1] "+x"(*sum1), [pair] "=&x"(pair), [product] "=&x"(product)
         : [w0] "x"(w0), [w1] "x"(w1), [x] "m"(*reinterpret_cast<const int16_t(*)[2]>(x)));
+  }
+  CAFFE_SIMD Integers AddFourProducts(const Integers& sums, const Unsigned& x,
+                                      const Unsigned& weights) {
+    return AddWords(sums, _mm256_maddubs_epi16((__m256i)x, (__m256i)weights), _mm256_set1_epi16(1));
+  }
+  CAFFE_SIMD void AddFoursTwice(const Integers& w0, const Integers& w1, const uint8_t* x,
+                                Integers* sum0, Integers* sum1) {
+    // In memory: sums, weights and products take all registers.
+    alignas(32) static constexpr int16_t kOnes[16] = {1, 1, 1, 1, 1, 1, 1, 1,
+                                                      1, 1, 1, 1, 1, 1, 1, 1};
+    __m256i four, product;
+    __asm__(
+        "vpbroadcastd %[x], %[four]\n\t"
+        "vpmaddubsw %[w0], %[four], %[product]\n\t"
+        "vpmaddubsw %[w1], %[four], %[four]\n\t"
+        "vpmaddwd %[ones], %[product], %[product]\n\t"
+        "vpmaddwd %[ones], %[four], %[four]\n\t"
+        "vpaddd %[product], %[sum0], %[sum0]\n\t"
+        "vpaddd %[four], %[sum1], %[sum1]"
+        : [sum0] "+x"(*sum0), [sum1] "+x"(*sum1), [four] "=&x"(four), [product] "=&x"(product)
+        : [w0] "x"(w0), [w1] "x"(w1), [ones] "m"(kOnes),
+          [x] "m"(*reinterpret_cast<const uint8_t(*)[4]>(x)));
   }
   CAFFE_SIMD __m256i PairsOf(const Integers& x, const Integers& y) {
     return (__m256i)((x & 0xffff) | (Integers)((Unsigned)y << 16));

@@ -9,6 +9,7 @@ namespace {
 
 struct Simd : avx2::Simd {
   static constexpr bool kHasByteProducts = true;
+  static constexpr bool kByteProductsSaturate = false;
   static constexpr bool kHasPairsTwice = false;
 
   CAFFE_SIMD Integers AddWords(const Integers& sums, const __m256i& x, const __m256i& y) {

@@ -13,6 +13,7 @@ struct Simd : GenericSimd<16> {
   static constexpr int kFloatPixels[4] = {12, 12, 9, 6};
   static constexpr int kIntegerPixels[4] = {6, 6, 6, 6};
   static constexpr bool kIsPlain = false;
+  static constexpr bool kByteProductsSaturate = true;
 
   typedef avx2::Simd Eight;
   typedef __m512i FourBlocks;
@@ -141,6 +142,10 @@ struct Simd : GenericSimd<16> {
   template <typename Weight>
   CAFFE_SIMD Integers AddPairs(const Integers& sums, const Weight* weights, const int16_t* x) {
     return AddWords(sums, LoadWords(weights), AllPairs(x));
+  }
+  CAFFE_SIMD Integers AddFourProducts(const Integers& sums, const Unsigned& x,
+                                      const Unsigned& weights) {
+    return AddWords(sums, _mm512_maddubs_epi16((__m512i)x, (__m512i)weights), _mm512_set1_epi16(1));
   }
   CAFFE_SIMD __m512i PairsOf(const Integers& x, const Integers& y) {
     return (__m512i)((x & 0xffff) | (Integers)((Unsigned)y << 16));

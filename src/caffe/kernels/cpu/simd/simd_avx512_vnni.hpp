@@ -9,6 +9,7 @@ namespace {
 
 struct Simd : avx512::Simd {
   static constexpr bool kHasByteProducts = true;
+  static constexpr bool kByteProductsSaturate = false;
   static constexpr int kByteDepthwiseRows = 2;
 
   CAFFE_SIMD Integers AddWords(const Integers& sums, const __m512i& x, const __m512i& y) {

@@ -66,6 +66,9 @@ struct GenericSimd {
   static constexpr bool kIsPlain = true;
   /// AddFourProducts is one instruction.
   static constexpr bool kHasByteProducts = false;
+  /// AddFourProducts and, where kHasPairsTwice, AddFoursTwice are faster than pairs, but the sum of
+  /// two neighbouring products saturates at 16 bits.
+  static constexpr bool kByteProductsSaturate = false;
   static constexpr int kByteDepthwiseRows = 1;  ///< whose sums fit the registers: 1 or 2
   /// AddPairsTwice is faster than AddPairs.
   static constexpr bool kHasPairsTwice = false;
@@ -227,6 +230,14 @@ struct GenericSimd {
       (*sum0)[lane] += w0[2 * lane] * x[0] + w0[2 * lane + 1] * x[1];
       (*sum1)[lane] += w1[2 * lane] * x[0] + w1[2 * lane + 1] * x[1];
     }
+  }
+  /// sums + the products of the four bytes at x with those of each lane of two vectors of weights.
+  CAFFE_SIMD void AddFoursTwice(const Integers& w0, const Integers& w1, const uint8_t* x,
+                                Integers* sum0, Integers* sum1) {
+    uint32_t four;
+    __builtin_memcpy(&four, x, sizeof(four));
+    *sum0 = AddFourProducts(*sum0, Unsigned{} + four, (Unsigned)w0);
+    *sum1 = AddFourProducts(*sum1, Unsigned{} + four, (Unsigned)w1);
   }
   /// start + x factors[0] + y factors[1] of 16-bit numbers.
   CAFFE_SIMD Integers TwoProducts(int32_t start, const Integers& x, const Integers& y,

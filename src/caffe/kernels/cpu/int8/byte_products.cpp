@@ -7,8 +7,8 @@
 
 #include "int8_packed.hpp"
 
-// Convolution of 8-bit integers with VNNI: four products of an unsigned and a signed byte and their
-// sum in one instruction.
+// Convolution of 8-bit integers by products of an unsigned and a signed byte, four of which are
+// added: by one instruction with VNNI, else by several, for weights whose pairs fit 16 bits.
 namespace caffe::kernels {
 namespace {
 
@@ -20,17 +20,17 @@ constexpr size_t kInputBytes = 128 << 10;
 /// Inputs are unsigned bytes; signed ones and their padding are increased by 128. What that adds to
 /// a sum, 128 times the sum of its weights, is subtracted from its start value.
 ///
-/// All of it is arithmetic modulo 2^32 (the instruction does not saturate; four products and their
-/// sum fit 18 bits), so a sum is exact if its final value fits 32 bits, as 66,000 products of bytes
-/// do, whatever its intermediate values.
+/// All of it is arithmetic modulo 2^32 (nothing saturates: four products and their sum fit 18 bits,
+/// and without VNNI weights are such that two fit 16), so a sum is exact if its final value fits 32
+/// bits, as 66,000 products of bytes do, whatever its intermediate values.
 ///
 /// A channel (of a plain input) or block of channels is a unit. A step is four channels of a block
 /// at a position of the kernel; for a plain input, up to four neighbouring positions of a kernel
 /// row. Weights are packed as (group, blocks of outputs that are summed together, step, output, 4),
 /// followed by the start values of sums of signed inputs, 32 bits per output.
-class VnniInt8 : public PackedInt8 {
+class ByteProducts : public PackedInt8 {
  public:
-  VnniInt8(const ConvolutionShape& shape, bool plain_input)
+  ByteProducts(const ConvolutionShape& shape, bool plain_input)
       : PackedInt8(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
         units_(CeilDiv(shape.channels / shape.group, lanes_)),
@@ -70,7 +70,7 @@ class VnniInt8 : public PackedInt8 {
   };
   /// An item's scratch memory.
   struct Buffers {
-    Buffers(const VnniInt8& self, const Plan& plan, Pieces* pieces)
+    Buffers(const ByteProducts& self, const Plan& plan, Pieces* pieces)
         : input(pieces->Take<uint8_t>(self.units_ * plan.unit_size + kPast)),
           steps(pieces->Take<int32_t>(self.steps_.size())),
           taps(pieces->Take<int32_t>(self.bands_.taps())),
@@ -119,7 +119,7 @@ class VnniInt8 : public PackedInt8 {
   Plans<Plan> plans_;
 };
 
-void VnniInt8::AddSteps(int unit) {
+void ByteProducts::AddSteps(int unit) {
   const int width = bands_.columns().kernel;
   const int channels = std::min(lanes_, shape_.channels / shape_.group - unit * lanes_);
   const int together = !plain_ || bands_.columns().dilation > 1 ? 1 : 4;
@@ -134,7 +134,7 @@ void VnniInt8::AddSteps(int unit) {
   }
 }
 
-VnniInt8::Plan VnniInt8::MakePlan(int num) const {
+ByteProducts::Plan ByteProducts::MakePlan(int num) const {
   Plan plan;
   const int images = std::max(1, num);
   const size_t positions = std::max<size_t>(1, kInputBytes / (units_ * lanes_));
@@ -149,13 +149,13 @@ VnniInt8::Plan VnniInt8::MakePlan(int num) const {
   return plan;
 }
 
-bool VnniInt8::ReadsInPlace(const Call& call, const Plan& plan) const {
+bool ByteProducts::ReadsInPlace(const Call& call, const Plan& plan) const {
   const size_t extent = (plan.largest.images - 1) * call.strides.x + input_image();
   return !plain_ && !call.x.is_signed && shape_.is_pointwise() &&
          extent <= size_t(std::numeric_limits<int32_t>::max());
 }
 
-void VnniInt8::FindSteps(const Plan& plan, size_t unit_size, const Buffers& own) const {
+void ByteProducts::FindSteps(const Plan& plan, size_t unit_size, const Buffers& own) const {
   bands_.FindTaps(plan.largest, lanes_, own.taps);
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
@@ -163,8 +163,8 @@ void VnniInt8::FindSteps(const Plan& plan, size_t unit_size, const Buffers& own)
   }
 }
 
-void VnniInt8::FindPixels(const Call& call, const Plan& plan, const Band& band, bool in_place,
-                          const Buffers& own) const {
+void ByteProducts::FindPixels(const Call& call, const Plan& plan, const Band& band, bool in_place,
+                              const Buffers& own) const {
   bands_.FindTargets(band, tiles_.block, call.strides.y, own.targets);
   bands_.FindTargets(band, tiles_.block, call.strides.residual, own.residual_targets);
   if (!in_place) return bands_.FindPixels(band, plan.largest, lanes_, own.windows);
@@ -175,7 +175,7 @@ void VnniInt8::FindPixels(const Call& call, const Plan& plan, const Band& band, 
   }
 }
 
-void VnniInt8::Copy(const Input& x, size_t offset, size_t count, int step, uint8_t* to) const {
+void ByteProducts::Copy(const Input& x, size_t offset, size_t count, int step, uint8_t* to) const {
   const uint8_t* from = static_cast<const uint8_t*>(x.data) + offset;
   const size_t bytes = count * lanes_;
   const auto shift = [&](const void* signed_bytes) {
@@ -201,8 +201,8 @@ void VnniInt8::Copy(const Input& x, size_t offset, size_t count, int step, uint8
   if (x.is_signed) shift(to);
 }
 
-void VnniInt8::FillInput(const Call& call, const Plan& plan, const Band& band, size_t group,
-                         uint8_t* input) const {
+void ByteProducts::FillInput(const Call& call, const Plan& plan, const Band& band, size_t group,
+                             uint8_t* input) const {
   const uint8_t zero = static_cast<uint8_t>(call.x.zero_point + (call.x.is_signed ? 128 : 0));
   const auto copy = [&](size_t offset, size_t count, int step, uint8_t* to) {
     Copy(call.x, offset, count, step, to);
@@ -214,8 +214,8 @@ void VnniInt8::FillInput(const Call& call, const Plan& plan, const Band& band, s
 }
 
 // What neighbouring items share is computed once.
-void VnniInt8::RunItems(const Call& call, const Plan& plan, size_t begin, size_t end,
-                        void* scratch) const {
+void ByteProducts::RunItems(const Call& call, const Plan& plan, size_t begin, size_t end,
+                            void* scratch) const {
   Pieces pieces(scratch);
   const Buffers own(*this, plan, &pieces);
   const bool in_place = ReadsInPlace(call, plan);
@@ -240,8 +240,8 @@ void VnniInt8::RunItems(const Call& call, const Plan& plan, size_t begin, size_t
   }
 }
 
-void VnniInt8::RunBand(const Call& call, const Band& band, size_t group, size_t first_part,
-                       size_t last_part, const uint8_t* x, const Buffers& own) const {
+void ByteProducts::RunBand(const Call& call, const Band& band, size_t group, size_t first_part,
+                           size_t last_part, const uint8_t* x, const Buffers& own) const {
   const size_t block = tiles_.block;
   Int8Tiles::ByteWork work = {};
   work.x = x;
@@ -264,7 +264,7 @@ void VnniInt8::RunBand(const Call& call, const Band& band, size_t group, size_t 
   }
 }
 
-void VnniInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
+void ByteProducts::PackWeights(const int8_t* weights, int8_t* packed) const {
   const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
   const size_t taps = bands_.taps(), block = tiles_.block;
   std::vector<int32_t> starts(padded_outputs(), 0);
@@ -291,9 +291,9 @@ void VnniInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
 
 }  // namespace
 
-std::shared_ptr<const Int8Convolution> MakeVnniInt8(const ConvolutionShape& shape,
-                                                    bool plain_input) {
-  return std::make_shared<VnniInt8>(shape, plain_input);
+std::shared_ptr<const Int8Convolution> MakeByteProducts(const ConvolutionShape& shape,
+                                                        bool plain_input) {
+  return std::make_shared<ByteProducts>(shape, plain_input);
 }
 
 }  // namespace caffe::kernels
