@@ -23,7 +23,9 @@
 DEFINE_string(model, "", "The net with an Input layer (prototxt).");
 DEFINE_string(weights, "", "Its weights (caffemodel).");
 DEFINE_int32(batch, 1, "Images in a batch.");
-DEFINE_string(precision, "fp32", "fp32, fp16, bf16, int8, best or integers: int8 in these alone.");
+DEFINE_string(precision, "fp32",
+              "fp32, fp16, bf16, int8, best; int8_reduced: with a reduced range of weights; "
+              "integers: int8 in these alone.");
 DEFINE_string(reference, "",
               "A path at which .input has the images and .output what the net gives for them.");
 DEFINE_double(tolerance, 1e-3, "How far the output may be off, as a share of its largest value.");
@@ -112,7 +114,9 @@ void WriteTable() {
 std::shared_ptr<const Engine> BuildEngine() {
   BuilderConfig config;
   const bool integers = FLAGS_precision == "integers";
-  config.precision = integers ? Precision::INT8 : ParsePrecision(FLAGS_precision);
+  config.quantization.reduce_range = FLAGS_precision == "int8_reduced";
+  config.precision = integers || config.quantization.reduce_range ? Precision::INT8
+                                                                  : ParsePrecision(FLAGS_precision);
   if (integers) {
     config.quantization.scheme = QuantizationScheme::AFFINE;
     config.quantization.arithmetic = Arithmetic::INTEGER;

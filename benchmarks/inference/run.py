@@ -32,13 +32,15 @@ CORTADO = "Cortado"
 PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 # Engines of integers alone: no program but ours offers them.
 INTEGERS = "integers"
+# INT8 with weights of a reduced range; the others' INT8 has such ones, or sums that saturate.
+REDUCED = "int8_reduced"
 OFFERED = {"OpenVINO": PRECISIONS, "onnxruntime": ("fp32", "int8"), "ncnn": PRECISIONS,
            "OpenCV": ("fp32", "int8")}
 # How far outputs may be off, as a share of the largest value; random weights lose more than
 # trained ones, so that for INT8 this finds only what is plainly wrong.
-TOLERANCES = {"fp32": 1e-3, "fp16": 0.05, "bf16": 0.2, "int8": 1.0, INTEGERS: 1.0}
+TOLERANCES = {"fp32": 1e-3, "fp16": 0.05, "bf16": 0.2, "int8": 1.0, INTEGERS: 1.0, REDUCED: 1.0}
 # What an engine's time is compared with, where that was measured too.
-COMPARED = {INTEGERS: "int8"}
+COMPARED = {INTEGERS: "int8", REDUCED: "int8"}
 
 
 class Net(NamedTuple):
@@ -107,7 +109,7 @@ class Case:
                    str(self.batch), "-reference", self._prefix, "-precision", precision,
                    "-tolerance", str(TOLERANCES[precision]), "-timing_cache",
                    self._arguments.timing_cache]
-        return command + (["-table", self._table] if precision in ("int8", INTEGERS) else [])
+        return command + (["-table", self._table] if precision in ("int8", INTEGERS, REDUCED) else [])
 
     def commands(self, peers: Dict[str, str]) -> Iterator[Tuple[str, Sequence[str]]]:
         """"Program precision" and its command, for all that can be tried."""
@@ -283,7 +285,7 @@ def parse_arguments() -> argparse.Namespace:
     arguments.nets = checked("--nets", arguments.nets or ",".join(nets), nets)
     arguments.nets = [nets[name] for name in arguments.nets]
     arguments.precisions = checked("--precisions", arguments.precisions,
-                                   (*PRECISIONS, INTEGERS))
+                                   (*PRECISIONS, INTEGERS, REDUCED))
     arguments.programs = checked("--programs", arguments.programs, (CORTADO, *OFFERED))
     if not all(batch.isdigit() and int(batch) > 0 for batch in arguments.batch.split(",")):
         sys.exit(f"run.py: --batch: numbers above 0 with commas in between, not {arguments.batch}")

@@ -227,6 +227,10 @@ void CheckReducedRange(const NetworkDefinition& net, const BuilderConfig& config
           " is for -quantization symmetric and affine: of paper, weights have a zero point");
 }
 
+void ReduceRanges(const BuilderConfig& config, Graph* graph) {
+  for (Node& node : graph->nodes) node.reduce_range = config.quantization.reduce_range;
+}
+
 /// Adds the precisions and ranges of the definition.
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
@@ -261,11 +265,9 @@ BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
 std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
   Require(config.threads >= 0, "threads must not be negative, got ", config.threads);
   std::vector<Graph> graphs = ShapedForProfiles(net.graph(), config);
+  for (Graph& graph : graphs) TakePreprocessing(net, config, &graph);
   config = Completed(net, std::move(config));
-  for (Graph& graph : graphs) {
-    TakePreprocessing(net, config, &graph);
-    for (Node& node : graph.nodes) node.reduce_range = config.quantization.reduce_range;
-  }
+  for (Graph& graph : graphs) ReduceRanges(config, &graph);
   std::shared_ptr<const Engine> engine = BuildGraph(graphs[0], config);
   if (graphs.size() > 1) {
     std::vector<Graph> built = {*engine->graph()};
@@ -292,7 +294,7 @@ std::shared_ptr<const Engine> Builder::Build(const NetworkDefinition& net) const
 Graph QuantizedGraph(const NetworkDefinition& net, const BuilderConfig& config) {
   Graph graph = ShapedForProfiles(net.graph(), config)[0];
   const BuilderConfig completed = Completed(net, config);
-  for (Node& node : graph.nodes) node.reduce_range = completed.quantization.reduce_range;
+  ReduceRanges(completed, &graph);
   return QuantizedGraph(graph, completed);
 }
 

@@ -9,6 +9,7 @@
 
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "convolution_step.hpp"
 #include "integer_rescaling.hpp"
 #include "tile_variants.hpp"
@@ -129,6 +130,9 @@ class Int8ConvolutionImpl : public Implementation {
     const auto shape = ConvolutionShapeOf(graph, node);
     const auto epilogue = PostOpsOf(node);
     if (!shape || !epilogue) return context.None(kNoConvolution);
+    if (way_ == Way::SMALL_PAIRS && !kernels::HasSaturatingByteProducts()) {
+      return context.None("is for AVX2 and AVX-512 without VNNI");
+    }
     const std::string reason = context.WhyNotInt8(node.inputs[0]);
     if (!reason.empty()) return context.None(reason);
     std::vector<Candidate> candidates;
