@@ -1,9 +1,10 @@
 // Times convolutions of 8-bit integers and of floats, by this library's kernels and by oneDNN: one
 // line per layer of ResNet-50, VGG-16, MobileNet v1 and v2 and a detector. All ways take turns; a
 // line has the least milliseconds of each and how many times as long oneDNN takes in float as they
-// do here: 8 bits; 16 bits; weights of 16 bits between floats; float. Then 8 bits by Winograd's
-// algorithm with tiles of 2 x 2 and of 4 x 4 outputs, where it fits, and how many times as long the
-// definition takes. Images are read as floats.
+// do here: 8 bits; 16 bits; weights of 16 bits between floats; float. Then 8 bits by products of
+// bytes for weights of a reduced range, and by Winograd's algorithm with tiles of 2 x 2 and of 4 x
+// 4 outputs, where there are such kernels, and how many times as long the definition takes. Images
+// are read as floats.
 //
 // With `ends`: 8 bits that become bytes again in float and by integers alone (Rescaling), by the
 // definition and with both tiles: the milliseconds of each and how many times as long integers
@@ -146,12 +147,15 @@ class Layer {
       : shape(ShapeOf(row)),
         plain(row.channels < 8),
         int8(Int8Convolution::Make(shape, plain)),
+        small_pairs(Int8Convolution::MakeForSmallPairs(shape, plain)),
+        copied(Int8Convolution::MakeForSmallPairs(shape, plain, /*copies=*/true)),
         two(plain ? nullptr : Int8Convolution::MakeWinograd(shape, 2)),
         four(plain ? nullptr : Int8Convolution::MakeWinograd(shape, 4)),
         inputs(Padded(shape.channels) * shape.input_spatial()),
         outputs(Padded(shape.outputs) * shape.output_spatial()),
         x_(Bytes<uint8_t>(inputs)),
-        weights_(Bytes<int8_t>(std::max(int8->packed_size(), two ? two->packed_size() : 0))),
+        weights_(Bytes<int8_t>(std::max({int8->packed_size(), two ? two->packed_size() : 0,
+                                         small_pairs ? small_pairs->packed_size() : 0}))),
         y_(outputs),
         bias_(Random(shape.outputs)),
         scale_(shape.outputs, 1e-3f),
@@ -161,8 +165,8 @@ class Layer {
         slopes_(Padded(shape.outputs), 0.25f),
         other_shifts_(shape.outputs, -12) {
     size_t bytes = int8->scratch_bytes(1);
-    for (const auto& winograd : {two, four}) {
-      if (winograd) bytes = std::max(bytes, winograd->scratch_bytes(1));
+    for (const auto& other : {small_pairs, two, four}) {
+      if (other) bytes = std::max(bytes, other->scratch_bytes(1));
     }
     scratch_.resize(bytes + 64);
     floats_.scale = scale_.data();
@@ -193,7 +197,7 @@ class Layer {
 
   const ConvolutionShape shape;
   const bool plain;
-  const std::shared_ptr<const Int8Convolution> int8, two, four;
+  const std::shared_ptr<const Int8Convolution> int8, small_pairs, copied, two, four;
   const size_t inputs, outputs;  ///< with those that fill up blocks
 
  private:
@@ -273,7 +277,7 @@ void Compare(const Row& row, int rounds) {
                       float_scratch.data(), to.data());
     });
   };
-  constexpr int kOurs = 4, kWays = 7;
+  constexpr int kOurs = 4, kWays = 9;
   double least[kWays];
   std::fill_n(least, kWays, kNone);
   for (int round = 0; round < rounds; ++round) {
@@ -286,6 +290,8 @@ void Compare(const Row& row, int rounds) {
                                                    caffe::kernels::PostOps(bias.data()), y.data());
                                  })
                                         : kNone,
+                                 layer.InFloats(layer.small_pairs.get()),
+                                 layer.InFloats(layer.copied.get()),
                                  layer.InFloats(layer.two.get()),
                                  layer.InFloats(layer.four.get())};
     for (int i = 0; i < kWays; ++i) least[i] = std::min(least[i], times[i]);
@@ -323,8 +329,10 @@ int main(int argc, char** argv) {
   } else {
     std::printf(
         "| layer | 8 bits ms | half ms | half weights ms | float ms | oneDNN ms | 8 bits x "
-        "| half x | half weights x | float x | 2 x 2 ms | x | 4 x 4 ms | x |\n"
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+        "| half x | half weights x | float x | small pairs ms | x | copied ms | x | 2 x 2 ms | x | "
+        "4 x 4 ms | x |\n"
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+        "\n");
   }
   for (const Row& row : kRows) {
     if (std::string(row.name).find(wanted) == std::string::npos) continue;

@@ -321,6 +321,11 @@ class TestPrecisions:
         engine = Builder(precision="int8", calibration=table).build(net)
         assert self.precision_of(engine, "conv") == "INT8"
         assert error_of(engine) < self.ERRORS["int8"]
+        engine = Builder(precision="int8", calibration=table, reduce_range=True).build(net)
+        assert self.precision_of(engine, "conv") == "INT8"
+        assert error_of(engine) < self.ERRORS["int8"]
+        with pytest.raises(caffe.Error, match="-reduce_range is for int8"):
+            Builder(precision="fp16", reduce_range=True).build(net)
         net.set_range("data", 0, 1)
         net.set_range("relu", 0, table["relu"].maximum)
         engine = Builder(precision="int8").build(net)

@@ -107,6 +107,8 @@ runs "$caffe" build $net -plan mixed.plan -precision FP16 -layer_precision conv=
   -timing_iterations 1 -workspace 64 -memory 64
 runs "$caffe" build $net -plan int8.plan -precision int8 $data -timing_iterations 1
 has out.txt '^conv  *drop  *u8 '
+runs "$caffe" build $net -plan reduced.plan -precision int8 -reduce_range $data -timing_iterations 1
+runs "$caffe" infer -plan reduced.plan -images list.txt
 runs "$caffe" calibrate $net $data -calibration_table net.table -tensorrt_cache net.cache
 # Mean and scale in the plan: pixels give what prepared images gave.
 runs "$caffe" build $net -plan prepared.plan -timing_iterations 0
@@ -223,6 +225,8 @@ refuses 'fp32, fp16, bf16, int8' "$caffe" build $net -plan a.plan -layer_precisi
 refuses "'conv' is not NAME=VALUE" "$caffe" build $net -plan a.plan -layer_precision conv
 refuses "conf" "$caffe" build $net -plan a.plan -layer_precision conf=fp16
 refuses 'int8 needs the range of each blob' "$caffe" build $net -plan a.plan -precision int8
+refuses '-reduce_range is for int8, not for -precision fp16' "$caffe" build $net -plan a.plan \
+  -precision fp16 -reduce_range
 refuses 'int8 needs the range of each blob' "$caffe" build $net -plan a.plan \
   -layer_precision fc=int8
 refuses 'not both' "$caffe" build $net -plan a.plan -precision int8 $data \

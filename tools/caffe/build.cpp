@@ -67,27 +67,32 @@ void ListPasses() {
   std::cout << "* -skip_pass cannot leave it out\n";
 }
 
-/// True if layers computed in INT8 would be faster with -reduce_range.
-bool GainsByReducedRange(const inference::Engine& engine) {
-  if (FLAGS_reduce_range || !FLAGS_gpu.empty() || !kernels::HasSaturatingByteProducts())
+/// True if convolutions in INT8 may be faster with -reduce_range.
+bool MayGainByReducedRange(const inference::NetworkDefinition& net,
+                           const inference::Engine& engine) {
+  if (FLAGS_reduce_range || !FLAGS_gpu.empty() || net.quantization().training ||
+      !kernels::HasSaturatingByteProducts()) {
     return false;
-  const auto is_int8_convolution = [](const inference::LayerInfo& layer) {
-    return layer.implementation == "int8";
-  };
-  const auto layers = engine.layers();
-  return std::any_of(layers.begin(), layers.end(), is_int8_convolution);
+  }
+  const auto& nodes = engine.graph()->nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const inference::Node& node) {
+    return node.implementation == "int8" && node.layer.convolution_param().group() == 1;
+  });
 }
 
 /// What to do with the plan.
-std::string NextSteps(const inference::Engine& engine) {
+std::string NextSteps(const inference::NetworkDefinition& net, const inference::Engine& engine) {
   const std::string plan = " -plan " + ShellQuoted(FLAGS_plan);
   const std::string images = FLAGS_images.empty() ? "FOLDER" : ShellQuoted(FLAGS_images);
-  return "next:\n  caffe infer" + plan + " IMAGE...\n  caffe compare -model " +
-         ShellQuoted(FLAGS_model) + " -weights " + ShellQuoted(FLAGS_weights) + plan + " -images " +
-         images + "\n  caffe time" + plan + "\n" +
-         (GainsByReducedRange(engine) ? "  build again with -reduce_range: faster on this "
-                                        "processor, at a small cost in accuracy\n"
-                                      : "");
+  std::string steps = "next:\n  caffe infer" + plan + " IMAGE...\n  caffe compare -model " +
+                      ShellQuoted(FLAGS_model) + " -weights " + ShellQuoted(FLAGS_weights) + plan +
+                      " -images " + images + "\n  caffe time" + plan + "\n";
+  if (MayGainByReducedRange(net, engine)) {
+    steps +=
+        "  build again with -reduce_range: it may be faster on this processor, at a small cost "
+        "in accuracy\n";
+  }
+  return steps;
 }
 
 int Build() {
@@ -132,7 +137,7 @@ int Build() {
             << BytesText(engine->activation_bytes()) << " of activations at batch "
             << engine->max_batch() << '\n';
   if (!FLAGS_report.empty()) WriteReport(&maker, param, weights, engine, FLAGS_plan);
-  std::cout << NextSteps(*engine);
+  std::cout << NextSteps(maker.net(), *engine);
   return 0;
 }
 

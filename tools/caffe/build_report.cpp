@@ -123,6 +123,7 @@ class Comparison {
     inference::Quantization numbers;
     numbers.ignore_training = true;
     numbers.arithmetic = inference::Arithmetic::FLOAT;
+    numbers.reduce_range = demanded_.quantization.reduce_range;
     return Build(inference::Precision::INT8, numbers);
   }
   /// INT8 in integers alone: in what was asked for or trained, else AFFINE.

@@ -3,15 +3,16 @@
 # in_shards COUNT LOGS COMMAND...: the tests in COUNT parts, 0: one a core, each in a process of its own, as
 # many at a time as there are cores. What they write is in LOGS-0.log and so on, their statuses are in the
 # array "shard_statuses". Threads that wait do not spin: there are more of them than cores. Where parts take
-# turns, a line says which one begins.
+# turns, a line says which one begins. The caller has nothing else in the background.
 in_shards() {
   local shards=$1 logs=$2 cores i status
   shift 2
-  cores=$(nproc)
+  cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # which these would change
   [ "$cores" -le 8 ] || cores=8
   [ "$shards" != 0 ] || shards=$cores
+  rm -f "$logs"-*.status
   for ((i = 0; i < shards; ++i)); do
-    while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do wait -n || true; done
+    while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do wait -n 2> /dev/null || sleep 1; done
     [ "$shards" -le "$cores" ] ||
       printf '== part %d of %d (after %d:%02d)\n' $((i + 1)) "$shards" $((SECONDS / 60)) $((SECONDS % 60))
     {

@@ -8,6 +8,7 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/passes/passes.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "precisions.hpp"
@@ -225,6 +226,11 @@ void CheckReducedRange(const NetworkDefinition& net, const BuilderConfig& config
           "' was trained for integers, which it would change");
   Require(config.quantization.SchemeOrDefault() != QuantizationScheme::PAPER, field,
           " is for -quantization symmetric and affine: of paper, weights have a zero point");
+  if (!kernels::HasSaturatingByteProducts() && config.remark) {
+    config.remark(
+        "-reduce_range makes nothing faster on this processor: it is for AVX2 and AVX-512 without "
+        "VNNI");
+  }
 }
 
 void ReduceRanges(const BuilderConfig& config, Graph* graph) {

@@ -32,8 +32,11 @@ class Int8Convolution {
                                                      bool plain_input);
   /// The same results, by products of bytes, for weights of which PairsFit. Null also for groups of
   /// one channel, and where the processor gains nothing by it: AVX2 and AVX-512 without VNNI do.
+  /// `copies`: for 1x1 kernels on blocks, whose inputs are copied to lie side by side; of many
+  /// channels that may be faster.
   static std::shared_ptr<const Int8Convolution> MakeForSmallPairs(const ConvolutionShape& shape,
-                                                                  bool plain_input);
+                                                                  bool plain_input,
+                                                                  bool copies = false);
   /// True if all pairs of weights (as for PackWeights) fit (weight_pairs.hpp).
   static bool PairsFit(const ConvolutionShape& shape, bool plain_input, const int8_t* weights);
   /// The same results with channels last: of the output, and of the input if it is not plain. Null

@@ -150,6 +150,12 @@ void FitScales(const std::vector<float>& bias, double input_scale, double output
     const float steps = std::nearbyint(floats.values[i] / weights->scales[output]);
     values[i] = static_cast<int8_t>(std::clamp(steps, -127.f, 127.f));
   });
+  if (!floats.reduce_range) return;
+  for (size_t o = 0; o < changed.size(); ++o) {
+    if (!changed[o]) continue;
+    RoundWithinRange(floats.layer, floats.shape, floats.values.data() + o * channels.inner,
+                     weights->scales[o], values + o * channels.inner);
+  }
 }
 
 int WeightOf(const IntegerWeights& weights, size_t i) {

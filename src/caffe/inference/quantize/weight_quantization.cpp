@@ -9,6 +9,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/graph.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/quantize.hpp"
 #include "caffe/kernels/weight_pairs.hpp"
 #include "caffe/operation.hpp"
@@ -58,7 +59,7 @@ bool MultipliesOneChannel(const LayerParameter& layer, const std::vector<int>& s
 
 using kernels::WeightPairs;
 
-/// Weights of a filter in steps of a scale, with which none is beyond 127, and whose pairs fit.
+/// Weights of a filter in steps of a scale, whose pairs fit; beyond 127 steps they saturate.
 struct ReducedFilter {
   std::vector<int8_t> values;
   bool changed = false;  ///< not all pairs fitted
@@ -70,7 +71,8 @@ ReducedFilter RoundFilter(const WeightPairs& pairs, size_t n, const float* weigh
   filter.values.resize(n);
   const float factor = 1 / scale;
   for (size_t i = 0; i < n; ++i) {
-    filter.values[i] = static_cast<int8_t>(std::nearbyint(weights[i] * factor));
+    const float steps = std::clamp(weights[i] * factor, float{-kInt8Steps}, float{kInt8Steps});
+    filter.values[i] = static_cast<int8_t>(std::nearbyint(steps));
   }
   pairs.ForEach([&](size_t i, size_t j) {
     int8_t &first = filter.values[i], &second = filter.values[j];
@@ -112,6 +114,10 @@ WeightPairs PairsOf(const LayerParameter& layer, const std::vector<int>& shape) 
   const bool plain =
       layer.convolution_param().group() <= 1 && shape[1] <= algorithms::kPlainChannels;
   return WeightPairs(shape[1], {shape.begin() + 2, shape.end()}, plain);
+}
+
+bool HasPairs(const LayerParameter& layer, const std::vector<int>& shape) {
+  return IsConvolution(layer, shape) && !MultipliesOneChannel(layer, shape);
 }
 
 }  // namespace
@@ -168,12 +174,14 @@ QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<
   quantized.values.resize(CountOf(shape));
   kernels::QuantizeChannels(view.groups, view.outer, view.channels, view.inner,
                             Reciprocals(quantized.scales).data(), weights, quantized.values.data());
-  if (reduce_range && IsConvolution(layer, shape) && !MultipliesOneChannel(layer, shape)) {
+  if (reduce_range && HasPairs(layer, shape)) {
     const WeightPairs pairs = PairsOf(layer, shape);
-    for (size_t o = 0; o < view.outputs(); ++o) {
-      ReduceRange(pairs, view.inner, weights + o * view.inner, &quantized.scales[o],
-                  quantized.values.data() + o * view.inner);
-    }
+    kernels::ParallelFor(view.outputs(), 1, [&](size_t begin, size_t end) {
+      for (size_t o = begin; o < end; ++o) {
+        ReduceRange(pairs, view.inner, weights + o * view.inner, &quantized.scales[o],
+                    quantized.values.data() + o * view.inner);
+      }
+    });
     return quantized;
   }
   if (!MultipliesOneChannel(layer, shape)) return quantized;
@@ -183,6 +191,14 @@ QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<
     KeepSum(taps, weights + first, factor, quantized.values.data() + first);
   }
   return quantized;
+}
+
+void RoundWithinRange(const LayerParameter& layer, const std::vector<int>& shape,
+                      const float* weights, float scale, int8_t* values) {
+  if (!HasPairs(layer, shape)) return;
+  const size_t filter = CountOf({shape.begin() + 1, shape.end()});
+  const ReducedFilter rounded = RoundFilter(PairsOf(layer, shape), filter, weights, scale);
+  std::copy(rounded.values.begin(), rounded.values.end(), values);
 }
 
 QuantizedWeights QuantizeWeights(const inference::Node& node) {

@@ -43,12 +43,17 @@ struct QuantizedWeights {
 /// is off by half a step at most: neighbouring pixels are similar, and their
 /// common part is multiplied by that sum (Guo et al. 2022, arXiv:2202.07471).
 ///
-/// `reduce_range`: of convolutions other than those, the sum of two neighbours that are multiplied
-/// side by side is -128 to 128 (kernels/weight_pairs.hpp). Where it would be more, the scale of the
-/// channel is larger, by up to a factor of 2, and both weights are smaller: whatever makes the sum
-/// of the squares of all errors of the channel small.
+/// `reduce_range`: of convolutions of several channels, the sum of two neighbours that are
+/// multiplied side by side is -128 to 128 (kernels/weight_pairs.hpp). Where it would be more, the
+/// scale of the channel is larger, by up to a factor of 2, and both weights are smaller: whatever
+/// makes the sum of the squares of all errors of the channel small.
 QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
                                  const float* weights, bool reduce_range = false);
+
+/// Rounds the weights of one output of such a convolution with this scale: beyond 127 steps they
+/// saturate, and pairs have sums of -128 to 128. Nothing for other layers.
+void RoundWithinRange(const LayerParameter& layer, const std::vector<int>& shape,
+                      const float* weights, float scale, int8_t* values);
 
 /// The first parameter of a node, floats, as the node says (Node::reduce_range).
 QuantizedWeights QuantizeWeights(const inference::Node& node);

@@ -159,6 +159,8 @@ TEST_P(DamagedPlans, OtherNodesAreErrorsOrEngines) {
                                           "onednn_bf16",
                                           "onednn_bf16_inner_product",
                                           "int8",
+                                          "int8_small_pairs",
+                                          "int8_small_pairs:copied",
                                           "int8_winograd",
                                           "int8_winograd:2x2",
                                           "int8_winograd:4x4",

@@ -9,6 +9,7 @@
 #include "caffe/inference/quantize/blob_intervals.hpp"
 #include "caffe/inference/quantize/fused_sums.hpp"
 #include "caffe/inference/quantize/training_ranges.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/integer_nets.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -187,6 +188,46 @@ TEST(IntegerEngine, ComputesWhatItsNumbersSay) {
     context.Run();
     for (int i = 0; i < 6; ++i) EXPECT_NEAR(context.Output("conv")[i], wanted[i], 0.03) << i;
     EXPECT_FLOAT_EQ(engine->OutputAffine("conv")->scale, 2.f / 255);
+  }
+}
+
+/// A 1x1 convolution of 16 channels whose weights are all 1.
+NetworkDefinition EqualWeights() {
+  NetworkDefinition net("equal");
+  net.AddInput("data", {1, 16, 4, 4});
+  net.AddLayer(ParseNet("layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' "
+                        "        convolution_param { num_output: 16 kernel_size: 1 } }")
+                   .layer(0),
+               {Constant::Of({16, 16, 1, 1}, std::vector<float>(256, 1.f)),
+                Constant::Of({16}, std::vector<float>(16, 0.f))});
+  net.MarkOutput("conv");
+  net.SetRange("data", 0, 1);
+  net.SetRange("conv", 0, 16);
+  return net;
+}
+
+TEST(Builder, ReducesTheRangeOfWeightsForProductsOfBytes) {
+  for (const Arithmetic arithmetic : {Arithmetic::FLOAT, Arithmetic::INTEGER_ONLY}) {
+    for (const bool reduced : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << Name(arithmetic) << ", reduced: " << reduced);
+      BuilderConfig config = IntegerConfig(QuantizationScheme::SYMMETRIC);
+      config.quantization.arithmetic = arithmetic;
+      config.quantization.reduce_range = reduced;
+      const auto engine = Builder(config).Build(EqualWeights());
+      const bool gains = reduced && kernels::HasSaturatingByteProducts();
+      std::string implementation;
+      for (const LayerInfo& layer : engine->layers()) {
+        if (layer.name == "conv") implementation = layer.implementation;
+      }
+      EXPECT_EQ(implementation.rfind("int8_small_pairs", 0) == 0, gains) << implementation;
+      // Two weights of 127 steps do not fit; a step of the output is 16 / 255.
+      const std::string file = NewFileName();
+      engine->Save(file);
+      ExecutionContext context(Engine::Load(file));
+      std::fill_n(context.Input("data"), 256, 1.f);
+      context.Run();
+      for (int i = 0; i < 256; ++i) EXPECT_NEAR(context.Output("conv")[i], 16, 0.07) << i;
+    }
   }
 }
 

@@ -185,6 +185,9 @@ TEST(InstructionSets, ChooseTheirOwnKernels) {
     EXPECT_EQ(ChosenAmxTiles(), set.row().tiles);
     EXPECT_EQ(BlockChannels(), ChosenInt8Tiles().block);
     EXPECT_EQ(HasByteProducts(), std::string(vectors.name()).find("vnni") != std::string::npos);
+    const std::string name_of_vectors = vectors.name();
+    EXPECT_EQ(HasSaturatingByteProducts(),
+              name_of_vectors == "avx2" || name_of_vectors == "avx512");
     for (const auto& [family, name] : ChosenKernelFamilies()) {
       EXPECT_TRUE(name == "none" || InstructionSet::Named(name).supported()) << family << name;
     }

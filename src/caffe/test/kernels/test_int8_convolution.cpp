@@ -28,13 +28,13 @@ const Activation kNothing, kRelu = {Activation::RELU, 0, 0}, kLeaky = {Activatio
 
 /// Instead of the side of Winograd's tiles: by products of bytes, with weights of which many pairs
 /// are as large as they may be.
-constexpr int kSmallPairs = -1;
+constexpr int kSmallPairs = -1, kCopiedSmallPairs = -2;
 
 std::shared_ptr<const Int8Convolution> MakeKernel(const ConvolutionShape& s, bool plain,
                                                   int winograd) {
-  return winograd == kSmallPairs ? Int8Convolution::MakeForSmallPairs(s, plain)
-         : winograd              ? Int8Convolution::MakeWinograd(s, winograd)
-                                 : Int8Convolution::Make(s, plain);
+  return winograd < 0 ? Int8Convolution::MakeForSmallPairs(s, plain, winograd == kCopiedSmallPairs)
+         : winograd   ? Int8Convolution::MakeWinograd(s, winograd)
+                      : Int8Convolution::Make(s, plain);
 }
 
 /// Of pairs that do not fit the second weight is the largest with which they do.
@@ -63,7 +63,7 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain, const Activatio
   const size_t block = convolution->block();
   const std::vector<X> x = Integers<X>(num * s.input_size(), &random);
   std::vector<int8_t> weights = Integers<int8_t>(s.weight_count(), &random);
-  if (winograd == kSmallPairs) MakePairsFit(s, plain, &weights);
+  if (winograd < 0) MakePairsFit(s, plain, &weights);
   const std::vector<int64_t> sums = Sums(s, num, x, weights);
   std::vector<float> scale = Floats(s.outputs, 1e-4f, &random);
   for (float& value : scale) value = std::abs(value);
@@ -251,6 +251,12 @@ TEST_P(Int8Convolutions, AreExactByProductsOfBytesWherePairsOfWeightsFit) {
     ExpectExact<int8_t, float>(s, num, plain, kNothing, false, gap, kSmallPairs);
     ExpectExact<int8_t, int8_t, float>(s, num, plain, kLeaky, true, gap, kSmallPairs);
     ExpectExact<uint8_t, uint8_t>(s, num, plain, kRelu, true, gap, kSmallPairs);
+    if (plain || !s.is_pointwise()) {
+      EXPECT_FALSE(Int8Convolution::MakeForSmallPairs(s, plain, /*copies=*/true));
+      return;
+    }
+    ExpectExact<uint8_t, uint8_t>(s, num, plain, kRelu, true, gap, kCopiedSmallPairs);
+    ExpectExact<int8_t, float>(s, num, plain, kNothing, false, gap, kCopiedSmallPairs);
   };
   if (!HasSmallPairs()) {
     EXPECT_FALSE(Int8Convolution::MakeForSmallPairs(Square(16, 16, 1, {6, 1}), false));
@@ -258,6 +264,7 @@ TEST_P(Int8Convolutions, AreExactByProductsOfBytesWherePairsOfWeightsFit) {
   }
   check(Shape(16, 16, 1, {{9, 3, 1, 1}, {9, 3, 1, 1}}), 2);
   check(Shape(19, 37, 1, {{7, 1}, {8, 1}}), 3);
+  check(Shape(64, 32, 2, {{7, 1}, {8, 1}}), 2, false, 16);
   check(Shape(1024, 136, 1, {{7, 1}, {7, 1}}), 1);
   check(Shape(10, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1);
   check(Shape(64, 96, 2, {{6, 3, 1, 1}, {5, 3, 2, 1}}), 2, false, 32);

@@ -22,13 +22,13 @@ using Int8Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 /// Ways to the same bits.
 enum class Way {
   DEFINITION,
-  SMALL_PAIRS,  ///< by products of bytes, for weights that allow it
+  SMALL_PAIRS,  ///< by products of bytes, for weights that allow it; variants: inputs are copied
   WINOGRAD,     ///< its variants are tiles of so many outputs
   CHANNELS_LAST
 };
 
 using Variants = std::vector<std::string>;
-const Variants kNone = {""}, kTiles = {"4x4", "2x2"};
+const Variants kNone = {""}, kCopies = {"", "copied"}, kTiles = {"4x4", "2x2"};
 
 int SideOf(const std::string& variant) { return variant == "4x4" ? 4 : 2; }
 
@@ -41,7 +41,7 @@ Int8Kernel MakeKernel(Way way, const std::string& variant, const kernels::Convol
     case Way::DEFINITION:
       return Kernel::Make(shape, plain_input);
     case Way::SMALL_PAIRS:
-      return Kernel::MakeForSmallPairs(shape, plain_input);
+      return Kernel::MakeForSmallPairs(shape, plain_input, variant == "copied");
     case Way::WINOGRAD:
       return plain_input ? nullptr : Kernel::MakeWinograd(shape, SideOf(variant));
     case Way::CHANNELS_LAST:
@@ -144,7 +144,6 @@ class Int8ConvolutionImpl : public Implementation {
         const std::string too_large = WhyTooLarge(variant, *shape, plain, node);
         if (!too_large.empty()) {
           context.Note(too_large);
-          if (plain) break;
           continue;
         }
         for (Candidate& candidate :
@@ -237,7 +236,7 @@ const Implementation& Int8Convolution() {
 }
 
 const Implementation& Int8SmallPairs() {
-  static const Int8ConvolutionImpl implementation("int8_small_pairs", Way::SMALL_PAIRS);
+  static const Int8ConvolutionImpl implementation("int8_small_pairs", Way::SMALL_PAIRS, kCopies);
   return implementation;
 }
 

@@ -30,8 +30,9 @@ constexpr size_t kInputBytes = 128 << 10;
 /// followed by the start values of sums of signed inputs, 32 bits per output.
 class ByteProducts : public PackedInt8 {
  public:
-  ByteProducts(const ConvolutionShape& shape, bool plain_input)
+  ByteProducts(const ConvolutionShape& shape, bool plain_input, bool copies)
       : PackedInt8(shape, plain_input),
+        copies_(copies),
         lanes_(plain_input ? 1 : tiles_.block),
         units_(CeilDiv(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)),
@@ -111,6 +112,7 @@ class ByteProducts : public PackedInt8 {
   void RunBand(const Call& call, const Band& band, size_t group, size_t first_part,
                size_t last_part, const uint8_t* x, const Buffers& own) const;
 
+  const bool copies_;
   const int lanes_;
   const size_t units_;         // of a group
   const size_t group_blocks_;  // of outputs
@@ -151,7 +153,7 @@ ByteProducts::Plan ByteProducts::MakePlan(int num) const {
 
 bool ByteProducts::ReadsInPlace(const Call& call, const Plan& plan) const {
   const size_t extent = (plan.largest.images - 1) * call.strides.x + input_image();
-  return !plain_ && !call.x.is_signed && shape_.is_pointwise() &&
+  return !copies_ && !plain_ && !call.x.is_signed && shape_.is_pointwise() &&
          extent <= size_t(std::numeric_limits<int32_t>::max());
 }
 
@@ -292,8 +294,8 @@ void ByteProducts::PackWeights(const int8_t* weights, int8_t* packed) const {
 }  // namespace
 
 std::shared_ptr<const Int8Convolution> MakeByteProducts(const ConvolutionShape& shape,
-                                                        bool plain_input) {
-  return std::make_shared<ByteProducts>(shape, plain_input);
+                                                        bool plain_input, bool copies) {
+  return std::make_shared<ByteProducts>(shape, plain_input, copies);
 }
 
 }  // namespace caffe::kernels

@@ -405,12 +405,13 @@ std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionSh
 }
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::MakeForSmallPairs(
-    const ConvolutionShape& shape, bool plain_input) {
+    const ConvolutionShape& shape, bool plain_input, bool copies) {
   if (!Int8SumsFit(shape) || (shape.group > 1 && plain_input)) return nullptr;
+  if (copies && (plain_input || !shape.is_pointwise())) return nullptr;
   if (!ChosenInt8Tiles().has_saturating_bytes() || shape.is_depthwise() || !HasWholeBlocks(shape)) {
     return nullptr;
   }
-  return MakeByteProducts(shape, plain_input);
+  return MakeByteProducts(shape, plain_input, copies);
 }
 
 bool Int8Convolution::PairsFit(const ConvolutionShape& shape, bool plain_input,

@@ -213,9 +213,9 @@ class PackedInt8 : public Int8Convolution {
 };
 
 /// By products of bytes, for shapes that Int8Convolution::Make computes densely and tiles that have
-/// `bytes`.
+/// `bytes`. `copies`: unsigned inputs of 1x1 kernels, too, are copied before they are read.
 std::shared_ptr<const Int8Convolution> MakeByteProducts(const ConvolutionShape& shape,
-                                                        bool plain_input);
+                                                        bool plain_input, bool copies = false);
 
 struct AmxTiles;
 

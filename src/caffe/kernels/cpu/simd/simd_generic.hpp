@@ -231,7 +231,7 @@ struct GenericSimd {
       (*sum1)[lane] += w1[2 * lane] * x[0] + w1[2 * lane + 1] * x[1];
     }
   }
-  /// sums + the products of the four bytes at x with those of each lane of two vectors of weights.
+  /// AddFourProducts of the four bytes at x, for two vectors of weights.
   CAFFE_SIMD void AddFoursTwice(const Integers& w0, const Integers& w1, const uint8_t* x,
                                 Integers* sum0, Integers* sum1) {
     uint32_t four;
@@ -244,7 +244,8 @@ struct GenericSimd {
                                   const int16_t (&factors)[2]) {
     return x * factors[0] + y * factors[1] + start;
   }
-  /// sums + the products of four bytes in each lane: unsigned ones of x by signed weights.
+  /// sums + the products of four bytes in each lane: unsigned ones of x by signed weights. Where
+  /// kByteProductsSaturate: the sum of the first two, and that of the other two, at 16 bits.
   CAFFE_SIMD Integers AddFourProducts(Integers sums, const Unsigned& x, const Unsigned& weights) {
     for (int lane = 0; lane < kBlock; ++lane) {
       for (int byte = 0; byte < 32; byte += 8) {
