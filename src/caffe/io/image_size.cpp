@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "caffe/core/limits.hpp"
+#include "caffe/error.hpp"
 
 // How large an image is, from its first bytes, so that a small file that says it is huge (a
 // decompression bomb) is refused before a decoder takes memory for it.
@@ -219,6 +220,12 @@ std::optional<ImageSize> SizeOfKind(Header* in) {
   return {};
 }
 
+/// DICOM, PS3.10: behind a preamble of any 128 bytes.
+bool IsDicom(const uint8_t* data, size_t size) {
+  constexpr size_t kPreamble = 128;
+  return size >= kPreamble + 4 && std::memcmp(data + kPreamble, "DICM", 4) == 0;
+}
+
 }  // namespace
 
 std::optional<ImageSize> SizeOfEncodedImage(const uint8_t* data, size_t size) {
@@ -230,6 +237,9 @@ std::optional<ImageSize> SizeOfEncodedImage(const uint8_t* data, size_t size) {
 
 void CheckEncodedImage(const uint8_t* data, size_t size, const std::string& what) {
   limits::Check(limits::kRecordBytes, size, what, ": an encoded image");
+  Require(!IsDicom(data, size), what,
+          ": a DICOM image, which is not read: OpenCV's decoder ends the program at a damaged one",
+          Error::Remedy{"convert it to PNG"});
   const std::optional<ImageSize> found = SizeOfEncodedImage(data, size);
   if (!found) return;  // a decoder that reads it has OpenCV's limit
   limits::Check(limits::kImagePixels, limits::Product({found->height, found->width}), what,

@@ -17,8 +17,8 @@ struct ImageSize {
 /// cut off or damaged.
 std::optional<ImageSize> SizeOfEncodedImage(const uint8_t* data, size_t size);
 
-/// Throws Error for an encoded image of more pixels, or more bytes, than the limits allow: before
-/// it is decoded. `what` is where it comes from, for the message.
+/// Throws Error for an encoded image of more pixels, or more bytes, than the limits allow, and for
+/// DICOM: before it is decoded. `what` is where it comes from, for the message.
 void CheckEncodedImage(const uint8_t* data, size_t size, const std::string& what);
 
 }  // namespace caffe

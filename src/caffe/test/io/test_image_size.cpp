@@ -100,6 +100,14 @@ TEST(ImageSize, OfTooManyPixelsIsRefused) {
 
 #ifdef USE_OPENCV
 
+// GDCM, to which OpenCV may leave them, ends the program where one is damaged.
+TEST(ImageSize, DicomImagesAreRefused) {
+  const std::string bytes = std::string(128, 'x') + "DICM";
+  ExpectContains(ErrorOf([&] { CheckEncodedImage(BytesOf(bytes), bytes.size(), "a.dcm"); }),
+                 "a.dcm: a DICOM image, which is not read");
+  CheckEncodedImage(BytesOf(bytes), bytes.size() - 1, "too short for one");
+}
+
 TEST(ImageSize, IsThatOfDecodedImages) {
   const cv::Mat image(37, 91, CV_8UC3, cv::Scalar(1, 2, 3));
   int seen = 0;
