@@ -118,11 +118,12 @@ uint64_t TextNumber(Header* in, size_t* at) {
       ++*at;
     }
   }
+  constexpr uint64_t kMost = 1'000'000'000'000;  // more is as much too large; zeros may come first
   uint64_t number = 0;
-  for (int digits = 0; digits < 12; ++digits, ++*at) {
-    const uint64_t c = *at < in->size() ? in->Byte(*at) : 0;
+  for (; *at < in->size(); ++*at) {
+    const uint64_t c = in->Byte(*at);
     if (c < '0' || c > '9') break;
-    number = number * 10 + (c - '0');
+    number = std::min(kMost, number * 10 + (c - '0'));
   }
   return number;
 }
