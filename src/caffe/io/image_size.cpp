@@ -132,6 +132,7 @@ ImageSize PnmSize(Header* in) {
   size_t at = 2;
   ImageSize size;
   size.width = TextNumber(in, &at);
+  ++at;  // whatever ends the number is read with it, even a '#'
   size.height = TextNumber(in, &at);
   return size;
 }

@@ -63,6 +63,7 @@ std::vector<std::pair<const char*, std::string>> LargeHeaders() {
                   Little(16, 4) + Little(3, 4) + Little(4, 4) + Little(w + 2, 4) +
                   Little(h + 3, 4)},
       {"hdr", "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 50000 +X 60000\n"},
+      {"comment", "P6 60000#50000 255\n"},
       {"zeros", "P6 0000000000060000 00000000000050000 255\n"},
       {"sun", "\x59\xa6\x6a\x95" + Big(w, 4) + Big(h, 4) + Big(24, 4)}};
 }
