@@ -84,8 +84,8 @@ uint64_t ArraySize(uint64_t element, const hsize_t* extents, int axes) {
 }
 
 /// Throws Error for a dataset that is in another file, or has its elements there, as a file of a
-/// stranger could have us read any other one; and for one whose pieces are larger than a blob may
-/// be.
+/// stranger could have us read any other one; for one whose pieces are larger than a blob may
+/// be; and for one with fewer elements than it says.
 void CheckStorage(hid_t id, const char* dataset, const std::string& where) {
   const Object opened(H5Dopen2(id, dataset, H5P_DEFAULT), H5Dclose);
   if (opened < 0) return;  // whoever reads it says so
@@ -98,6 +98,14 @@ void CheckStorage(hid_t id, const char* dataset, const std::string& where) {
   const int axes = layout == H5D_CHUNKED ? H5Pget_chunk(properties, H5S_MAX_RANK, chunk) : 0;
   const Object type(H5Dget_type(opened), H5Tclose);
   limits::Check(limits::kBlobBytes, ArraySize(H5Tget_size(type), chunk, axes), where, ": a chunk");
+  // Elements in the header: libhdf5 copies as many as there should be, whatever is there.
+  const Object space(H5Dget_space(opened), H5Sclose);
+  const hssize_t elements = H5Sget_simple_extent_npoints(space);
+  const hsize_t stored = H5Dget_storage_size(opened);
+  const bool is_whole = elements >= 0 && limits::Product({static_cast<uint64_t>(elements),
+                                                          H5Tget_size(type)}) <= stored;
+  Require(layout != H5D_COMPACT || is_whole, where, ": ", elements, " elements in ", stored,
+          " bytes; the file is damaged");
 }
 
 template <typename Dtype>

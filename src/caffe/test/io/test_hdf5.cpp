@@ -204,6 +204,43 @@ TEST(Hdf5, SingleValuesAreNotTakenFromArrays) {
   H5Tclose(any);
 }
 
+/// A file with three floats in the header of "data", where `bytes` says how many bytes they have.
+std::string FileWithCompactData(uint16_t bytes) {
+  const std::string name = NewFile("");
+  const float values[] = {1.25f, 2.5f, 3.75f};
+  const hsize_t three = 3;
+  const hid_t file = H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t space = H5Screate_simple(1, &three, nullptr);
+  const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_layout(properties, H5D_COMPACT);
+  const hid_t set =
+      H5Dcreate2(file, "data", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+  H5Dclose(set);
+  H5Pclose(properties);
+  H5Sclose(space);
+  H5Fclose(file);
+  std::string contents = ReadFile(name);
+  const size_t at = contents.find(std::string(reinterpret_cast<const char*>(values), 12));
+  EXPECT_NE(at, std::string::npos);
+  EXPECT_EQ(contents[at - 2], 12) << "the number of bytes";
+  contents[at - 2] = static_cast<char>(bytes);
+  return NewFile(contents);
+}
+
+TEST(Hdf5, ElementsThatAreNotInTheHeaderAreNotRead) {
+  Blob<float> blob;
+  const auto read = [&](uint16_t bytes) {
+    const std::string name = FileWithCompactData(bytes);
+    hdf5_load_nd_dataset(Hdf5Handle::OpenFile(name).id(), "data", 1, 1, &blob, true);
+    hdf5_load_nd_dataset(Hdf5Handle::OpenFile(name).id(), "data", 1, 1, &blob, false);
+  };
+  read(12);
+  EXPECT_EQ(blob.cpu_data()[2], 3.75f);
+  EXPECT_THROW(read(0), Error);
+  EXPECT_THROW(read(8), Error);
+}
+
 TEST(Hdf5, AFailureLeavesTheOldFile) {
   const std::string name = NewFile("old");
   EXPECT_THROW(WriteHdf5File(name, [](const Hdf5Handle&) { Fail("no"); }), Error);
