@@ -108,9 +108,6 @@ run_unit_tests() {
   done
 }
 
-# A title, and the minutes and seconds since the beginning.
-title() { printf '== %s (after %d:%02d)\n' "$1" $((SECONDS / 60)) $((SECONDS % 60)); }
-
 # Programs, scripts and the install tree: one test a file, called with the root and the build folder.
 # Its status goes to a file; 77 says that it cannot run here.
 run_script() {
@@ -135,7 +132,7 @@ run_scripts() {
   lanes=$(nproc)
   [ "$lanes" -le 4 ] || lanes=4
   for script; do
-    while [ "$(jobs -rp | wc -l)" -ge "$lanes" ]; do wait -n || true; done
+    wait_for_turn "$lanes"
     run_script "$script" &
   done
   wait

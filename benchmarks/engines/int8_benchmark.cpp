@@ -165,7 +165,7 @@ class Layer {
         slopes_(Padded(shape.outputs), 0.25f),
         other_shifts_(shape.outputs, -12) {
     size_t bytes = int8->scratch_bytes(1);
-    for (const auto& other : {small_pairs, two, four}) {
+    for (const auto& other : {small_pairs, copied, two, four}) {
       if (other) bytes = std::max(bytes, other->scratch_bytes(1));
     }
     scratch_.resize(bytes + 64);

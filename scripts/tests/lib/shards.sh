@@ -1,5 +1,11 @@
 # The unit tests in several processes; sourced.
 
+# A title, and the minutes and seconds since the beginning.
+title() { printf '== %s (after %d:%02d)\n' "$1" $((SECONDS / 60)) $((SECONDS % 60)); }
+
+# wait_for_turn COUNT: until fewer than that many run in the background.
+wait_for_turn() { while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n 2> /dev/null || sleep 1; done; }
+
 # in_shards COUNT LOGS COMMAND...: the tests in COUNT parts, 0: one a core, each in a process of its own, as
 # many at a time as there are cores. What they write is in LOGS-0.log and so on, their statuses are in the
 # array "shard_statuses". Threads that wait do not spin: there are more of them than cores. Where parts take
@@ -12,9 +18,8 @@ in_shards() {
   [ "$shards" != 0 ] || shards=$cores
   rm -f "$logs"-*.status
   for ((i = 0; i < shards; ++i)); do
-    while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do wait -n 2> /dev/null || sleep 1; done
-    [ "$shards" -le "$cores" ] ||
-      printf '== part %d of %d (after %d:%02d)\n' $((i + 1)) "$shards" $((SECONDS / 60)) $((SECONDS % 60))
+    wait_for_turn "$cores"
+    [ "$shards" -le "$cores" ] || title "part $((i + 1)) of $shards"
     {
       status=0
       OMP_WAIT_POLICY=passive GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$@" \

@@ -135,13 +135,19 @@ class Int8ConvolutionImpl : public Implementation {
     }
     const std::string reason = context.WhyNotInt8(node.inputs[0]);
     if (!reason.empty()) return context.None(reason);
+    std::vector<int8_t> rounded;  // once for all variants
+    const auto weights = [&] {
+      if (node.integers) return static_cast<const int8_t*>(node.parameters[0].data.get());
+      if (rounded.empty()) rounded = QuantizeWeights(node).values;
+      return static_cast<const int8_t*>(rounded.data());
+    };
     std::vector<Candidate> candidates;
     const Variants variants = layout_ == kChannelsLast ? TileVariants(*shape) : variants_;
     for (const std::string& variant : variants) {
       for (const bool plain : {true, false}) {
         if (plain && (shape->channels > algorithms::kPlainChannels || shape->group > 1)) continue;
         if (!MakeKernel(way_, variant, *shape, plain)) continue;
-        const std::string too_large = WhyTooLarge(variant, *shape, plain, node);
+        const std::string too_large = WhyTooLarge(variant, *shape, plain, weights);
         if (!too_large.empty()) {
           context.Note(too_large);
           continue;
@@ -184,21 +190,19 @@ class Int8ConvolutionImpl : public Implementation {
   }
 
  private:
-  /// Why the kernel is not for these weights; "": it is.
+  /// Why the kernel is not for these weights, which `weights` returns; "": it is.
+  template <typename Weights>
   std::string WhyTooLarge(const std::string& variant, const kernels::ConvolutionShape& shape,
-                          bool plain, const Node& node) const {
-    const bool four = way_ == Way::WINOGRAD && variant == "4x4";
-    if (!four && way_ != Way::SMALL_PAIRS) return "";
-    const std::vector<int8_t> rounded =
-        node.integers ? std::vector<int8_t>() : QuantizeWeights(node).values;
-    const int8_t* const weights =
-        node.integers ? static_cast<const int8_t*>(node.parameters[0].data.get()) : rounded.data();
-    if (four) {
-      if (kernels::Int8Convolution::SumsFitWinograd(shape, 4, weights)) return "";
+                          bool plain, Weights&& weights) const {
+    using Kernel = kernels::Int8Convolution;
+    if (way_ == Way::WINOGRAD && variant == "4x4" &&
+        !Kernel::SumsFitWinograd(shape, 4, weights())) {
       return variant + ": its weights are too large for sums of 32 bits";
     }
-    if (kernels::Int8Convolution::PairsFit(shape, plain, weights)) return "";
-    return "neighbouring weights are too large for sums of 16 bits (-reduce_range)";
+    if (way_ == Way::SMALL_PAIRS && !Kernel::PairsFit(shape, plain, weights())) {
+      return "neighbouring weights are too large for sums of 16 bits (-reduce_range)";
+    }
+    return "";
   }
 
   /// From bytes to bytes and to floats; a residual (this step of the epilogue; -1: none) is in
