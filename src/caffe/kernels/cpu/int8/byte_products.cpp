@@ -28,15 +28,10 @@ constexpr size_t kInputBytes = 128 << 10;
 /// at a position of the kernel; for a plain input, up to four neighbouring positions of a kernel
 /// row. Weights are packed as (group, blocks of outputs that are summed together, step, output, 4),
 /// followed by the start values of sums of signed inputs, 32 bits per output.
-class ByteProducts : public PackedInt8 {
+class ByteProducts : public GroupedInt8 {
  public:
   ByteProducts(const ConvolutionShape& shape, bool plain_input, bool copies)
-      : PackedInt8(shape, plain_input),
-        copies_(copies),
-        lanes_(plain_input ? 1 : tiles_.block),
-        units_(CeilDiv(shape.channels / shape.group, lanes_)),
-        group_blocks_(Blocks(shape.outputs / shape.group)),
-        parts_(group_blocks_, tiles_.vectors) {
+      : GroupedInt8(shape, plain_input), copies_(copies) {
     for (size_t unit = 0; unit < units_; ++unit) AddSteps(static_cast<int>(unit));
   }
 
@@ -50,7 +45,6 @@ class ByteProducts : public PackedInt8 {
     const Plan& plan = PlanFor(num);
     return std::min(Threads(), plan.items.count()) * BytesOf(plan);
   }
-  size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
     const Plan& plan = PlanFor(call.num);
     SpreadParts(
@@ -113,10 +107,6 @@ class ByteProducts : public PackedInt8 {
                size_t last_part, const uint8_t* x, const Buffers& own) const;
 
   const bool copies_;
-  const int lanes_;
-  const size_t units_;         // of a group
-  const size_t group_blocks_;  // of outputs
-  const OutputParts parts_;
   std::vector<Step> steps_;  // of a group
   Plans<Plan> plans_;
 };

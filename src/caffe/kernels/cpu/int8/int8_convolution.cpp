@@ -31,14 +31,9 @@ constexpr size_t kMaxFloatTerms = 514;  // times 255 times 128 is below 2^24: fl
 /// and all pairs of channels of a block; for a plain input, two neighbouring positions of a kernel
 /// row, which form the pair, or a single one. Weights are packed as (group, blocks of outputs that
 /// are summed together, unit, step, pair, output, 2).
-class DenseInt8 : public PackedInt8 {
+class DenseInt8 : public GroupedInt8 {
  public:
-  DenseInt8(const ConvolutionShape& shape, bool plain_input)
-      : PackedInt8(shape, plain_input),
-        lanes_(plain_input ? 1 : tiles_.block),
-        units_(CeilDiv(shape.channels / shape.group, lanes_)),
-        group_blocks_(Blocks(shape.outputs / shape.group)),
-        parts_(group_blocks_, tiles_.vectors) {
+  DenseInt8(const ConvolutionShape& shape, bool plain_input) : GroupedInt8(shape, plain_input) {
     const int width = bands_.columns().kernel;
     const bool neighbours = bands_.columns().dilation == 1;
     for (int tap = 0; tap < bands_.taps(); ++tap) {
@@ -58,7 +53,6 @@ class DenseInt8 : public PackedInt8 {
     const Plan& plan = PlanFor(num);
     return std::min(Threads(), plan.items.count()) * BytesOf(plan);
   }
-  size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
     const Plan& plan = PlanFor(call.num);
     Spread(call.num, plan.items, BytesOf(plan), scratch,
@@ -102,10 +96,6 @@ class DenseInt8 : public PackedInt8 {
   Plan MakePlan(int num) const;
   void RunItem(const Call& call, const Plan& plan, size_t index, void* scratch) const;
 
-  const int lanes_;
-  const size_t units_;         // of a group
-  const size_t group_blocks_;  // of outputs
-  const OutputParts parts_;
   std::vector<Step> steps_;  // of a unit
   Plans<Plan> plans_;
 };

@@ -212,6 +212,24 @@ class PackedInt8 : public Int8Convolution {
   }
 };
 
+/// Common part of those whose outputs are summed over channels, or blocks of them, one after the
+/// other: one group, or groups of whole blocks.
+class GroupedInt8 : public PackedInt8 {
+ protected:
+  GroupedInt8(const ConvolutionShape& shape, bool plain_input)
+      : PackedInt8(shape, plain_input),
+        lanes_(plain_input ? 1 : tiles_.block),
+        units_(CeilDiv(shape.channels / shape.group, lanes_)),
+        group_blocks_(Blocks(shape.outputs / shape.group)),
+        parts_(group_blocks_, tiles_.vectors) {}
+  size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
+
+  const int lanes_;            // channels of a unit
+  const size_t units_;         // of a group
+  const size_t group_blocks_;  // of outputs
+  const OutputParts parts_;
+};
+
 /// By products of bytes, for shapes that Int8Convolution::Make computes densely and tiles that have
 /// `bytes`. `copies`: unsigned inputs of 1x1 kernels, too, are copied before they are read.
 std::shared_ptr<const Int8Convolution> MakeByteProducts(const ConvolutionShape& shape,
