@@ -99,7 +99,8 @@ int RunUnlessAsked(int argc, char** argv, const std::string& usage,
 
 void TellError(const std::string& message) {
   google::FlushLogFiles(google::INFO);
-  std::cerr << program_invocation_short_name << ": " << Printable(message) << std::endl;
+  // One write: mpirun puts what other ranks say between two.
+  std::cerr << Join(program_invocation_short_name, ": ", Printable(message), "\n") << std::flush;
 }
 
 void ApplyLimits(const std::string& flag, const std::string& list) {
