@@ -13,6 +13,7 @@
 #include "caffe/allocator.hpp"
 #include "caffe/common.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/limits.hpp"
 
 namespace caffe::fuzz {
 namespace {
@@ -139,6 +140,9 @@ extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   // Layers take relative paths from files.
   CHECK_EQ(chdir(fuzz::Folder().c_str()), 0);
   Caffe::set_threads(1);
+  Limits limits = Caffe::limits();
+  limits.image_pixels = Limits::Untrusted().image_pixels;  // as few as fit scripts/fuzz.sh's memory
+  Caffe::set_limits(limits);
   static fuzz::LimitedMemory memory(Allocator::Get());
   Allocator::Set(&memory);
   return 0;
