@@ -191,19 +191,26 @@ TEST(IntegerEngine, ComputesWhatItsNumbersSay) {
   }
 }
 
-/// A 1x1 convolution of 16 channels whose weights are all 1.
-NetworkDefinition EqualWeights() {
+/// A 1x1 convolution of 16 channels, inputs up to 1, whose weights are all 1.
+NetworkDefinition EqualWeights(float bias = 0, float largest_output = 16) {
   NetworkDefinition net("equal");
   net.AddInput("data", {1, 16, 4, 4});
   net.AddLayer(ParseNet("layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' "
                         "        convolution_param { num_output: 16 kernel_size: 1 } }")
                    .layer(0),
                {Constant::Of({16, 16, 1, 1}, std::vector<float>(256, 1.f)),
-                Constant::Of({16}, std::vector<float>(16, 0.f))});
+                Constant::Of({16}, std::vector<float>(16, bias))});
   net.MarkOutput("conv");
   net.SetRange("data", 0, 1);
-  net.SetRange("conv", 0, 16);
+  net.SetRange("conv", 0, largest_output);
   return net;
+}
+
+std::string ImplementationOf(const Engine& engine, const std::string& layer) {
+  for (const LayerInfo& info : engine.layers()) {
+    if (info.name == layer) return info.implementation;
+  }
+  return "";
 }
 
 TEST(Builder, ReducesTheRangeOfWeightsForProductsOfBytes) {
@@ -215,10 +222,7 @@ TEST(Builder, ReducesTheRangeOfWeightsForProductsOfBytes) {
       config.quantization.reduce_range = reduced;
       const auto engine = Builder(config).Build(EqualWeights());
       const bool gains = reduced && kernels::HasSaturatingByteProducts();
-      std::string implementation;
-      for (const LayerInfo& layer : engine->layers()) {
-        if (layer.name == "conv") implementation = layer.implementation;
-      }
+      const std::string implementation = ImplementationOf(*engine, "conv");
       EXPECT_EQ(implementation.rfind("int8_small_pairs", 0) == 0, gains) << implementation;
       // Two weights of 127 steps do not fit; a step of the output is 16 / 255.
       const std::string file = NewFileName();
@@ -227,6 +231,24 @@ TEST(Builder, ReducesTheRangeOfWeightsForProductsOfBytes) {
       std::fill_n(context.Input("data"), 256, 1.f);
       context.Run();
       for (int i = 0; i < 256; ++i) EXPECT_NEAR(context.Output("conv")[i], 16, 0.07) << i;
+    }
+  }
+}
+
+// Outputs of up to 0.01 know the bias in steps of half of theirs: weights of 200 such steps.
+TEST(Builder, ReducesTheRangeOfWeightsThatFollowTheBias) {
+  BuilderConfig config = IntegerConfig(QuantizationScheme::SYMMETRIC);
+  config.quantization.reduce_range = true;
+  const auto engine = Builder(config).Build(EqualWeights(/*bias=*/0.004f, 0.01f));
+  const std::string implementation = ImplementationOf(*engine, "conv");
+  EXPECT_EQ(implementation.rfind("int8_small_pairs", 0) == 0, kernels::HasSaturatingByteProducts())
+      << implementation;
+  ExecutionContext context(engine);
+  for (const float input : {0.f, 1.f}) {
+    std::fill_n(context.Input("data"), 256, input);
+    context.Run();
+    for (int i = 0; i < 256; ++i) {
+      EXPECT_NEAR(context.Output("conv")[i], input == 0 ? 0.004 : 0.01, 5e-5) << i;
     }
   }
 }
