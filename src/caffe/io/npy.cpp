@@ -30,12 +30,18 @@ std::string Entry(const std::string& header, const std::string& key) {
   return begin == std::string::npos ? "" : header.substr(begin);
 }
 
+template <typename Number>
+Number Widened(Number x) {
+  return x;
+}
+float Widened(float16 x) { return static_cast<float>(x); }
+
 template <typename From, typename T>
 void ConvertAll(const std::string& bytes, size_t count, T* values) {
   for (size_t i = 0; i < count; ++i) {
     From element;
     std::memcpy(&element, bytes.data() + i * sizeof(From), sizeof(From));
-    values[i] = static_cast<T>(element);
+    values[i] = static_cast<T>(Widened(element));
   }
 }
 
@@ -110,12 +116,7 @@ void NpyFile::ReadAs(size_t first, size_t count, T* values) const {
   stream_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   Require(stream_.good(), Error::File{name_}, ": cannot be read to its end");
   if (kind_ == 'f') {
-    if (size_ == 2) {
-      std::vector<float16> halves(count);
-      std::memcpy(halves.data(), bytes.data(), bytes.size());
-      for (size_t i = 0; i < count; ++i) values[i] = static_cast<T>(static_cast<float>(halves[i]));
-      return;
-    }
+    if (size_ == 2) return ConvertAll<float16>(bytes, count, values);
     return size_ == 4 ? ConvertAll<float>(bytes, count, values)
                       : ConvertAll<double>(bytes, count, values);
   }

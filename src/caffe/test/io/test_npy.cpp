@@ -63,6 +63,14 @@ TEST(Npy, ReadsEveryTypeOfNumber) {
   EXPECT_EQ(values("|b1", Bytes<uint8_t>({1, 0})), (std::vector<double>{1, 0}));
 }
 
+TEST(Npy, ReadsArraysOfNothing) {
+  for (const char* type : {"<f2", "<f4", "<i4", "|u1"}) {
+    const NpyArray array = ReadNpy(NewFile(NpyText(type, "0, 3", "")));
+    EXPECT_EQ(array.shape, (std::vector<int>{0, 3})) << type;
+    EXPECT_TRUE(array.values.empty()) << type;
+  }
+}
+
 TEST(Npy, ReadsParts) {
   const NpyFile file(FileOfFloats("4,", {1, 2, 3, 4}));
   float values[2];
