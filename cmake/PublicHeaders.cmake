@@ -233,7 +233,9 @@ set(public_headers_context
   caffe/allocator.hpp
   caffe/communicator.hpp
   caffe/context.hpp
+  caffe/cuda/borrowed_stream.hpp
   caffe/device.hpp
+  caffe/gpu_fallback.hpp
   caffe/ranks.hpp
   caffe/util/record_share.hpp)
 

@@ -44,6 +44,7 @@ for number in "$jobs" "$seconds" "$executions"; do
   [[ $number =~ ^[1-9][0-9]*$ ]] || die "'$number' is not a number above 0"
 done
 root=$(cd "$(dirname "$0")/.." && pwd)
+source "$root/scripts/tests/lib/shards.sh"
 build=$root/build-fuzz
 all=()
 for file in "$root"/fuzz/targets/*.cpp; do all+=("$(basename "$file" .cpp)"); done
@@ -123,16 +124,13 @@ run_target() {
   row "$name" "$(awk '{ printf "%.0f", $1 + $2 }' "$TMPDIR/$name.time")" "$status" > "$TMPDIR/$name.row"
 }
 
-# Waits until another target may start.
-wait_for_turn() { while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done; }
-
 ran=()
 for name in "${compiled[@]}"; do
   [ -x "$build/fuzz/fuzz_$name" ] || {
     echo "== fuzz: $name is not built: a library is missing"
     continue
   }
-  wait_for_turn
+  wait_for_turn "$jobs"
   run_target run_compiled "$name" &
   ran+=("$name")
 done
@@ -141,7 +139,7 @@ for name in "${scripts[@]}"; do
     echo "== fuzz: $name is left out: the Python package onnx is not installed"
     continue
   }
-  wait_for_turn
+  wait_for_turn "$jobs"
   run_target run_script "$name" &
   ran+=("$name")
 done

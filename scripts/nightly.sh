@@ -28,6 +28,8 @@ TEXT
 }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+# run_part's status is looked at, so that `set -e` does not hold in it: what follows a build follows &&.
+build() { TARGETS="all $*" "$root/scripts/build.sh" "$root/build"; }
 run_part() {
   case $1 in
     tests) CAFFE_SLOW_TESTS=1 CAFFE_TEST_SEED=random "$root/scripts/test.sh" --werror ;;
@@ -39,18 +41,12 @@ run_part() {
         "$root/build-precompiled" -DCAFFE_PCH=ON -DCAFFE_UNITY=ON -DUSE_CUDA=OFF -DCAFFE_WERROR=ON ;;
     fuzz) "$root/scripts/fuzz.sh" all 60 ;;
     kills)
-      TARGETS=all "$root/scripts/build.sh" "$root/build"
-      KILLS=1000 CAFFE_TEST_SEED=random "$root/scripts/tests/kills.sh" "$root" "$root/build" ;;
+      build && KILLS=1000 CAFFE_TEST_SEED=random "$root/scripts/tests/kills.sh" "$root" "$root/build" ;;
     ranks)
-      TARGETS=all "$root/scripts/build.sh" "$root/build"
-      ROUNDS=20 RANK_TIMEOUT=20 CAFFE_TEST_SEED=random \
+      build && ROUNDS=20 RANK_TIMEOUT=20 CAFFE_TEST_SEED=random \
         "$root/scripts/tests/failing_ranks.sh" "$root" "$root/build" ;;
-    soak)
-      TARGETS="all engine_soak" "$root/scripts/build.sh" "$root/build"
-      "$root/scripts/soak.sh" --together 1800 ;;
-    busy)
-      TARGETS=all "$root/scripts/build.sh" "$root/build"
-      "$root/benchmarks/busy_cores/run.py" --rounds 5 ;;
+    soak) build engine_soak && "$root/scripts/soak.sh" --together 1800 ;;
+    busy) build && "$root/benchmarks/busy_cores/run.py" --rounds 5 ;;
   esac
 }
 

@@ -83,7 +83,7 @@ add_unit_tests() {
   elif [ "$bad" != 0 ]; then
     # Each failed test from its start to its end.
     awk '/^\[ RUN / { text = "" } { text = text $0 "\n" }
-         /^\[  FAILED  \] .*ms\)$/ { printf "%s", text }' "$log" | head -n 300
+         /^\[  FAILED  \] .*ms\)$/ { printf "%s", text }' "$log" | sed -n '1,300p'
   fi
   failed=$((failed + bad))
 }

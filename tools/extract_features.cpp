@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "caffe/blob.hpp"
-#include "caffe/device/gpu_fallback.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/net.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/text/progress.hpp"

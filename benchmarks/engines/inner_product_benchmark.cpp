@@ -24,9 +24,7 @@ namespace {
 
 using caffe::bfloat16;
 using caffe::float16;
-using caffe::kernels::Int8Convolution;
 using caffe::kernels::Int8InnerProduct;
-using caffe::kernels::PackedConvolution;
 using caffe::kernels::PostOps;
 
 struct Row {

@@ -150,6 +150,9 @@ class Solver {
   vector<Callback*> callbacks_;
   vector<Dtype> losses_;
   Dtype smoothed_loss_ = 0;
+  /// Of policy plateau: the least smoothed_loss_, and the iteration of it or of the latest step.
+  float minimum_loss_ = 1e38f;
+  int iter_last_event_ = 0;
   LossScale loss_scale_;
   ActionCallback action_request_function_;
   bool requested_early_exit_ = false;

@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-#include "caffe/device/gpu_fallback.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/limits.hpp"
 #include "caffe/util/io.hpp"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 @contextlib.contextmanager
 def written_aside(path: str) -> Iterator[str]:
     """The name of a file to write, which becomes ``path`` only when all went well."""
-    temporary = f"{path}.writing"
+    temporary = f"{path}.tmp.{os.getpid()}"
     try:
         yield temporary
         os.replace(temporary, path)

@@ -161,7 +161,7 @@ py::object BlobRef::Array(bool diff, ElementType type) {
   const Numpy& numpy = Numpy::Get();
   const py::tuple extents = ShapeTuple(shape());
   Tensor& values = tensor(diff);
-  if (values.count() == 0) return numpy.empty(extents, numpy.Type(type));
+  if (count() == 0) return numpy.empty(extents, numpy.Type(type));
   const bool handed_out_before = values.handed_out(type);
   void* data = values.mutable_cpu_data(type);
   const boost::shared_ptr<SyncedMemory> memory = values.memory(type);
@@ -245,8 +245,7 @@ void BindBlob(py::module_& module) {
           "shape", [](BlobRef& blob) { return ShapeTuple(blob.shape()); },
           "The extents of the axes, a tuple.")
       .def_property_readonly(
-          "count", [](BlobRef& blob) { return blob.tensor(false).count(); },
-          "The number of values.")
+          "count", [](BlobRef& blob) { return blob.count(); }, "The number of values.")
       .def_property_readonly(
           "num", [](BlobRef& blob) { return blob.LegacyShape(0); }, "shape[0] of at most 4 axes.")
       .def_property_readonly(

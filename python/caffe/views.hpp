@@ -36,6 +36,7 @@ class BlobRef : public std::enable_shared_from_this<BlobRef> {
   virtual bool valid() const = 0;
   virtual ElementType dtype() const = 0;
   virtual const std::vector<int>& shape() const = 0;
+  virtual int count() const = 0;
   virtual int LegacyShape(int index) const = 0;
   virtual void Reshape(const std::vector<int>& shape) = 0;
   virtual Tensor& tensor(bool diff) const = 0;
@@ -68,6 +69,7 @@ class BlobRefOf : public BlobRef {
   bool valid() const override { return blob_; }
   ElementType dtype() const override { return kElementType<Dtype>; }
   const std::vector<int>& shape() const override { return blob().shape(); }
+  int count() const override { return blob().count(); }
   int LegacyShape(int index) const override { return blob().LegacyShape(index); }
   void Reshape(const std::vector<int>& shape) override { blob().Reshape(shape); }
   Tensor& tensor(bool diff) const override {

@@ -137,6 +137,19 @@ def test_a_view_of_a_blob_that_grew_keeps_the_old_memory(small_net):
     assert (small_net.forward()["ip"] == 7).all()
 
 
+def test_count_is_that_of_the_shape(write):
+    """Two layers read the blob, and share its memory, which stays as it was for the larger batch."""
+    net = caffe.Net(write("""
+        layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 8 dim: 3 } } }
+        layer { name: "a" type: "Power" bottom: "x" top: "a" }
+        layer { name: "b" type: "Power" bottom: "x" top: "b" }"""), caffe.TEST)
+    net.forward()
+    blob = net.blobs["x"]
+    for rows in (1, 0, 2):
+        blob.reshape(rows, 3)
+        assert blob.count == blob.data.size == 3 * rows
+
+
 def test_views_of_many_blobs_do_not_leak(small_net):
     blob = small_net.blobs["data"]
     for _ in range(2000):

@@ -79,7 +79,13 @@ for flag in --skipInference --buildOnly; do
   lacks out.txt 'Throughput'
 done
 # Without end, until it is told to stop: then it reports as ever.
-timeout --preserve-status -s INT 2 "$tool" --loadEngine=net.plan --duration=-1 > out.txt 2> err.txt
+"$tool" --loadEngine=net.plan --duration=-1 > out.txt 2> err.txt &
+for _ in {1..600}; do
+  ! grep -q 'Starting inference' out.txt || break
+  sleep 0.1
+done
+kill -INT $!
+wait $! || fail 'SIGINT ends it with an error'
 has out.txt '&&&& PASSED'
 runs "$tool" --loadEngine=net.plan $short --verbose
 has out.txt "\[V\] Engine 'small': largest batch 4, "

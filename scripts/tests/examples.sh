@@ -12,10 +12,9 @@ caffe=$build/tools/caffe
 
 # Programs say how they are used, and what is wrong in one line.
 for program in mtcnn/detect_faces ssd/ssd_detect; do
-  "$build/examples/$program" --help | grep -q usage
+  "$build/examples/$program" --help | grep usage > /dev/null
   status=0
-  "$build/examples/$program" nowhere nothing none.txt > out.txt 2> "$work/err.txt" || status=$?
-  rm -f out.txt
+  "$build/examples/$program" nowhere nothing none.txt > "$work/out.txt" 2> "$work/err.txt" || status=$?
   [ $status = 1 ] && [ "$(wc -l < "$work/err.txt")" = 1 ] || { cat "$work/err.txt"; exit 1; }
   grep -q nowhere "$work/err.txt"
 done

@@ -4,14 +4,17 @@ set -euo pipefail
 root=$1 build=$2
 source "$1/scripts/tests/lib/common.sh"
 
-export PYTHONPATH=$build/python-packages${PYTHONPATH:+:$PYTHONPATH}
-if python3 -c 'import onnx' 2> /dev/null; then
+# Packages that python.sh has fetched whole, for its interpreter.
+python=$(sed -n 's/^_Python_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt")
+python=${python:-python3} packages=$build/python-packages
+[ ! -e "$packages/installed.txt" ] || export PYTHONPATH=$packages${PYTHONPATH:+:$PYTHONPATH}
+if "$python" -c 'import onnx' 2> /dev/null; then
   inputs=("$root/fuzz/seeds/nets")
   [ ! -d "$root/fuzz/regressions/onnx_writer" ] || inputs+=("$root/fuzz/regressions/onnx_writer")
-  runs python3 "$root/fuzz/onnx_writer.py" "${inputs[@]}" -runs 300 -seconds 900
+  runs "$python" "$root/fuzz/onnx_writer.py" "${inputs[@]}" -runs 300 -seconds 900
   has out.txt '^onnx_writer: 300 executions .* types written'
   has out.txt '^onnx_writer: no findings'
-  refuses 'onnx_writer: no nets in ' python3 "$root/fuzz/onnx_writer.py" "$root/scripts"
+  refuses 'onnx_writer: no nets in ' "$python" "$root/fuzz/onnx_writer.py" "$root/scripts"
 else
   echo "note: onnx_writer is left out: the Python package onnx is not installed"
 fi
@@ -35,7 +38,7 @@ for program in "$build"/fuzz/fuzz_*; do
 done
 for script in fuzz/make_corpus.sh scripts/fuzz.sh; do
   runs "$root/$script" --help
-  has out.txt '^example:'
+  has out.txt '^examples\?:'
 done
 refuses 'there is no target frobnication: ' "$root/scripts/fuzz.sh" frobnication
 echo "fuzz: passed"

@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # genDefaultModel.py and upgrade_net_fp16 turn a net into half precision and write the same bytes.
 set -euo pipefail
-root=$1
-build=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+root=$1 build=$2
+source "$root/scripts/tests/lib/common.sh"
 
 python=
 for candidate in "${PYTHON:-}" python3 /usr/bin/python3; do
@@ -38,31 +35,31 @@ tool=$build/tools/upgrade_net_fp16
 script=(env "PYTHONPATH=$root/python" "$python" "$root/python/genDefaultModel.py")
 flags=(--input net.prototxt --model net.caffemodel)
 
-# answers STATUS WANTED COMMAND... : the status, and WANTED in what it prints.
-answers() {
-  local status=0 wanted=$2 expected=$1
+# says STATUS WANTED COMMAND...: its status, and WANTED in what it prints, which out.txt has.
+says() {
+  local status=$1 wanted=$2
   shift 2
-  "$@" > out.txt 2>&1 || status=$?
-  [ $status = "$expected" ] || { echo "status $status of: $*"; cat out.txt; exit 1; }
-  grep -q -- "$wanted" out.txt || { echo "no '$wanted' from: $*"; cat out.txt; exit 1; }
+  answers "$status" "$@"
+  cat err.txt >> out.txt
+  has out.txt "$wanted"
 }
 
 for program in "$tool" "${script[*]}"; do
-  answers 2 "1 values overflow, so nothing was written" $program "${flags[@]}" --output a.caffemodel --strict
-  grep -q "would become infinite" out.txt || { echo "no 'would become' from $program"; exit 1; }
-  answers 2 "would become its largest number" $program "${flags[@]}" --output a.caffemodel --strict --clamp
-  answers 2 "1 values are NaN or infinite, so nothing was written" \
+  says 2 "1 values overflow, so nothing was written" $program "${flags[@]}" --output a.caffemodel --strict
+  has out.txt "would become infinite"
+  says 2 "would become its largest number" $program "${flags[@]}" --output a.caffemodel --strict --clamp
+  says 2 "1 values are NaN or infinite, so nothing was written" \
     $program --input net.prototxt --model nan.caffemodel --output a.caffemodel --strict
-  [ ! -e a.caffemodel ] && [ ! -e a.prototxt ] || { echo "$program --strict wrote a file"; exit 1; }
-  answers 1 "empty.prototxt: the file is empty" \
+  [ ! -e a.caffemodel ] && [ ! -e a.prototxt ] || fail "$program --strict wrote a file"
+  says 1 "empty.prototxt: the file is empty" \
     $program --input empty.prototxt --model net.caffemodel --output a.caffemodel
-  answers 1 "would replace" $program "${flags[@]}" --output net.caffemodel
-  answers 1 "valid are fp16 (FLOAT16) and fp32 (FLOAT)" $program "${flags[@]}" --output a.caffemodel --to fp8
-  answers 1 "cannot be written" $program "${flags[@]}" --output none/a.caffemodel
-  answers 1 "--help shows the flags" $program "${flags[@]}" --output a.caffemodel stray
+  says 1 "would replace" $program "${flags[@]}" --output net.caffemodel
+  says 1 "valid are fp16 (FLOAT16) and fp32 (FLOAT)" $program "${flags[@]}" --output a.caffemodel --to fp8
+  says 1 "cannot be written" $program "${flags[@]}" --output none/a.caffemodel
+  says 1 "--help shows the flags" $program "${flags[@]}" --output a.caffemodel stray
 done
-answers 0 "largest difference" "$tool" "${flags[@]}" --output cpp.caffemodel --clamp
-answers 0 "became its largest number" "${script[@]}" "${flags[@]}" --output python.caffemodel --clamp
+says 0 "largest difference" "$tool" "${flags[@]}" --output cpp.caffemodel --clamp
+says 0 "became its largest number" "${script[@]}" "${flags[@]}" --output python.caffemodel --clamp
 cmp cpp.caffemodel python.caffemodel
 cmp cpp.prototxt python.prototxt
 grep -q '^# Comments stay' cpp.prototxt
@@ -70,7 +67,7 @@ grep -q '^default_forward_type: FLOAT16' cpp.prototxt
 
 # Half precision needs no other switch, and goes back.
 "$build/tools/caffe" time -model cpp.prototxt -weights cpp.caffemodel -iterations 1 2> /dev/null
-answers 0 "largest difference" "$tool" --input cpp.prototxt --model cpp.caffemodel --output back.caffemodel --to fp32
+says 0 "largest difference" "$tool" --input cpp.prototxt --model cpp.caffemodel --output back.caffemodel --to fp32
 cmp net.prototxt back.prototxt
 
 # The rest of the Python tests, where there is pytest.

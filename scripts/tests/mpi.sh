@@ -5,9 +5,6 @@ root=$1 build=$2
 source "$1/scripts/tests/lib/common.sh"
 export GLOG_minloglevel=0
 uses_mpirun "training with several ranks is"
-launch() {
-  timeout -k 5 120 mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$@"
-}
 
 cat > layers.prototxt <<'TEXT'
 layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
@@ -71,7 +68,7 @@ mv err.txt alone.txt
 
 # A libcaffe without MPI must not train a net in each process.
 answers_any() { "$@" > out.txt 2> err.txt || true; }
-answers_any launch 2 "$caffe" train -solver both_solver.prototxt
+answers_any "${mpirun[@]}" 2 "$caffe" train -solver both_solver.prototxt
 if grep -q 'built without MPI' err.txt; then
   echo "libcaffe is built without MPI: training with several ranks is not tested"
   exit 77
@@ -87,7 +84,7 @@ alike alone.txt both.txt
 # The batch of all ranks; messages of one parameter each; more passes, clipped.
 sed 's/^layer { name: .conv/reduce_buckets: 0\n&/' alone.prototxt > buckets.prototxt
 solver host_solver.prototxt buckets.prototxt
-runs launch 2 "$caffe" train -solver host_solver.prototxt -batch_per host
+runs "${mpirun[@]}" 2 "$caffe" train -solver host_solver.prototxt -batch_per host
 mv err.txt host.txt
 has host.txt 'averaged in 4 messages'
 alike alone.txt host.txt
@@ -95,7 +92,7 @@ solver alone_solver.prototxt alone.prototxt 'iter_size: 2 clip_gradients: 0.3'
 solver both_solver.prototxt both.prototxt 'iter_size: 2 clip_gradients: 0.3'
 runs "$caffe" train -solver alone_solver.prototxt
 mv err.txt alone2.txt
-runs launch 2 "$caffe" train -solver both_solver.prototxt
+runs "${mpirun[@]}" 2 "$caffe" train -solver both_solver.prototxt
 mv err.txt both2.txt
 alike alone2.txt both2.txt
 
@@ -120,16 +117,16 @@ for kind in $kinds; do
   solver kind_both_solver.prototxt kind_both.prototxt
   runs "$caffe" train -solver kind_alone_solver.prototxt
   mv err.txt kind_alone.txt
-  runs launch 2 "$caffe" train -solver kind_both_solver.prototxt
+  runs "${mpirun[@]}" 2 "$caffe" train -solver kind_both_solver.prototxt
   mv err.txt kind_both.txt
   alike kind_alone.txt kind_both.txt
 done
 
 # A run that is resumed shows what it would have shown.
 solver whole_solver.prototxt both.prototxt 'snapshot: 4'
-runs launch 2 "$caffe" train -solver whole_solver.prototxt
+runs "${mpirun[@]}" 2 "$caffe" train -solver whole_solver.prototxt
 shown err.txt | sed -n '/^iteration 4/,$p' | grep -v '^iteration 8' > whole.txt
-runs launch 2 "$caffe" train -solver whole_solver.prototxt -snapshot whole_solver_iter_4.solverstate
+runs "${mpirun[@]}" 2 "$caffe" train -solver whole_solver.prototxt -snapshot whole_solver_iter_4.solverstate
 shown err.txt | sed -n '/^iteration 4/,$p' | grep -v '^iteration 8' | diff whole.txt - ||
   fail "a resumed run shows something else"
 
@@ -141,7 +138,7 @@ export GLOG_minloglevel=2
 complains() {
   local wanted=$1
   shift
-  answers 1 launch 2 "$@"
+  answers 1 "${mpirun[@]}" 2 "$@"
   [ "$(grep -a '^caffe: ' err.txt | grep -vc '^caffe: rank . of 2 ends ')" = 1 ] ||
     fail "not one line of caffe's"
   grep -a '^caffe: ' err.txt | grep -q -e "$wanted" || fail "no '$wanted' from: $*"
@@ -180,7 +177,7 @@ exec "$caffe" train -solver long_solver.prototxt
 TEXT
 chmod +x one_dies.sh
 status=0
-launch 4 ./one_dies.sh > out.txt 2> err.txt || status=$?
+"${mpirun[@]}" 4 ./one_dies.sh > out.txt 2> err.txt || status=$?
 [ "$status" != 0 ] && [ "$status" != 124 ] || fail "status $status after a rank was killed"
 [ -f long_solver_iter_100.solverstate ] || fail "rank 1 was killed before it trained"
 lacks err.txt 'SIGTERM'
@@ -192,4 +189,4 @@ snapshot=$(sed -n 's/^caffe: rank 0 .* resume with -snapshot //p' err.txt)
 iteration=$(sed -n 's/^long_solver_iter_\([0-9]*00\).solverstate$/\1/p' <<< "$snapshot")
 [ -n "$iteration" ] || fail "rank 0 names no snapshot"
 sed -i "s/max_iter: 100000000/max_iter: $((iteration + 5))/" long_solver.prototxt
-runs launch 4 "$caffe" train -solver long_solver.prototxt -snapshot "$snapshot"
+runs "${mpirun[@]}" 4 "$caffe" train -solver long_solver.prototxt -snapshot "$snapshot"

@@ -5,7 +5,8 @@ set -euo pipefail
 root=$1 build=$2
 source "$root/scripts/tests/lib/common.sh"
 unset OMP_WAIT_POLICY GOMP_SPINCOUNT OMP_NUM_THREADS
-if ! ldd "$caffe" | grep -q libgomp; then
+ldd "$caffe" > libraries.txt
+if ! grep -q libgomp libraries.txt; then
   echo "skipped: this build's OpenMP is not libgomp"
   exit 77
 fi

@@ -31,7 +31,7 @@ CAFFE_FLAG(string, rounding, "", "double|single",
 CAFFE_FLAG(
     bool, reduce_range, false, "",
     "int8, on processors with AVX2 or AVX-512 but without VNNI: weights of convolutions are "
-    "rounded so that bytes can be multiplied, in 1x1 layers 1.2 to 1.5 times as fast: no two "
+    "rounded so that bytes can be multiplied, in 1x1 layers 1.2 to 1.4 times as fast: no two "
     "neighbours have a sum beyond 128 steps. Costs some of their accuracy, where the rest "
     "needs a larger scale: caffe compare says how much");
 CAFFE_FLAG(bool, tf32, false, "", "on a GPU, fp32 may round factors to 10 bits, for tensor cores");

@@ -5,7 +5,7 @@
 
 #include "caffe/caffe.hpp"
 #include "caffe/core/error_context.hpp"
-#include "caffe/device/gpu_fallback.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 
 CAFFE_FLAG(string, model, "", "FILE", "the net definition (prototxt)");

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "caffe/caffe.hpp"
-#include "caffe/device/gpu_fallback.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/parallel/mpi/launcher.hpp"
 #include "caffe/ranks.hpp"
@@ -49,13 +49,13 @@ SolverAction::Enum ActionOf(const std::string& flag, const std::string& value) {
 void ChooseDeviceOfRank(int rank) {
   const std::vector<int> gpus = GpusOfFlag();
   if (gpus.empty()) return ChooseDevice();
-  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
-    if (const char* local = std::getenv(variable)) {
-      rank = std::atoi(local);
-      break;
-    }
-  }
-  UseGpu(gpus[rank % gpus.size()]);
+  UseGpu(gpus[LaunchedLocalRank(rank) % gpus.size()]);
+}
+
+// The solver's solver_mode, which rank 0 has turned into -gpu, is that of all processes.
+void ShareGpuFlag(Communicator* communicator) {
+  const std::string gpus = communicator->BroadcastText(FLAGS_gpu);
+  if (!IsGiven("gpu") && !IsGiven("gpus")) FLAGS_gpu = gpus;
 }
 
 // The command line's level and stages are joined to those of the solver's train_state.
@@ -89,7 +89,7 @@ SolverParameter TrainedSolver() {
   const bool flag_decides = IsGiven("gpu") || IsGiven("gpus");  // -1 is the CPU
   if (!flag_decides && param.solver_mode() == SolverParameter_SolverMode_GPU) {
     if (Device::available()) {
-      FLAGS_gpu = std::to_string(param.device_id());
+      FLAGS_gpu = LaunchedRanks() > 1 ? "all" : std::to_string(param.device_id());
     } else if (param.has_solver_mode()) {
       RequireGpu(FLAGS_solver + ": solver_mode: GPU");
     }
@@ -153,6 +153,9 @@ int TrainTogether(Communicator* communicator, std::unique_ptr<TerminationNotice>
       if (root) param = TrainedSolver();
       BatchPerOfFlag();
       CheckRankTimeout();
+    });
+    if (notice) ShareGpuFlag(communicator);
+    all([&] {
       ChooseDeviceOfRank(communicator->rank());
       const auto on_interrupt = ActionOf("-sigint_effect", FLAGS_sigint_effect);
       const auto on_hangup = ActionOf("-sighup_effect", FLAGS_sighup_effect);

@@ -19,7 +19,7 @@
 #include "../common/threads_flag.hpp"
 #include "building.hpp"
 #include "caffe/caffe.hpp"
-#include "caffe/device/gpu_fallback.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/evaluation/latency.hpp"
 #include "caffe/io/proto_text.hpp"

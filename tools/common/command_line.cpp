@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "caffe/core/error_context.hpp"
-#include "caffe/device/gpu_fallback.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/limits.hpp"

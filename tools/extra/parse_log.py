@@ -107,7 +107,7 @@ def write_csv(output_filename: str, dict_list: list[Row], delimiter: str = ",",
             print(f"Not writing {output_filename}: the log has no such lines")
         return
     names = list(dict.fromkeys(name for row in dict_list for name in row))
-    temporary = output_filename + ".writing"
+    temporary = f"{output_filename}.tmp.{os.getpid()}"
     with open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names, delimiter=delimiter, lineterminator="\n")
         writer.writeheader()

@@ -40,8 +40,10 @@ struct Quantization {
   std::optional<Arithmetic> arithmetic;
   std::optional<kernels::Rounding> rounding;  ///< of INTEGER and INTEGER_ONLY; default: DOUBLE
   /// Weights of convolutions are such that processors with AVX2 or AVX-512 alone, without VNNI, can
-  /// multiply bytes: no two neighbours have a sum beyond 128 steps (QuantizeWeights). Not for nets
-  /// that were trained for integers, nor for PAPER.
+  /// multiply bytes: two that are multiplied side by side (of channels 2k and 2k + 1; of inputs of
+  /// up to 4 channels in one group, of columns 2k and 2k + 1 of the kernel) have a sum of at most
+  /// 128 steps, by scales up to twice as large. An Error for GPUs, without INT8, for PAPER, and for
+  /// nets that were trained for integers; the reference backend ignores it.
   bool reduce_range = false;
 
   /// Ignores that a net was trained for integers: it is calibrated.

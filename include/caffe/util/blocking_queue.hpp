@@ -34,6 +34,18 @@ class BlockingQueue {
     filled_.notify_all();
   }
 
+  /// Does an internal thread's work: what it throws closes the queue, all but ThreadInterrupted.
+  template <typename Work>
+  void CloseOnError(const Work& work) {
+    try {
+      work();
+    } catch (const ThreadInterrupted&) {
+      throw;
+    } catch (...) {
+      Close(std::current_exception());
+    }
+  }
+
   /// Leaves it empty and open.
   void Clear() {
     std::lock_guard<std::mutex> lock(mutex_);

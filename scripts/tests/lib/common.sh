@@ -19,7 +19,7 @@ fail() {
 # which make it a binary file to grep without -a.
 has() { grep -aq -- "$2" "$1" || fail "no '$2' in $1"; }
 # lacks FILE PATTERN: it has none.
-lacks() { ! grep -aq -- "$2" "$1" || fail "'$2' in $1"; }
+lacks() { [ -e "$1" ] && ! grep -aq -- "$2" "$1" || fail "'$2' in $1"; }
 
 # answers STATUS COMMAND...: runs a command that ends with this status; what it writes is in out.txt
 # and err.txt.
@@ -52,8 +52,8 @@ seed_random() {
 # newest: the solver state net_iter_... of the current folder with the highest iteration, if any.
 newest() { find . -name 'net_iter_*.solverstate*' ! -name '*.tmp.*' | sort -t_ -k3 -n | tail -n 1; }
 
-# uses_mpirun WHAT: ranks on this machine alone, that share its cores; ends the test where there is no
-# mpirun: WHAT is not tested.
+# uses_mpirun WHAT: "${mpirun[@]}" COUNT COMMAND... starts ranks on this machine alone, that share its
+# cores; ends the test where there is no mpirun: WHAT is not tested.
 uses_mpirun() {
   if ! command -v mpirun > /dev/null; then
     echo "there is no mpirun (Debian: openmpi-bin): $1 not tested"
@@ -64,6 +64,7 @@ uses_mpirun() {
   export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
   # Ranks that wait leave the cores to others.
   export OMPI_MCA_mpi_yield_when_idle=1
+  mpirun=(timeout -k 5 300 mpirun --allow-run-as-root --oversubscribe --bind-to none -n)
 }
 
 # make_images COUNT SIDE: 0.png, 1.png, ..., square ones of noise, the same ones each time; list.txt, a

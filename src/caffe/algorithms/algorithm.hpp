@@ -9,7 +9,8 @@
 
 // How a convolution, a Deconvolution or an inner product can be computed on the CPU: each way is an
 // object, planned once for fixed sizes, that layers and the steps of engines share. Blobs are the
-// callers' business (layers/weighted_layer.hpp, inference/backends/cpu/algorithm_step.hpp).
+// callers' business (layers/weighted_product.hpp,
+// inference/backends/cpu/algorithm_convolution.hpp).
 namespace caffe::algorithms {
 
 /// The weights in the order that an algorithm reads, and the bias: one number an output, of the

@@ -9,10 +9,11 @@ namespace {
 
 /// Bytes of scratch of each thread for Winograd's algorithm: of all together a tenth of what it
 /// reads and writes, as far as it can work so.
-size_t WinogradScratch(const kernels::ConvolutionShape& s, int num) {
+size_t WinogradScratch(const ConvolutionProblem& p) {
   constexpr size_t kMinScratch = size_t(3) << 17;
   const size_t threads = std::max(1, omp_get_max_threads());
-  const size_t bytes = num * (s.input_size() + s.output_size()) * sizeof(float16);
+  const size_t bytes = p.num * (p.shape.input_size() + p.shape.output_size()) *
+                       SizeOf(p.settings.types.forward_type);
   return std::min(kernels::kWinogradScratch, std::max(kMinScratch, bytes / 10 / threads));
 }
 
@@ -28,8 +29,7 @@ AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p) {
   const int tile = p.shape.kernel[0] == 3 || is_half_math ? 4 : 2;
   const bool pays = kernels::WinogradPays(
       kernels::WinogradShapeOf(p.shape, p.num, kernels::BlockChannels(), tile));
-  return pays ? WinogradConvolution(p.shape, p.num, tile, WinogradScratch(p.shape, p.num))
-              : nullptr;
+  return pays ? WinogradConvolution(p.shape, p.num, tile, WinogradScratch(p)) : nullptr;
 }
 
 // The tiles of AMX do three products in less time than vectors the quarter that Winograd leaves of

@@ -59,6 +59,7 @@ struct ConvolutionProblem {
 
 /// Channels up to which an image is read in Caffe's order.
 constexpr int kPlainChannels = 4;
+inline bool MayBePlain(int channels, int group) { return channels <= kPlainChannels && group <= 1; }
 
 /// FLOAT16 in AMX's tiles with channels last, with its gradients; null where the processor has no
 /// tiles, and for channels or outputs of a group that are no multiples of 16, but for a plain

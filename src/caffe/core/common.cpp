@@ -5,7 +5,7 @@
 #include <random>
 
 #include "caffe/context.hpp"
-#include "caffe/device/gpu_fallback.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/util/rng.hpp"
 #include "caffe/util/string_stream.hpp"
 

@@ -31,16 +31,12 @@ class BasicDataReader<Record>::Body : public InternalThread {
 
  protected:
   void InternalThreadEntry() override {
-    try {
+    full_.CloseOnError([&] {
       for (uint64_t offset = 0; !must_stop(); ++offset) {
         if (share_.Has(offset, batch_size_)) ReadRecord();
         Next();
       }
-    } catch (const ThreadInterrupted&) {
-      throw;
-    } catch (...) {
-      full_.Close(std::current_exception());
-    }
+    });
   }
 
  private:

@@ -231,9 +231,11 @@ class DatabaseImages : public NumberedImages {
     if (datum.encoded()) {
       return input->Write(DecodeDatumToCVMat(datum, input->blob().shape(1) == 3), item);
     }
+    Require(datum.channels() > 0 && datum.height() > 0 && datum.width() > 0,
+            "the record says that it is an image of ", datum.channels(), " x ", datum.height(),
+            " x ", datum.width());
     const size_t count = size_t(datum.channels()) * datum.height() * datum.width();
-    if ((datum.channels() == 1 || datum.channels() == 3) && count > 0 &&
-        datum.data().size() == count) {
+    if ((datum.channels() == 1 || datum.channels() == 3) && datum.data().size() == count) {
       return input->Write(PixelsOf(datum), item);
     }
 #endif

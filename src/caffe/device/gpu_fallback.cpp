@@ -1,4 +1,4 @@
-#include "caffe/device/gpu_fallback.hpp"
+#include "caffe/gpu_fallback.hpp"
 
 #include <glog/logging.h>
 

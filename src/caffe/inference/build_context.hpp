@@ -20,7 +20,7 @@ struct BuildContext {
   std::shared_ptr<const CalibrationTable> table;
   /// The types that layers may compute in by default.
   std::set<ElementType> types;
-  /// By layer: exceptions from `maths`.
+  /// By layer: exceptions from `types`.
   std::map<std::string, std::set<ElementType>> narrowed;
 
   // Results of passes for later ones.

@@ -11,7 +11,7 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/text/listed.hpp"
-#include "precisions.hpp"
+#include "lowered_build.hpp"
 #include "shape_profiles.hpp"
 
 namespace caffe::inference {
@@ -240,6 +240,7 @@ void ReduceRanges(const BuilderConfig& config, Graph* graph) {
 /// Adds the precisions and ranges of the definition.
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
+  config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
   const Quantization& quantization = net.quantization();
   const bool scheme_given = config.quantization.scheme.has_value();
   const bool rounding_given = config.quantization.rounding.has_value();
@@ -263,7 +264,6 @@ BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
                        ", which is for -precision int8: with ", Name(config.precision),
                        " sums of integers are rescaled by floats"));
   }
-  config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
   if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
   return config;
 }

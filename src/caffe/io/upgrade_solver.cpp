@@ -65,8 +65,10 @@ void UpgradeSnapshotPrefixProperty(const std::string& param_file, SolverParamete
   const fs::path solver(param_file);
   if (param->snapshot_prefix().empty()) {
     param->set_snapshot_prefix(fs::path(solver).replace_extension().string());
+    LOG(INFO) << "snapshot_prefix was not specified and is set to " << param->snapshot_prefix();
   } else if (fs::is_directory(param->snapshot_prefix())) {
     param->set_snapshot_prefix((fs::path(param->snapshot_prefix()) / solver.stem()).string());
+    LOG(INFO) << "snapshot_prefix was a directory and is replaced to " << param->snapshot_prefix();
   }
 }
 

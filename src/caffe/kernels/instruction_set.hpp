@@ -11,8 +11,9 @@ namespace caffe::kernels {
 
 struct InstructionSetRow;
 
-/// What the CPU kernels are compiled for: a row of the registry (kernels/cpu/instruction_sets.cpp).
-/// A value that is copied and compared; sets have no order.
+/// What the CPU kernels are compiled for: a row of the registry
+/// (kernels/cpu/simd/instruction_sets.cpp). A value that is copied and compared; sets have no
+/// order.
 class InstructionSet {
  public:
   /// The registered set of this name: "generic", "avx2", "avx2_vnni", "avx512", "avx512_vnni",

@@ -8,7 +8,8 @@
 namespace caffe::kernels {
 
 /// The weights of a filter (channels, kernel...) of a convolution of bytes that are multiplied side
-/// by side: those of two channels or, of an input in Caffe's order, of two columns of the kernel.
+/// by side: those of two channels or, of an input in Caffe's order, of two columns of the kernel,
+/// unless dilation keeps their inputs apart.
 /// Processors without VNNI add their products in 16 bits and saturate (vpmaddubsw), in which twice
 /// 255 times 127 does not fit.
 class WeightPairs {
@@ -19,13 +20,14 @@ class WeightPairs {
   /// different signs always do.
   static bool Fits(int a, int b) { return std::abs(a + b) <= kMost; }
 
-  WeightPairs(int channels, const std::vector<int>& kernel, bool plain_input)
+  WeightPairs(int channels, const std::vector<int>& kernel, int column_dilation, bool plain_input)
       : columns_(plain_input ? kernel.back() : channels) {
     size_t taps = 1;
     for (const int extent : kernel) taps *= extent;
     rows_ = plain_input ? channels * (taps / columns_) : taps;
     row_step_ = plain_input ? columns_ : 1;
     step_ = plain_input ? 1 : taps;
+    if (plain_input && column_dilation > 1) rows_ = 0;
   }
 
   /// Calls f(i, j) with the numbers of both weights in the filter.

@@ -14,19 +14,6 @@
 
 namespace caffe {
 
-/// Calls a function at the end of a scope.
-template <typename Function>
-class AtScopeExit {
- public:
-  explicit AtScopeExit(Function function) : function_(std::move(function)) {}
-  ~AtScopeExit() { function_(); }
-  AtScopeExit(const AtScopeExit&) = delete;
-  AtScopeExit& operator=(const AtScopeExit&) = delete;
-
- private:
-  const Function function_;
-};
-
 /// Which tensors of a net are freed behind which layer, and whether they are. Blobs and layers are
 /// numbers here, in the net's order.
 class ActivationMemory {

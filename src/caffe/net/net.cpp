@@ -7,6 +7,7 @@
 
 #include "activation_memory.hpp"
 #include "caffe/context.hpp"
+#include "caffe/core/at_scope_exit.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/scratch_source.hpp"
 #include "caffe/kernels/instruction_set.hpp"
@@ -16,16 +17,6 @@
 #include "quantized_training.hpp"
 
 namespace caffe {
-namespace {
-
-/// Calls f; adds the name of `layer` to the errors that it throws.
-template <typename Dtype, typename Function>
-void AboutLayer(const Layer<Dtype>& layer, Function&& f) {
-  WithLayer(layer.layer_param(), f);
-}
-
-}  // namespace
-
 template <typename Dtype>
 Net<Dtype>::Net(const NetParameter& param, const NetOptions& options) {
   kernels::CpuInstructionSet();
@@ -124,14 +115,15 @@ void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* do
   const vector<int>& followers = fused_followers_[layer_id];
   const bool fused =
       !followers.empty() && followers.back() <= end && !IsWatched() && Caffe::mode() == Caffe::CPU;
-  AboutLayer(layer, [&] {
+  WithLayer(layer.layer_param(), [&] {
     *loss += fused ? layer.ForwardFused(bottom_vecs_[layer_id], top_vecs_[layer_id])
                    : layer.Forward(bottom_vecs_[layer_id], top_vecs_[layer_id]);
   });
   for (size_t i = 0; fused && i < followers.size(); ++i) {
     const int id = followers[i];
     // In the TEST phase the layer computes its gradients by itself.
-    AboutLayer(*layers_[id], [&] { layers_[id]->Reshape(bottom_vecs_[id], top_vecs_[id]); });
+    WithLayer(layers_[id]->layer_param(),
+              [&] { layers_[id]->Reshape(bottom_vecs_[id], top_vecs_[id]); });
     (*done)[id] = true;
   }
   if (debug_info_) ForwardDebugInfo(layer_id);
@@ -217,7 +209,7 @@ void Net<Dtype>::RunBackward(int layer_id, int end, vector<bool>* left) {
     return;
   }
   Layer<Dtype>& layer = *layers_[layer_id];
-  AboutLayer(layer, [&] {
+  WithLayer(layer.layer_param(), [&] {
     const auto backward =
         (*left)[layer_id] ? &Layer<Dtype>::BackwardFused : &Layer<Dtype>::Backward;
     (layer.*backward)(top_vecs_[layer_id], bottom_need_backward_[layer_id], bottom_vecs_[layer_id]);
@@ -257,7 +249,8 @@ void Net<Dtype>::set_training_iteration(int iteration) {
 template <typename Dtype>
 void Net<Dtype>::Reshape() {
   for (size_t i = 0; i < layers_.size(); ++i) {
-    AboutLayer(*layers_[i], [&] { layers_[i]->Reshape(bottom_vecs_[i], top_vecs_[i]); });
+    WithLayer(layers_[i]->layer_param(),
+              [&] { layers_[i]->Reshape(bottom_vecs_[i], top_vecs_[i]); });
   }
 }
 

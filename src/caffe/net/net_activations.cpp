@@ -8,6 +8,7 @@
 #include <set>
 
 #include "activation_memory.hpp"
+#include "caffe/core/at_scope_exit.hpp"
 #include "caffe/core/repeatable.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/operation.hpp"

@@ -20,11 +20,13 @@ void Need(bool given, const SolverParameter& param, const char* field) {
 void CheckRatePolicy(const SolverParameter& param) {
   const std::string& policy = param.lr_policy();
   const Error::Field field{"lr_policy"};
-  const Error::Remedy valid{"valid are fixed, step, exp, inv, multistep, poly and sigmoid"};
+  const Error::Remedy valid{
+      "valid are fixed, step, exp, inv, multistep, poly, sigmoid and plateau"};
   Require(!policy.empty(), field, " is missing", valid);
-  Require(IsOneOf(policy, {"fixed", "step", "exp", "inv", "multistep", "poly", "sigmoid"}),
-          "unknown ", field, " '", policy, "'", valid);
-  if (IsOneOf(policy, {"step", "exp", "inv", "multistep", "sigmoid"})) {
+  Require(
+      IsOneOf(policy, {"fixed", "step", "exp", "inv", "multistep", "poly", "sigmoid", "plateau"}),
+      "unknown ", field, " '", policy, "'", valid);
+  if (IsOneOf(policy, {"step", "exp", "inv", "multistep", "sigmoid", "plateau"})) {
     Need(param.has_gamma(), param, "gamma");
   }
   if (IsOneOf(policy, {"step", "sigmoid"}))
@@ -32,6 +34,11 @@ void CheckRatePolicy(const SolverParameter& param) {
   if (IsOneOf(policy, {"inv", "poly"})) Need(param.has_power(), param, "power");
   if (policy == "multistep") Need(param.stepvalue_size() > 0, param, "stepvalue");
   if (policy == "poly") Need(param.max_iter() > 0, param, "a positive max_iter");
+  if (policy == "plateau") {
+    const auto& sizes = param.plateau_winsize();
+    const bool positive = std::all_of(sizes.begin(), sizes.end(), [](int n) { return n > 0; });
+    Need(!sizes.empty() && positive, param, "positive numbers as plateau_winsize");
+  }
 }
 
 void CheckOtherPolicy(const SolverParameter& param, const char* field, const std::string& policy,
@@ -63,6 +70,7 @@ double PolicyRate(const SolverParameter& param, int iter, int* step) {
   if (policy == "exp") return base * std::pow(gamma, iter);
   if (policy == "inv") return base * std::pow(1 + gamma * iter, -double(param.power()));
   if (policy == "multistep") return MultiStep(param, iter, step);
+  if (policy == "plateau") return base * std::pow(gamma, *step);
   if (policy == "poly") {
     const double left = std::max(0., 1 - double(iter) / param.max_iter());
     return (base - param.min_lr()) * std::pow(left, param.power()) + param.min_lr();
@@ -104,6 +112,22 @@ double LearningRate(const SolverParameter& param, int iter, int* step) {
     return param.rampup_lr() + (param.base_lr() - param.rampup_lr()) * share * share;
   }
   return std::max(PolicyRate(param, iter, step), double(param.min_lr()));
+}
+
+void FollowPlateau(const SolverParameter& param, int iter, double loss, float* minimum_loss,
+                   int* iter_last_event, int* step) {
+  if (param.lr_policy() != "plateau") return;
+  if (loss < *minimum_loss) {
+    *minimum_loss = static_cast<float>(loss);
+    *iter_last_event = iter;
+  }
+  if (*step < param.plateau_winsize_size() &&
+      iter >= *iter_last_event + param.plateau_winsize(*step)) {
+    ++*step;
+    *iter_last_event = iter;
+    LOG_IF(INFO, Caffe::root_solver())
+        << "Plateau Status: Iteration " << iter << ", step = " << *step;
+  }
 }
 
 double Momentum(const SolverParameter& param, int iter, double rate) {

@@ -12,9 +12,16 @@ namespace caffe {
 void CheckPolicies(const SolverParameter& param);
 
 /// The learning rate. `step` is the number of steps made so far, which policies step and multistep
-/// bring up to date. Rates are not below min_lr; the first rampup_interval iterations warm up:
-/// rampup_lr + (base_lr - rampup_lr) (iter / rampup_interval)^2.
+/// bring up to date, and plateau takes as it is. Rates are not below min_lr; the first
+/// rampup_interval iterations warm up: rampup_lr + (base_lr - rampup_lr) (iter /
+/// rampup_interval)^2.
 double LearningRate(const SolverParameter& param, int iter, int* step);
+
+/// Policy plateau (SSD's fork): makes a step where `loss`, the displayed one, has had no new
+/// minimum for plateau_winsize[step] iterations since the last event, a minimum or a step. There
+/// are as many steps as numbers. Nothing for other policies.
+void FollowPlateau(const SolverParameter& param, int iter, double loss, float* minimum_loss,
+                   int* iter_last_event, int* step);
 
 /// momentum_policy fixed: momentum; poly: from momentum to max_momentum as (iter / max_iter) ^
 /// momentum_power; opt: (1 - sqrt(rate) / 2)^2, at most max_momentum if that is set.

@@ -68,6 +68,8 @@ template <typename Dtype>
 void SGDSolver<Dtype>::ApplyUpdate() {
   // Histories of gradients that stay zero fade through the denormal numbers.
   const kernels::FlushDenormals flush;
+  FollowPlateau(this->param_, this->iter_, this->smoothed_loss_, &this->minimum_loss_,
+                &this->iter_last_event_, &this->current_step_);
   const Dtype rate = GetLearningRate();
   if (this->param_.display() && this->iter_ % this->param_.display() == 0) {
     LOG_IF(INFO, Caffe::root_solver()) << "Iteration " << this->iter_ << ", lr = " << rate;

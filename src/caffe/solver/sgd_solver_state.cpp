@@ -94,6 +94,8 @@ void SGDSolver<Dtype>::SnapshotSolverStateToBinaryProto(const string& model_file
   state.set_iter(this->iter_);
   state.set_learned_net(model_filename);
   state.set_current_step(this->current_step_);
+  state.set_minimum_loss(this->minimum_loss_);
+  state.set_iter_last_event(this->iter_last_event_);
   for (const shared_ptr<Blob<Dtype>>& blob : history_) blob->ToProto(state.add_history());
   SaveUpdateState(state.mutable_training_state());
   const string file = SolverStateFile(this->param_, this->iter_);
@@ -127,6 +129,8 @@ void SGDSolver<Dtype>::RestoreSolverStateFromBinaryProto(const string& state_fil
   TakeOver(read, history_);
   this->iter_ = state.iter();
   this->current_step_ = state.current_step();
+  this->minimum_loss_ = state.minimum_loss();
+  this->iter_last_event_ = state.iter_last_event();
   if (state.has_training_state()) RestoreUpdateState(state.training_state());
 }
 

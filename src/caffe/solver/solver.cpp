@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "caffe/core/at_scope_exit.hpp"
 #include "caffe/data/rank_settings.hpp"
 #include "caffe/kernels/update.hpp"
 #include "caffe/parallel/divide_batches.hpp"
@@ -73,6 +74,8 @@ void Solver<Dtype>::Init(const SolverParameter& param) {
   if (seeded && joined && !Caffe::root_solver()) Caffe::set_random_seed(own_seed);
   iter_ = 0;
   current_step_ = 0;
+  minimum_loss_ = 1e38f;
+  iter_last_event_ = 0;
   LOG_IF(INFO, Caffe::root_solver()) << "Solver scaffolding done.";
 }
 
@@ -197,13 +200,6 @@ bool SharesTest(const SolverParameter& solver, const NetParameter& net, int test
   return reason.empty();
 }
 
-/// While it lives, layers of the TEST phase deal out their records, if `share` says so.
-class SharedTests {
- public:
-  explicit SharedTests(bool share) { RankSettings::Current().share_tests = share; }
-  ~SharedTests() { RankSettings::Current().share_tests = false; }
-};
-
 }  // namespace
 
 template <typename Dtype>
@@ -236,7 +232,9 @@ void Solver<Dtype>::InitTestNets() {
     LOG(INFO) << "Creating test net (#" << i << ") specified by " << nets[i].source;
     try {
       shared_tests_.push_back(SharesTest(param_, net_param, i));
-      const SharedTests sharing(shared_tests_[i]);
+      // Layers of the TEST phase deal out their records.
+      RankSettings::Current().share_tests = shared_tests_[i];
+      const AtScopeExit made([] { RankSettings::Current().share_tests = false; });
       test_nets_.push_back(shared_ptr<Net<Dtype>>(new Net<Dtype>(net_param)));
     } catch (Error& error) {
       if (!nets[i].file.empty()) AddFile(nets[i].file, &error);

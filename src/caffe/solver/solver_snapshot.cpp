@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "caffe/communicator.hpp"
+#include "caffe/core/at_scope_exit.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/data/rank_settings.hpp"
 #include "caffe/solver.hpp"
@@ -18,18 +19,6 @@
 
 namespace caffe {
 namespace {
-
-/// A value for as long as this object lives.
-template <typename T>
-class SetAndReset {
- public:
-  SetAndReset(T* variable, T value) : variable_(variable), before_(*variable) { *variable = value; }
-  ~SetAndReset() { *variable_ = before_; }
-
- private:
-  T* const variable_;
-  const T before_;
-};
 
 /// Entries of TrainingState.extra: of several ranks each one's TrainingState, in their order.
 constexpr char kRankState[] = "rank_state";
@@ -54,7 +43,8 @@ void Solver<Dtype>::CheckSnapshotWritePermissions() {
 
 template <typename Dtype>
 void Solver<Dtype>::CheckSnapshotFolder() {
-  const string probe = SnapshotFilename(".tempfile");
+  // The same name in each run, so that one that was killed here leaves nothing for good.
+  const string probe = SnapshotFile(param_, 0, ".tempfile");
   std::ofstream stream(probe.c_str());
   Require(stream.good(), "cannot write snapshots with snapshot_prefix '", param_.snapshot_prefix(),
           "': ", std::strerror(errno), "; make sure that the directory exists and is writable");
@@ -94,7 +84,8 @@ string Solver<Dtype>::SnapshotToHDF5() {
 template <typename Dtype>
 void Solver<Dtype>::Restore(const char* state_file, bool data_positions) {
   const string file = state_file;
-  const SetAndReset<bool> scope(&restores_positions_, data_positions);
+  restores_positions_ = data_positions;
+  const AtScopeExit over([this] { restores_positions_ = true; });
   WithFile(file, [&] {
     if (EndsWith(file, ".h5")) {
       RestoreSolverStateFromHDF5(file);
@@ -151,6 +142,8 @@ template <typename Dtype>
 void Solver<Dtype>::SaveTrainingState(TrainingState* state) {
   for (Dtype loss : losses_) state->add_loss_window(loss);
   state->set_smoothed_loss(smoothed_loss_);
+  state->set_minimum_loss(minimum_loss_);
+  state->set_iter_last_event(iter_last_event_);
   state->set_loss_scale(static_cast<float>(loss_scale_.value()));
   state->set_loss_scale_good_steps(loss_scale_.good_steps());
   state->set_rng_state(RandomStateOf(*caffe_rng()));
@@ -176,6 +169,8 @@ template <typename Dtype>
 void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
   losses_.assign(state.loss_window().begin(), state.loss_window().end());
   smoothed_loss_ = static_cast<Dtype>(state.smoothed_loss());
+  if (state.has_minimum_loss()) minimum_loss_ = state.minimum_loss();
+  if (state.has_iter_last_event()) iter_last_event_ = state.iter_last_event();
   // A fixed scale is what the net says now: global_grad_scale may have been changed since.
   if (loss_scale_.dynamic() && state.has_loss_scale()) {
     loss_scale_.Resume(state.loss_scale(), state.loss_scale_good_steps());

@@ -97,7 +97,8 @@ double Timing::Of(const LoweringContext& context, const Node& node, const Candid
   IsolatedNode isolated = Isolated(context, node, candidate);
   if (cache_) {
     if (const std::optional<double> known = cache_->Find(isolated.key)) {
-      measured_.erase(isolated.key);  // for another node, and to its end
+      measured_.erase(
+          isolated.key);  // it was measured for an equal node, and again: Again() may not
       if (*known == kNever)
         throw Unsupported("was not a candidate when it was timed (timing cache)");
       return *known;
@@ -133,7 +134,7 @@ double Timing::Again(const LoweringContext& context, const Node& node, const Can
   return least;
 }
 
-// By products.
+// An estimate without measuring: the number of multiplications.
 double Timing::Guess(const LoweringContext& context, const Node& node,
                      const Candidate& candidate) const {
   double work = 0;

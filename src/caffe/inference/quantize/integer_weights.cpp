@@ -7,6 +7,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
+#include "caffe/inference/quantize/blob_intervals.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 
 namespace caffe::inference {
@@ -58,6 +59,10 @@ Constant Int32s(const std::vector<int32_t>& values) {
   return ConstantOf(ElementType::INT32, {static_cast<int>(values.size())}, values);
 }
 
+float InSteps(float weight, float scale, int most) {
+  return std::clamp(std::nearbyint(weight / scale), float(-most), float(most));
+}
+
 /// A scale for each output, zero point 0.
 IntegerWeights RoundByChannel(const FloatWeights& weights, const WeightRounding& rounding) {
   IntegerWeights result;
@@ -68,13 +73,11 @@ IntegerWeights RoundByChannel(const FloatWeights& weights, const WeightRounding&
     std::copy(quantized.values.begin(), quantized.values.end(), values.begin());
     result.scales = quantized.scales;
   } else {
-    const int most = (1 << (rounding.bits - 1)) - 1;
+    const int most = LargestOf(/*is_unsigned=*/false, rounding.bits);
     result.scales = WeightScales(weights.layer, weights.shape, weights.values.data());
     for (float& scale : result.scales) scale = scale * 127 / static_cast<float>(most);
     ForEachWeight(WeightChannelsOf(weights.layer, weights.shape), [&](size_t output, size_t i) {
-      const float steps = std::nearbyint(weights.values[i] / result.scales[output]);
-      values[i] =
-          static_cast<int>(std::clamp(steps, static_cast<float>(-most), static_cast<float>(most)));
+      values[i] = static_cast<int>(InSteps(weights.values[i], result.scales[output], most));
     });
   }
   result.values = Bytes(weights.shape, ElementType::INT8, values);
@@ -124,7 +127,7 @@ std::vector<float> SlopesOf(const Node& node, size_t outputs) {
 /// a smaller one where a step is more than half of the output's, which makes large weights
 /// saturate. Such outputs are nearly constant: their BatchNorm has a tiny variance.
 void FitScales(const std::vector<float>& bias, double input_scale, double output_scale,
-               const FloatWeights& floats, IntegerWeights* weights) {
+               const FloatWeights& floats, int bits, IntegerWeights* weights) {
   const WeightChannels channels = WeightChannelsOf(floats.layer, floats.shape);
   const double most_scale = output_scale / (2 * input_scale);
   std::vector<bool> is_zero(bias.size(), true), changed(bias.size(), false);
@@ -147,8 +150,8 @@ void FitScales(const std::vector<float>& bias, double input_scale, double output
   int8_t* values = Elements<int8_t>(weights->values);
   ForEachWeight(channels, [&](size_t output, size_t i) {
     if (!changed[output]) return;
-    const float steps = std::nearbyint(floats.values[i] / weights->scales[output]);
-    values[i] = static_cast<int8_t>(std::clamp(steps, -127.f, 127.f));
+    values[i] = static_cast<int8_t>(
+        InSteps(floats.values[i], weights->scales[output], LargestOf(/*is_unsigned=*/false, bits)));
   });
   if (!floats.reduce_range) return;
   for (size_t o = 0; o < changed.size(); ++o) {
@@ -233,7 +236,7 @@ std::vector<Constant> WeightedIntegerParameters(const Graph& graph, const Node& 
             "): its bias is NaN or infinite");
   }
   const FloatWeights floats = FloatWeightsOf(graph, node);
-  if (weights.zero_point == 0) FitScales(bias, x.scale, y.scale, floats, &weights);
+  if (weights.zero_point == 0) FitScales(bias, x.scale, y.scale, floats, rounding.bits, &weights);
   std::vector<int32_t> steps(outputs);
   std::vector<double> real(outputs);
   for (size_t o = 0; o < outputs; ++o) {

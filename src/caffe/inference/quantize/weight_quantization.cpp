@@ -50,9 +50,9 @@ bool IsConvolution(const LayerParameter& layer, const std::vector<int>& shape) {
          shape.size() > 2;
 }
 
-/// True for depthwise convolutions: they multiply few, similar neighbours, and no other channels
-/// average out the rounding. Applied to all convolutions, it improved the scores of one of two
-/// detectors and worsened those of the other.
+/// True for convolutions whose outputs read one channel, as of depthwise ones: they multiply few,
+/// similar neighbours, and no other channels average out the rounding. Applied to all convolutions,
+/// it improved the scores of one of two detectors and worsened those of the other.
 bool MultipliesOneChannel(const LayerParameter& layer, const std::vector<int>& shape) {
   return IsConvolution(layer, shape) && shape[1] == 1;
 }
@@ -111,13 +111,17 @@ void ReduceRange(const WeightPairs& pairs, size_t n, const float* weights, float
 
 /// The pairs of a convolution's filter; few channels are read in Caffe's order.
 WeightPairs PairsOf(const LayerParameter& layer, const std::vector<int>& shape) {
-  const bool plain =
-      layer.convolution_param().group() <= 1 && shape[1] <= algorithms::kPlainChannels;
-  return WeightPairs(shape[1], {shape.begin() + 2, shape.end()}, plain);
+  const ConvolutionParameter& convolution = layer.convolution_param();
+  const int dilations = convolution.dilation_size();
+  return WeightPairs(shape[1], {shape.begin() + 2, shape.end()},
+                     dilations > 0 ? convolution.dilation(dilations - 1) : 1,
+                     algorithms::MayBePlain(shape[1], convolution.group()));
 }
 
 bool HasPairs(const LayerParameter& layer, const std::vector<int>& shape) {
-  return IsConvolution(layer, shape) && !MultipliesOneChannel(layer, shape);
+  const bool one_image_channel =
+      layer.type() == "Convolution" && layer.convolution_param().group() <= 1;
+  return IsConvolution(layer, shape) && (shape[1] > 1 || one_image_channel);
 }
 
 }  // namespace

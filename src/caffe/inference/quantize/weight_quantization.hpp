@@ -37,16 +37,16 @@ struct QuantizedWeights {
   std::vector<float> scales;   ///< one for each output channel; the weight is scale * value
 };
 
-/// Weights rounded to the nearest multiple of their channel's scale (ties to
-/// even). In kernels of depthwise convolutions some weights are rounded to
-/// their other neighbour, so that the sum of a kernel's weights (axes 2 and up)
-/// is off by half a step at most: neighbouring pixels are similar, and their
-/// common part is multiplied by that sum (Guo et al. 2022, arXiv:2202.07471).
+/// Weights rounded to the nearest multiple of their channel's scale (ties to even). In kernels of
+/// convolutions whose outputs read one channel, as of depthwise ones, some weights are rounded to
+/// their other neighbour, so that the sum of a kernel's weights (axes 2 and up) is off by half a
+/// step at most: neighbouring pixels are similar, and their common part is multiplied by that sum
+/// (Guo et al. 2022, arXiv:2202.07471).
 ///
-/// `reduce_range`: of convolutions of several channels, the sum of two neighbours that are
-/// multiplied side by side is -128 to 128 (kernels/weight_pairs.hpp). Where it would be more, the
-/// scale of the channel is larger, by up to a factor of 2, and both weights are smaller: whatever
-/// makes the sum of the squares of all errors of the channel small.
+/// `reduce_range`: of convolutions that are not depthwise, instead, the sum of two neighbours that
+/// are multiplied side by side is -128 to 128 (kernels/weight_pairs.hpp). Where it would be more,
+/// the scale of the channel is larger, by up to a factor of 2, and both weights are smaller:
+/// whatever makes the sum of the squares of all errors of the channel small.
 QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
                                  const float* weights, bool reduce_range = false);
 

@@ -50,16 +50,6 @@ __host__ __device__ inline void Store(float16* y, Value value) {
 #endif
 }
 
-/// *y += value, whatever other threads add; T is float, double or int.
-template <typename T>
-__host__ __device__ inline void AtomicAdd(T* y, T value) {
-#ifdef __CUDA_ARCH__
-  atomicAdd(y, value);
-#else
-  *y += value;
-#endif
-}
-
 template <typename T>
 __host__ __device__ inline T Max(T a, T b) {
   return a < b ? b : a;

@@ -264,7 +264,7 @@ void Standardize(Stream& stream, int rows, int length, double eps, const T* x, T
   });
 }
 
-// The formula: kernels/cpu/normalize.cpp.
+// The formula: kernels/cpu/normalization/normalize.cpp.
 template <typename T, typename D>
 void StandardizeGradient(Stream& stream, int rows, int length, double eps, const T* y,
                          const double* deviation, const D* dy, D* dx) {

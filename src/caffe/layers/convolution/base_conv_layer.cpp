@@ -178,8 +178,8 @@ algorithms::ConvolutionProblem BaseConvolutionLayer<Dtype>::Products::ProblemOf(
   problem.activation = behind.activation;
   problem.settings = SettingsOf<Dtype>(layer.types(), layer.phase_, layer.engine_);
   problem.plain_source =
-      (problem.settings.is_native_half() || problem.settings.wants_tiles()) && shape.group == 1 &&
-      shape.channels <= algorithms::kPlainChannels &&
+      (problem.settings.is_native_half() || problem.settings.wants_tiles()) &&
+      algorithms::MayBePlain(shape.channels, shape.group) &&
       LayoutFor<float16>(bottom.data_tensor(), bottom.shape()).kind == Layout::PLAIN;
   return problem;
 }

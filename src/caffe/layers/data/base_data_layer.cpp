@@ -94,7 +94,7 @@ template <typename Dtype>
 void BasePrefetchingDataLayer<Dtype>::InternalThreadEntry() {
   const bool on_gpu = Caffe::mode() == Caffe::GPU;
   std::optional<StreamScope> scope;
-  try {
+  prefetch_full_.CloseOnError([&] {
     while (!must_stop()) {
       Batch<Dtype>* const batch = prefetch_free_.pop();
       if (on_gpu && !scope) {
@@ -110,11 +110,7 @@ void BasePrefetchingDataLayer<Dtype>::InternalThreadEntry() {
       }
       prefetch_full_.push(batch);
     }
-  } catch (const ThreadInterrupted&) {
-    throw;
-  } catch (...) {
-    prefetch_full_.Close(std::current_exception());
-  }
+  });
 }
 
 template <typename Dtype>

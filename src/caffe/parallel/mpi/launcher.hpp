@@ -21,6 +21,14 @@ inline int LaunchedRanks() { return LauncherNumber({"OMPI_COMM_WORLD_SIZE", "PMI
 /// Which of them this one is, also before MPI says it.
 inline int LaunchedRank() { return LauncherNumber({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0); }
 
+/// Which of those on its machine; `otherwise` where no launcher has started several. Slurm numbers
+/// single processes, too.
+inline int LaunchedLocalRank(int otherwise) {
+  if (LaunchedRanks() < 2) return otherwise;
+  return LauncherNumber({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"},
+                        otherwise);
+}
+
 }  // namespace caffe
 
 #endif  // CAFFE_MPI_LAUNCHER_HPP_

@@ -225,7 +225,8 @@ TEST(ErrorsOfTheLibrary, NameTheSolversFileAndField) {
   const Error error = ThrownBySolver("lr_policy: 'stairs' " + net);
   EXPECT_EQ(error.file(), "solver.prototxt");
   EXPECT_EQ(error.field(), "lr_policy");
-  EXPECT_EQ(error.remedy(), "valid are fixed, step, exp, inv, multistep, poly and sigmoid");
+  EXPECT_EQ(error.remedy(),
+            "valid are fixed, step, exp, inv, multistep, poly, sigmoid and plateau");
   ExpectContains(error.what(), "solver.prototxt: unknown lr_policy 'stairs': valid are fixed, ");
   EXPECT_EQ(ThrownBySolver("type: 'Foo' " + net).field(), "type");
   ExpectContains(ThrownBySolver("type: 'Foo'").what(),

@@ -1,5 +1,5 @@
 // What asking for a GPU does where there is none; scripts/tests/flags.sh asks in the tools.
-#include "caffe/device/gpu_fallback.hpp"
+#include "caffe/gpu_fallback.hpp"
 
 #include <gtest/gtest.h>
 

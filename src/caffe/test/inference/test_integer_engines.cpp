@@ -277,6 +277,15 @@ TEST(Builder, ReducesTheRangeOnlyOfWeightsThatItChooses) {
   other = config;
   other.backend = Backend::CUDA;
   refuses(other, net, "is for the CPU");
+  // A layer of a net in floats, by the definition.
+  NetworkDefinition of_layers = OneConvolution();
+  of_layers.SetRange("data", -1, 3);
+  of_layers.SetRange("conv", 0, 2);
+  of_layers.SetPrecision("conv", Precision::INT8);
+  other = config;
+  other.precision = Precision::FP32;
+  other.quantization.arithmetic.reset();
+  EXPECT_NE(Builder(other).Build(of_layers), nullptr);
   TrainedRanges trained;
   trained.blobs["data"] = {-1, 3};
   NetworkDefinition trained_net = OneConvolution();

@@ -193,7 +193,7 @@ TEST(QuantizeWeights, AReducedRangeCostsLessThanABit) {
     const QuantizedWeights whole = QuantizeWeights(layer, shape, weights.data());
     const QuantizedWeights reduced = QuantizeWeights(layer, shape, weights.data(), true);
     const bool plain = group == 1 && inputs <= 4;
-    const WeightPairs pairs(inputs, {kernel, kernel}, plain);
+    const WeightPairs pairs(inputs, {kernel, kernel}, /*column_dilation=*/1, plain);
     const size_t filter = weights.size() / outputs;
     for (int o = 0; o < outputs; ++o) {
       EXPECT_GE(reduced.scales[o], whole.scales[o]);

@@ -39,7 +39,7 @@ std::shared_ptr<const Int8Convolution> MakeKernel(const ConvolutionShape& s, boo
 
 /// Of pairs that do not fit the second weight is the largest with which they do.
 void MakePairsFit(const ConvolutionShape& s, bool plain, std::vector<int8_t>* weights) {
-  const WeightPairs pairs(s.channels / s.group, s.kernel, plain);
+  const WeightPairs pairs(s.channels / s.group, s.kernel, s.dilation.back(), plain);
   for (size_t first = 0; first < weights->size(); first += s.column_rows()) {
     pairs.ForEach([&](size_t i, size_t j) {
       const int a = (*weights)[first + i];
@@ -286,9 +286,10 @@ TEST_P(Int8Convolutions, AreExactByProductsOfBytesWherePairsOfWeightsFit) {
 }
 
 TEST(WeightPairs, AreTwoChannelsOrTwoColumnsOfAKernel) {
-  const auto pairs = [](int channels, const std::vector<int>& kernel, bool plain) {
+  const auto pairs = [](int channels, const std::vector<int>& kernel, bool plain,
+                        int dilation = 1) {
     std::vector<std::pair<size_t, size_t>> found;
-    WeightPairs(channels, kernel, plain).ForEach([&](size_t i, size_t j) {
+    WeightPairs(channels, kernel, dilation, plain).ForEach([&](size_t i, size_t j) {
       found.emplace_back(i, j);
     });
     return found;
@@ -298,6 +299,8 @@ TEST(WeightPairs, AreTwoChannelsOrTwoColumnsOfAKernel) {
   EXPECT_EQ(pairs(2, {1, 3}, false), (Pairs{{0, 3}, {1, 4}, {2, 5}}));
   EXPECT_EQ(pairs(2, {2, 3}, true), (Pairs{{0, 1}, {3, 4}, {6, 7}, {9, 10}}));
   EXPECT_EQ(pairs(1, {4}, true), (Pairs{{0, 1}, {2, 3}}));
+  EXPECT_EQ(pairs(4, {1, 3}, true, /*dilation=*/2), Pairs()) << "columns are apart";
+  EXPECT_EQ(pairs(2, {1, 3}, false, /*dilation=*/2), (Pairs{{0, 3}, {1, 4}, {2, 5}}));
 }
 
 TEST(WeightPairs, FitUpToASumOf128) {
@@ -311,6 +314,16 @@ TEST(WeightPairs, FitUpToASumOf128) {
       s, false, std::vector<int8_t>{100, 28, 1, 127, 0, 127, 100, -100}.data()));
   EXPECT_FALSE(Int8Convolution::PairsFit(
       s, false, std::vector<int8_t>{100, 28, 1, 127, 0, 127, 100, 29}.data()));
+}
+
+TEST_P(Int8Convolutions, AreNotMadeForWindowsOfBillionsOfPositions) {
+  for (const int group : {1, 32}) {  // of one channel each: depthwise
+    const Extents column = {1, 3, 1, 1 << 20, 1 << 20};
+    EXPECT_NE(Int8Convolution::Make(Shape(32, 32, group, {column}), false), nullptr);
+    EXPECT_EQ(Int8Convolution::Make(Square(32, 32, group, column), false), nullptr);
+    EXPECT_EQ(Int8Convolution::MakeForSmallPairs(Square(32, 32, group, column), false), nullptr);
+    EXPECT_EQ(Int8Convolution::MakeChannelsLast(Square(32, 32, group, column), false, {}), nullptr);
+  }
 }
 
 // Sums of 16 bits, as products of bytes have them on processors without a better instruction,

@@ -461,6 +461,11 @@ TEST_P(PackedConvolutions, AreNotForOtherShapes) {
   EXPECT_EQ(PackedConvolution::Make(Square(32, 32, 2, {5, 3}), true), nullptr) << "plain groups";
   EXPECT_EQ(PackedConvolution::Make(Shape(8, 8, 1, {{3, 1}, {3, 1}, {3, 3}}), false), nullptr)
       << "three axes";
+  for (const int group : {1, 32}) {
+    const Extents window = {1, 3, 1, 1 << 20, 1 << 20};
+    EXPECT_EQ(PackedConvolution::Make(Square(32, 32, group, window), false), nullptr)
+        << "windows of billions of positions, " << group << " groups";
+  }
 }
 
 INSTANTIATE_ON_EVERY_SET(PackedConvolutions);

@@ -140,6 +140,13 @@ TEST(SolverRules, PoliciesOfTheRate) {
   rates("lr_policy: 'poly' power: 2", [](int t) { return 0.1 * std::pow(1 - t / 100., 2); });
   rates("lr_policy: 'sigmoid' gamma: -0.5 stepsize: 4",
         [](int t) { return 0.1 / (1 + std::exp(0.5 * (t - 4))); });
+  // The loss rises, so that its first is the least: steps after 2 and 3 iterations more.
+  const auto ascent = [](int t) { return -0.1 * std::pow(0.5, (t >= 2) + (t >= 5)); };
+  ExpectRule(
+      "base_lr: -0.1 min_lr: -1 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 "
+      "plateau_winsize: 3",
+      [&](double g, double*, double*, int t, double) { return ascent(t) * g; }, 10);
+  rates("lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 1", [](int) { return 0.1; });
   rates("lr_policy: 'fixed' rampup_interval: 4 rampup_lr: 0.02",
         [](int t) { return t < 4 ? 0.02 + 0.08 * t * t / 16. : 0.1; });
   rates("lr_policy: 'exp' gamma: 0.5 min_lr: 0.03",
@@ -218,6 +225,10 @@ TEST(SolverBadInput, IsRefusedInPlainWords) {
   expect("base_lr: 1 lr_policy: 'fixd'", "valid are fixed, step");
   expect("base_lr: 1 lr_policy: 'step' gamma: 0.1", "needs a positive stepsize");
   expect("base_lr: 1 lr_policy: 'step' stepsize: 3", "needs gamma");
+  expect("base_lr: 1 lr_policy: 'plateau' plateau_winsize: 3", "needs gamma");
+  expect("base_lr: 1 lr_policy: 'plateau' gamma: 0.1", "needs positive numbers as plateau_winsize");
+  expect("base_lr: 1 lr_policy: 'plateau' gamma: 0.1 plateau_winsize: 0",
+         "needs positive numbers as plateau_winsize");
   expect(fixed + "average_loss: 0", "average_loss must be at least 1");
   expect(fixed + "iter_size: 0", "iter_size must be at least 1");
   expect(fixed + "type: 'AdaGrad' momentum: 0.9", "AdaGrad has no momentum");

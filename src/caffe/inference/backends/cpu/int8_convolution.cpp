@@ -142,11 +142,13 @@ class Int8ConvolutionImpl : public Implementation {
       return static_cast<const int8_t*>(rounded.data());
     };
     std::vector<Candidate> candidates;
+    bool has_kernel = false;
     const Variants variants = layout_ == kChannelsLast ? TileVariants(*shape) : variants_;
     for (const std::string& variant : variants) {
       for (const bool plain : {true, false}) {
-        if (plain && (shape->channels > algorithms::kPlainChannels || shape->group > 1)) continue;
+        if (plain && !algorithms::MayBePlain(shape->channels, shape->group)) continue;
         if (!MakeKernel(way_, variant, *shape, plain)) continue;
+        has_kernel = true;
         const std::string too_large = WhyTooLarge(variant, *shape, plain, weights);
         if (!too_large.empty()) {
           context.Note(too_large);
@@ -161,7 +163,7 @@ class Int8ConvolutionImpl : public Implementation {
         if (plain) break;
       }
     }
-    if (candidates.empty()) context.Note(kNoKernelForShape);
+    if (!has_kernel) context.Note(kNoKernelForShape);
     return candidates;
   }
 

@@ -40,7 +40,7 @@ class OneDnnImplementation : public AlgorithmConvolution {
     if (!onednn::Enabled()) return context.None(kOff);
     std::vector<Candidate> candidates;
     for (const bool plain : {true, false}) {
-      if (plain && (shape->channels > algorithms::kPlainChannels || shape->group > 1)) continue;
+      if (plain && !algorithms::MayBePlain(shape->channels, shape->group)) continue;
       const auto algorithm = Plan(node, Dense(context.graph, node, plain));
       if (!algorithm) continue;
       for (const ElementType type : kFloatTypes) {

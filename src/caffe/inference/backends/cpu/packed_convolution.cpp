@@ -17,7 +17,7 @@ std::vector<Candidate> PackedCandidates(const AlgorithmConvolution& implementati
   const Layout::Kind layout = implementation.layout();
   std::vector<Candidate> candidates;
   for (const bool plain : {true, false}) {
-    if (plain && (shape->channels > algorithms::kPlainChannels || shape->group > 1)) continue;
+    if (plain && !algorithms::MayBePlain(shape->channels, shape->group)) continue;
     if (!has_kernel(plain)) continue;
     for (Candidate& candidate :
          InFloats(implementation, context, node, plain ? kPlain : layout, layout)) {

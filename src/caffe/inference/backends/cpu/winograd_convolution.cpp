@@ -13,7 +13,10 @@ class WinogradImplementation : public AlgorithmConvolution {
     const auto shape = ConvolutionShapeOf(context.graph, node);
     if (!shape || !PostOpsOf(node)) return context.None(kNoConvolution);
     if (!kernels::HasWinograd(*shape)) {
-      return context.None("is for 3x3 and 5x5 kernels with stride 1, without groups");
+      return context.None(
+          "is for 3x3 and 5x5 kernels with stride and dilation 1, pads smaller than the kernel, "
+          "and "
+          "groups of whole blocks of channels");
     }
     if (shape->channels <= algorithms::kPlainChannels) {
       return context.None(Join("is for more than ", algorithms::kPlainChannels, " channels"));

@@ -29,6 +29,17 @@ BandAxis BandAxisOf(const ConvolutionShape& s, int axis) {
 
 }  // namespace
 
+bool OffsetsFit(const ConvolutionShape& s) {
+  constexpr double kMost = 1 << 30;
+  constexpr int kLargestBlock = 64;  // channels
+  double elements = kLargestBlock * double(CeilDiv(s.channels / s.group, kLargestBlock));
+  for (int axis = 0; axis < s.axes(); ++axis) {
+    if (s.input[axis] + 2. * s.pad[axis] > kMost) return false;
+    elements *= double(s.dilation[axis]) * (s.kernel[axis] - 1) + 1;
+  }
+  return elements <= kMost;
+}
+
 Bands::Bands(const ConvolutionShape& s) {
   if (s.is_pointwise()) {  // any order of positions will do
     columns_.input = columns_.output = static_cast<int>(s.output_spatial());

@@ -28,6 +28,10 @@ struct BandAxis {
   int first(int output) const { return output * stride - pad; }
 };
 
+/// True if 32 bits hold the padded input's extents, and offsets in the buffer of one output and all
+/// channels of a group in whole blocks; false for dilations and pads of millions.
+bool OffsetsFit(const ConvolutionShape& shape);
+
 /// Outputs that are computed together: those of some images, rows and columns.
 struct Band {
   int image = 0, images = 1, row = 0, rows = 1, column = 0, columns = 1;

@@ -659,7 +659,7 @@ std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const Convoluti
                                                                  bool plain_input,
                                                                  ElementType math) {
   if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
-      shape.output_spatial() == 0) {
+      shape.output_spatial() == 0 || !OffsetsFit(shape)) {
     return nullptr;
   }
   if (shape.group > 1 && plain_input) return nullptr;
@@ -682,7 +682,10 @@ std::shared_ptr<const PackedConvolution> PackedConvolution::MakeChannelsLast(
     return Make(shape, plain_input, math);
   }
   const AmxTiles* amx = ChosenAmxTiles();
-  if (!amx || !PixelWindows::Takes(shape, plain_input, ChosenPackedTiles().block)) return nullptr;
+  if (!amx || !OffsetsFit(shape) ||
+      !PixelWindows::Takes(shape, plain_input, ChosenPackedTiles().block)) {
+    return nullptr;
+  }
   return std::make_shared<ChannelsLastPacked>(shape, plain_input, math, tile_shape, *amx);
 }
 

@@ -15,12 +15,12 @@
 namespace caffe::kernels {
 namespace {
 
-// Floats of a cache line. Neighbouring points lie an odd number of lines apart: 36 points whole
-// pages apart would map to the same L1 cache sets and evict each other.
 constexpr size_t kMaxSlice = 128;                   // channels
 constexpr size_t kMaxSlicePoints = 36 * kMaxSlice;  // points of all its channels
-constexpr size_t kLine = 16;
+constexpr size_t kLine = 16;                        // floats of a cache line
 
+// Neighbouring points lie an odd number of lines apart: 36 points whole pages apart would map to
+// the same L1 cache sets and evict each other.
 size_t PointStride(size_t n) { return (CeilDiv(n, kLine) | 1) * kLine; }
 
 const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShape& s) {

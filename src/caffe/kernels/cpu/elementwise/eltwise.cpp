@@ -5,24 +5,34 @@
 
 namespace caffe::kernels {
 
-template <typename T>
-void AddArrays(size_t n, const std::vector<const T*>& x, T* y) {
+namespace {
+
+/// y = f(... f(f(x[0], x[1]), x[2]) ..., x.back()) by step(i, length, folded, x[i], to), where `to`
+/// may be `folded`.
+template <typename T, typename Step>
+void Fold(size_t n, const std::vector<const T*>& x, T* y, const Step& step) {
   using F = LoopType<T>;
-  const ArithmeticLoops<F>& loops = Loops<F>();
   ForEachChunk(n, [&](size_t offset, size_t length) {
-    InputChunk<F, T> in, second;
+    InputChunk<F, T> first, next;
     OutputChunk<F, T> out;
-    F total[kChunk];
-    const bool two = x.size() == 2;
-    loops.add(length, in.Load(x[0] + offset, length), second.Load(x[1] + offset, length),
-              two ? out.Begin(y + offset) : total);
-    for (size_t i = 2; i + 1 < x.size(); ++i) {
-      loops.axpby(length, F(1), in.Load(x[i] + offset, length), F(1), total);
-    }
-    if (!two) {
-      loops.add(length, total, in.Load(x.back() + offset, length), out.Begin(y + offset));
+    F between[kChunk];
+    const F* folded = first.Load(x[0] + offset, length);
+    for (size_t i = 1; i < x.size(); ++i) {
+      F* to = i + 1 == x.size() ? out.Begin(y + offset) : between;
+      step(i, length, folded, next.Load(x[i] + offset, length), to);
+      folded = to;
     }
     out.Store(y + offset, length);
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void AddArrays(size_t n, const std::vector<const T*>& x, T* y) {
+  const auto& loops = Loops<LoopType<T>>();
+  Fold(n, x, y, [&](size_t, size_t length, const auto* sum, const auto* next, auto* to) {
+    loops.add(length, sum, next, to);
   });
 }
 
@@ -46,19 +56,9 @@ void AddWeightedArrays(size_t n, const std::vector<const T*>& x,
 
 template <typename T>
 void MultiplyArrays(size_t n, const std::vector<const T*>& x, T* y) {
-  using F = LoopType<T>;
-  const ArithmeticLoops<F>& loops = Loops<F>();
-  ForEachChunk(n, [&](size_t offset, size_t length) {
-    InputChunk<F, T> in, next;
-    OutputChunk<F, T> out;
-    F product[kChunk];
-    const F* so_far = in.Load(x[0] + offset, length);
-    for (size_t i = 1; i < x.size(); ++i) {
-      F* to = i + 1 == x.size() ? out.Begin(y + offset) : product;
-      loops.multiply(length, so_far, next.Load(x[i] + offset, length), to);
-      so_far = to;
-    }
-    out.Store(y + offset, length);
+  const auto& loops = Loops<LoopType<T>>();
+  Fold(n, x, y, [&](size_t, size_t length, const auto* product, const auto* next, auto* to) {
+    loops.multiply(length, product, next, to);
   });
 }
 
@@ -80,19 +80,17 @@ void MultiplyGradient(size_t n, const std::vector<const T*>& x, size_t but, cons
   });
 }
 
+// Caffe's order of operands, which decides for NaNs: the first two, then each next one and the
+// largest.
 template <typename T>
 void MaximumOfArrays(size_t n, const std::vector<const T*>& x, T* y) {
-  using F = LoopType<T>;
-  const ArithmeticLoops<F>& loops = Loops<F>();
-  ForEachChunk(n, [&](size_t offset, size_t length) {
-    InputChunk<F, T> in, second;
-    OutputChunk<F, T> out;
-    F* best = out.Begin(y + offset);
-    loops.maximum(length, in.Load(x[0] + offset, length), second.Load(x[1] + offset, length), best);
-    for (size_t i = 2; i < x.size(); ++i) {
-      loops.maximum(length, in.Load(x[i] + offset, length), best, best);
+  const auto& loops = Loops<LoopType<T>>();
+  Fold(n, x, y, [&](size_t i, size_t length, const auto* best, const auto* next, auto* to) {
+    if (i == 1) {
+      loops.maximum(length, best, next, to);
+    } else {
+      loops.maximum(length, next, best, to);
     }
-    out.Store(y + offset, length);
   });
 }
 

@@ -367,7 +367,7 @@ void DepthwiseInt8::RunItem(const Call& call, size_t index, void* scratch) const
 /// True for shapes that have 32-bit sums.
 bool Int8SumsFit(const ConvolutionShape& shape) {
   return shape.axes() >= 1 && shape.axes() <= 2 && shape.weight_count() > 0 &&
-         shape.output_spatial() > 0 && shape.column_rows() <= kMaxTerms;
+         shape.output_spatial() > 0 && shape.column_rows() <= kMaxTerms && OffsetsFit(shape);
 }
 
 /// True for one group, and for groups of whole blocks.
@@ -406,7 +406,8 @@ std::shared_ptr<const Int8Convolution> Int8Convolution::MakeForSmallPairs(
 
 bool Int8Convolution::PairsFit(const ConvolutionShape& shape, bool plain_input,
                                const int8_t* weights) {
-  const WeightPairs pairs(shape.channels / shape.group, shape.kernel, plain_input);
+  const WeightPairs pairs(shape.channels / shape.group, shape.kernel, shape.dilation.back(),
+                          plain_input);
   const size_t filter = shape.column_rows();
   for (int o = 0; o < shape.outputs; ++o, weights += filter) {
     bool fit = true;

@@ -17,8 +17,8 @@ struct InstructionSetRow {
   const char* name;
   CpuFeatures needed;
   bool by_name_only;
-  // All four are null in a row with tiles, which uses those of the last supported set without
-  // tiles.
+  // All but the last are null in a row with tiles, which uses those of the last supported set
+  // without tiles.
   const VectorKernels* vector;
   const PackedTiles* packed;
   const Int8Tiles* int8;

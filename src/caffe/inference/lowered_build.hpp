@@ -1,5 +1,5 @@
-#ifndef CAFFE_INFERENCE_PRECISIONS_HPP_
-#define CAFFE_INFERENCE_PRECISIONS_HPP_
+#ifndef CAFFE_INFERENCE_LOWERED_BUILD_HPP_
+#define CAFFE_INFERENCE_LOWERED_BUILD_HPP_
 
 #include <memory>
 
@@ -16,4 +16,4 @@ Graph QuantizedGraph(const Graph& graph, const BuilderConfig& config);
 
 }  // namespace caffe::inference
 
-#endif  // CAFFE_INFERENCE_PRECISIONS_HPP_
+#endif  // CAFFE_INFERENCE_LOWERED_BUILD_HPP_

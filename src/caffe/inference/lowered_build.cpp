@@ -1,4 +1,4 @@
-#include "precisions.hpp"
+#include "lowered_build.hpp"
 
 #include <algorithm>
 #include <set>
