@@ -8,6 +8,7 @@
 #include "caffe/gpu_fallback.hpp"
 #include "caffe/net.hpp"
 #include "caffe/proto/caffe.pb.h"
+#include "caffe/util/text/list_line.hpp"
 #include "caffe/util/text/progress.hpp"
 #include "caffe/util/text/split.hpp"
 #include "common/command.hpp"
@@ -25,13 +26,9 @@ using std::string;
 using std::vector;
 
 int WholeNumber(const string& text, const char* what) {
-  size_t used = 0;
-  int number = -1;
-  try {
-    number = std::stoi(text, &used);
-  } catch (const std::exception&) {
-  }
-  Require(used == text.size() && number >= 0, what, " must be a whole number, not '", text, "'");
+  int number = 0;
+  Require(caffe::ParseWholeNumber(text, &number) && number >= 0, what,
+          " must be a whole number, not '", text, "'");
   return number;
 }
 

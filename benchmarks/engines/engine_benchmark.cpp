@@ -7,7 +7,6 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -15,8 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "../../src/caffe/onednn/onednn.hpp"
+#include "benchmark_support.hpp"
 #include "caffe/layer.hpp"
+#include "caffe/onednn/onednn.hpp"
 
 namespace {
 
@@ -231,16 +231,12 @@ class Subject {
   std::vector<bool> propagate_;
 };
 
+/// Of one of so many times.
 double Milliseconds(int times, const std::function<void()>& f) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < times; ++i) f();
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  return spent.count() / times;
-}
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
+  return Milliseconds([&] {
+           for (int i = 0; i < times; ++i) f();
+         }) /
+         times;
 }
 
 void Compare(const std::string& name, const std::function<void()>& own,

@@ -3,22 +3,19 @@
 // and how many times as long the faster of oneDNN and BLAS takes as each of ours.
 //
 //     inner_product_benchmark [rounds]
-#include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <random>
 #include <vector>
 
-#include "../../src/caffe/onednn/onednn.hpp"
+#include "benchmark_support.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/inner_product.hpp"
+#include "caffe/onednn/onednn.hpp"
 
 namespace {
 
@@ -36,40 +33,6 @@ const Row kRows[] = {{"AlexNet fc6", 9216, 4096},
                      {"VGG-16 fc6", 25088, 4096},
                      {"fc7", 4096, 4096},
                      {"GoogLeNet, MobileNet", 1024, 1000}};
-
-// On one thread what counts is the processor's time, which other work on the machine disturbs
-// least.
-double Now() {
-  if (omp_get_max_threads() == 1) return 1e3 * std::clock() / CLOCKS_PER_SEC;
-  const std::chrono::duration<double, std::milli> now =
-      std::chrono::steady_clock::now().time_since_epoch();
-  return now.count();
-}
-
-double Milliseconds(const std::function<void()>& f) {
-  const double start = Now();
-  f();
-  return Now() - start;
-}
-
-std::vector<float> Random(size_t n) {
-  static std::mt19937 random(7);
-  std::uniform_real_distribution<float> distribution(-1, 1);
-  std::vector<float> values(n);
-  for (float& value : values) value = distribution(random);
-  return values;
-}
-
-/// Memory aligned as the kernels want it.
-class Aligned {
- public:
-  explicit Aligned(size_t bytes)
-      : data_(std::aligned_alloc(64, (bytes + 64) / 64 * 64), &std::free) {}
-  void* get() const { return data_.get(); }
-
- private:
-  std::unique_ptr<void, void (*)(void*)> data_;
-};
 
 /// An inner product with weights stored as W, x and y likewise.
 template <typename W>

@@ -2,9 +2,9 @@
 // line per layer of ResNet-50, VGG-16, MobileNet v1 and v2 and a detector. All ways take turns; a
 // line has the least milliseconds of each and how many times as long oneDNN takes in float as they
 // do here: 8 bits; 16 bits; weights of 16 bits between floats; float. Then 8 bits by products of
-// bytes for weights of a reduced range, and by Winograd's algorithm with tiles of 2 x 2 and of 4 x
-// 4 outputs, where there are such kernels, and how many times as long the definition takes. Images
-// are read as floats.
+// bytes for weights of a reduced range, also of copied inputs, and by Winograd's algorithm with
+// tiles of 2 x 2 and of 4 x 4 outputs, where there are such kernels, and how many times as long the
+// definition takes. Images are read as floats.
 //
 // With `ends`: 8 bits that become bytes again in float and by integers alone (Rescaling), by the
 // definition and with both tiles: the milliseconds of each and how many times as long integers
@@ -13,24 +13,21 @@
 //     int8_benchmark [rounds [word]]     only the lines in which the word occurs
 //     int8_benchmark ends [rounds [word]]
 //     int8_benchmark slopes [rounds [word]]
-#include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <functional>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "../../src/caffe/onednn/onednn.hpp"
+#include "benchmark_support.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/fixed_point.hpp"
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
+#include "caffe/onednn/onednn.hpp"
 
 namespace {
 
@@ -105,29 +102,6 @@ ConvolutionShape ShapeOf(const Row& row) {
   s.pad = {row.pad, row.pad};
   s.dilation = {1, 1};
   return s;
-}
-
-// On one thread what counts is the processor's time, which other work on the machine disturbs
-// least.
-double Now() {
-  if (omp_get_max_threads() == 1) return 1e3 * std::clock() / CLOCKS_PER_SEC;
-  const std::chrono::duration<double, std::milli> now =
-      std::chrono::steady_clock::now().time_since_epoch();
-  return now.count();
-}
-
-double Milliseconds(const std::function<void()>& f) {
-  const double start = Now();
-  f();
-  return Now() - start;
-}
-
-std::vector<float> Random(size_t n) {
-  static std::mt19937 random(7);
-  std::uniform_real_distribution<float> distribution(-1, 1);
-  std::vector<float> values(n);
-  for (float& value : values) value = distribution(random);
-  return values;
 }
 
 template <typename T>

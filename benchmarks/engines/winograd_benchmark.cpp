@@ -4,22 +4,19 @@
 // in milliseconds, how many times as long oneDNN takes, and what WinogradPays says.
 //
 //     winograd_benchmark [word [rounds]]     only the lines in which the word occurs
-#include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "../../src/caffe/onednn/onednn.hpp"
+#include "benchmark_support.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/winograd.hpp"
+#include "caffe/onednn/onednn.hpp"
 
 namespace {
 
@@ -52,51 +49,12 @@ const Row kRows[] = {{"VGG conv1_2", 64, 64, 224},        {"VGG conv2_1", 64, 12
                      {"GoogLeNet 5b 5x5", 48, 128, 7, 5}, {"CIFAR conv2", 32, 32, 16, 5},
                      {"CIFAR conv3", 32, 64, 8, 5}};
 
-// On one thread what counts is the processor's time, which other work on the machine disturbs
-// least.
-double Now() {
-  if (omp_get_max_threads() == 1) return 1e3 * std::clock() / CLOCKS_PER_SEC;
-  const std::chrono::duration<double, std::milli> now =
-      std::chrono::steady_clock::now().time_since_epoch();
-  return now.count();
-}
-
-double Milliseconds(const std::function<void()>& f) {
-  const double start = Now();
-  f();
-  return Now() - start;
-}
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
 template <typename T>
 std::vector<T> Narrow(const std::vector<float>& values) {
   std::vector<T> result(values.size());
   caffe::kernels::Convert(values.size(), values.data(), result.data());
   return result;
 }
-
-std::vector<float> Random(size_t n) {
-  static std::mt19937 random(7);
-  std::uniform_real_distribution<float> distribution(-1, 1);
-  std::vector<float> values(n);
-  for (float& value : values) value = distribution(random);
-  return values;
-}
-
-/// Memory aligned as the kernels want it.
-class Aligned {
- public:
-  explicit Aligned(size_t bytes)
-      : data_(std::aligned_alloc(64, (bytes + 64) / 64 * 64), &std::free) {}
-  void* get() const { return data_.get(); }
-
- private:
-  std::unique_ptr<void, void (*)(void*)> data_;
-};
 
 void Compare(const Row& row, int num, int rounds) {
   caffe::kernels::ConvolutionShape shape;

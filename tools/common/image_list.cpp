@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "caffe/error.hpp"
+#include "caffe/util/text/list_line.hpp"
 #include "caffe/util/text_file.hpp"
 
 namespace caffe {
@@ -16,11 +17,11 @@ std::vector<ListLine> ReadImageList(const std::string& file, const std::string& 
     ++line.number;
     text.erase(text.find_last_not_of(" \t\r") + 1);
     if (text.empty()) continue;
-    const size_t space = text.find_last_of(" \t");
-    Require(space != std::string::npos && space > 0, Error::File{file}, ", line ", line.number,
-            ": '", text, "' is not a path, a space and ", rest);
-    line.path = text.substr(0, text.find_last_not_of(" \t", space) + 1);
-    line.rest = text.substr(space + 1);
+    const auto parts = SplitListLine(text);
+    Require(parts && !parts->path.empty(), Error::File{file}, ", line ", line.number, ": '", text,
+            "' is not a path, a space and ", rest);
+    line.path = parts->path;
+    line.rest = parts->rest;
     lines.push_back(line);
   }
   Require(!lines.empty(), Error::File{file}, ": the list names no images");
@@ -28,14 +29,9 @@ std::vector<ListLine> ReadImageList(const std::string& file, const std::string& 
 }
 
 int LabelIn(const ListLine& line, const std::string& file) {
-  size_t used = 0;
   int label = 0;
-  try {
-    label = std::stoi(line.rest, &used);
-  } catch (const std::exception&) {
-  }
-  Require(used == line.rest.size(), Error::File{file}, ", line ", line.number, ": the label '",
-          line.rest, "' is not a whole number");
+  Require(ParseWholeNumber(line.rest, &label), Error::File{file}, ", line ", line.number,
+          ": the label '", line.rest, "' is not a whole number");
   return label;
 }
 

@@ -16,6 +16,7 @@
 #include "caffe/util/db.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/string_stream.hpp"
+#include "caffe/util/text/list_line.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "image_input.hpp"
 
@@ -70,19 +71,16 @@ class NumberedImages : public InputBatches {
 
 #ifdef USE_OPENCV
 
-/// A label is a number of digits; -1 for other text.
+/// -1 for text that is no label.
 int LabelIn(const std::string& text) {
-  const bool digits = !text.empty() && text.size() < 10 &&
-                      text.find_first_not_of("0123456789") == std::string::npos;
-  return digits ? std::stoi(text) : -1;
+  int label = -1;
+  return ParseWholeNumber(text, &label) && label >= 0 ? label : -1;
 }
 
 InputItem ImageOnLine(const std::string& line, const std::filesystem::path& folder) {
   std::vector<InputItem> candidates = {{line, -1}};
-  const size_t space = line.find_last_of(" \t");
-  if (space != std::string::npos) {
-    candidates.push_back(
-        {line.substr(0, line.find_last_not_of(" \t", space) + 1), LabelIn(line.substr(space + 1))});
+  if (const auto parts = SplitListLine(line)) {
+    candidates.push_back({parts->path, LabelIn(parts->rest)});
   }
   for (const InputItem& candidate : candidates) {
     const std::filesystem::path sibling = folder / candidate.name;

@@ -7,7 +7,6 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/graph.hpp"
 #include "caffe/util/io.hpp"
-#include "caffe/util/text/text_table.hpp"
 
 namespace caffe::inference {
 namespace {

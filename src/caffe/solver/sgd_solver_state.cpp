@@ -6,26 +6,10 @@
 #include "caffe/util/hdf5.hpp"
 #include "caffe/util/io.hpp"
 #include "snapshot_files.hpp"
+#include "state_extras.hpp"
 
 namespace caffe {
 namespace {
-
-// Entries of TrainingState.extra.
-constexpr char kSolverType[] = "solver_type";
-constexpr char kLarcCosines[] = "larc_cosines";  // doubles
-
-const string* FindExtra(const TrainingState& state, const string& name) {
-  for (const TrainingState::NamedBytes& entry : state.extra()) {
-    if (entry.name() == name) return &entry.value();
-  }
-  return nullptr;
-}
-
-void AddExtra(const string& name, const string& value, TrainingState* state) {
-  TrainingState::NamedBytes* entry = state->add_extra();
-  entry->set_name(name);
-  entry->set_value(value);
-}
 
 void CheckLength(int stored, size_t wanted, const char* type) {
   Require(stored == static_cast<int>(wanted), "Incorrect length of history blobs: the state has ",
@@ -55,17 +39,18 @@ void SGDSolver<Dtype>::SaveUpdateState(TrainingState* state) {
 
 template <typename Dtype>
 void SGDSolver<Dtype>::CheckUpdateState(const TrainingState& state) const {
-  const string* type = FindExtra(state, kSolverType);
-  Require(!type || *type == this->type(), "this is the state of a solver of type '",
-          type ? *type : "", "', not '", this->type(),
-          "': set type to that, or start again with the snapshot's ", "caffemodel as weights");
+  for (const string& type : ExtrasOf(state, kSolverType)) {
+    Require(type == this->type(), "this is the state of a solver of type '", type, "', not '",
+            this->type(), "': set type to that, or start again with the snapshot's caffemodel as ",
+            "weights");
+  }
 }
 
 template <typename Dtype>
 void SGDSolver<Dtype>::RestoreUpdateState(const TrainingState& state) {
-  const string* cosines = FindExtra(state, kLarcCosines);
-  if (cosines && cosines->size() == cosines_.count() * sizeof(double)) {
-    std::memcpy(cosines_.mutable_cpu_data(), cosines->data(), cosines->size());
+  for (const string& cosines : ExtrasOf(state, kLarcCosines)) {
+    if (cosines.size() != cosines_.count() * sizeof(double)) continue;
+    std::memcpy(cosines_.mutable_cpu_data(), cosines.data(), cosines.size());
   }
   this->RestoreTrainingState(state);
 }

@@ -16,23 +16,9 @@
 #include "caffe/util/rng.hpp"
 #include "caffe/util/text/letters.hpp"
 #include "snapshot_files.hpp"
+#include "state_extras.hpp"
 
 namespace caffe {
-namespace {
-
-/// Entries of TrainingState.extra: of several ranks each one's TrainingState, in their order.
-constexpr char kRankState[] = "rank_state";
-
-vector<string> StatesOfRanks(const TrainingState& state) {
-  vector<string> states;
-  for (const TrainingState::NamedBytes& entry : state.extra()) {
-    if (entry.name() == kRankState) states.push_back(entry.value());
-  }
-  return states;
-}
-
-}  // namespace
-
 template <typename Dtype>
 void Solver<Dtype>::CheckSnapshotWritePermissions() {
   if (!param_.snapshot()) return;
@@ -127,7 +113,7 @@ void Solver<Dtype>::BroadcastState(Communicator* communicator) {
   iter_ = place[0];
   current_step_ = place[1];
   CHECK(state.ParseFromString(text));
-  const vector<string> states = StatesOfRanks(state);
+  const vector<string> states = ExtrasOf(state, kRankState);
   if (static_cast<int>(states.size()) == communicator->size()) {
     Require(state.ParseFromString(states[communicator->rank()]), "the solver state of rank ",
             communicator->rank(), " is damaged");
@@ -147,11 +133,7 @@ void Solver<Dtype>::SaveTrainingState(TrainingState* state) {
   state->set_loss_scale(static_cast<float>(loss_scale_.value()));
   state->set_loss_scale_good_steps(loss_scale_.good_steps());
   state->set_rng_state(RandomStateOf(*caffe_rng()));
-  for (const string& rank_state : rank_states_) {
-    TrainingState::NamedBytes* entry = state->add_extra();
-    entry->set_name(kRankState);
-    entry->set_value(rank_state);
-  }
+  for (const string& rank_state : rank_states_) AddExtra(kRankState, rank_state, state);
   for (size_t i = 0; i <= test_nets_.size(); ++i) {
     const Net<Dtype>& net = i == 0 ? *net_ : *test_nets_[i - 1];
     for (size_t j = 0; j < net.layers().size(); ++j) {
@@ -199,7 +181,7 @@ void Solver<Dtype>::RestorePositions(const TrainingState& state) {
     }
   }
   // A run of one leaves the others' out of its own snapshots.
-  if (RankSettings::Current().joined) rank_states_ = StatesOfRanks(state);
+  if (RankSettings::Current().joined) rank_states_ = ExtrasOf(state, kRankState);
   // Last: layers that start threads again draw their seeds.
   if (state.has_rng_state()) SetRandomStateOf(state.rng_state(), caffe_rng());
 }

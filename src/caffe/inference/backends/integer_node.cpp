@@ -4,6 +4,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
 #include "caffe/kernels/integer_reference.hpp"

@@ -3,23 +3,9 @@
 #include <algorithm>
 
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 
 namespace caffe::inference {
-
-bool JoinsChannels(const Graph& graph, const Node& node) {
-  int axis = 0;
-  if (node.type() == "Concat") {
-    const ConcatParameter& param = node.layer.concat_param();
-    axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
-  } else if (node.type() == "Slice") {
-    const SliceParameter& param = node.layer.slice_param();
-    axis = param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis();
-  } else {
-    return false;
-  }
-  const int axes = static_cast<int>(graph.values[node.inputs[0]].shape.size());
-  return axis == 1 || (axis < 0 && axis + axes == 1);
-}
 
 int ConcatAxis(const Graph& graph, const Node& node) {
   const ConcatParameter& param = node.layer.concat_param();

@@ -11,8 +11,6 @@ namespace caffe::inference {
 
 // Nodes that only move elements, of any type.
 
-/// A Concat or Slice along axis 1.
-bool JoinsChannels(const Graph& graph, const Node& node);
 /// The axis of a Concat, from the first one on.
 int ConcatAxis(const Graph& graph, const Node& node);
 /// True if all values have a multiple of so many channels, so that no padding comes in between.

@@ -1,6 +1,5 @@
 #include "layer_rates.hpp"
 
-#include <algorithm>
 #include <map>
 
 #include "caffe/util/text/text_table.hpp"

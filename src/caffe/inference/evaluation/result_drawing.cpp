@@ -1,7 +1,6 @@
 #include "caffe/inference/evaluation/result_drawing.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <utility>

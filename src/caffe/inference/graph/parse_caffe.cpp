@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "caffe/error.hpp"
 #include "caffe/fp16/range_rewriting.hpp"

@@ -8,15 +8,16 @@
 #include "caffe/kernels/post_ops.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "caffe/operation.hpp"
+#include "node_facts.hpp"
 
 namespace caffe::inference {
 namespace {
 
 /// A sum of two operands without coefficients other than 1.
 bool IsPlainSum(const LayerParameter& layer) {
-  const EltwiseParameter& param = layer.eltwise_param();
-  return layer.type() == "Eltwise" && param.operation() == EltwiseParameter_EltwiseOp_SUM &&
-         std::all_of(param.coeff().begin(), param.coeff().end(), [](float c) { return c == 1; });
+  const auto& coefficients = layer.eltwise_param().coeff();
+  return IsSum(layer) &&
+         std::all_of(coefficients.begin(), coefficients.end(), [](float c) { return c == 1; });
 }
 
 /// True if axis 1 of the node's result has its outputs.
@@ -133,7 +134,7 @@ std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, co
   }
   const ConvolutionParameter& param = node.layer.convolution_param();
   const int axes = static_cast<int>(input.size());
-  if (param.axis() != 1 && param.axis() + axes != 1) return {};
+  if (!IsChannelAxis(param.axis(), input.size())) return {};
   const ConvolutionGeometry geometry = ReadConvolutionGeometry(param, axes - 2);
   kernels::ConvolutionShape shape;
   shape.channels = input[1];

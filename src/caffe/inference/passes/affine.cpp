@@ -9,6 +9,7 @@
 
 #include "affine_map.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
@@ -38,10 +39,10 @@ bool TakesAffine(const Graph& graph, const Node& node) {
       node.outputs.size() != 1 || node.parameters.empty()) {
     return false;
   }
-  const int axes = static_cast<int>(graph.values[node.inputs[0]].shape.size());
+  const size_t axes = graph.values[node.inputs[0]].shape.size();
   const int axis = node.type() == "InnerProduct" ? node.layer.inner_product_param().axis()
                                                  : node.layer.convolution_param().axis();
-  return axes >= 2 && (axis == 1 || axis + axes == 1);
+  return axes >= 2 && IsChannelAxis(axis, axes);
 }
 
 bool IsPadded(const Graph& graph, const Node& node) {

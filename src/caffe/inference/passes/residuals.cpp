@@ -1,6 +1,7 @@
 // A sum of two blobs becomes the last step of the layer that makes one of them.
 #include <utility>
 
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
@@ -9,9 +10,8 @@
 namespace caffe::inference {
 namespace {
 
-bool IsSumOfTwo(const Node& node) {
-  return node.type() == "Eltwise" && node.inputs.size() == 2 && node.epilogue.empty() &&
-         node.layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
+bool MayBeResidual(const Node& node) {
+  return IsSum(node.layer) && node.inputs.size() == 2 && node.epilogue.empty();
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ int JoinableInput(const Graph& graph, const Node& sum) {
 Graph FuseResiduals(Graph graph) {
   for (size_t i = 0; i < graph.nodes.size();) {
     const Node sum = graph.nodes[i];
-    const int joined = IsSumOfTwo(sum) ? JoinableInput(graph, sum) : -1;
+    const int joined = MayBeResidual(sum) ? JoinableInput(graph, sum) : -1;
     if (joined < 0) {
       ++i;
       continue;

@@ -1,8 +1,8 @@
 // Convolutions of one value that differ in nothing but their weights become one convolution, whose
 // outputs a Slice divides.
 #include <map>
-#include <numeric>
 
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
@@ -29,8 +29,8 @@ bool IsMergeable(const Graph& graph, const Node& node) {
     return false;
   }
   const ConvolutionParameter& param = node.layer.convolution_param();
-  const int axes = static_cast<int>(graph.values[node.inputs[0]].shape.size());
-  if (param.group() != 1 || (param.axis() != 1 && param.axis() + axes != 1)) return false;
+  const size_t axes = graph.values[node.inputs[0]].shape.size();
+  if (param.group() != 1 || !IsChannelAxis(param.axis(), axes)) return false;
   for (const Epilogue& step : node.epilogue) {
     if (step.operand >= 0 || !step.parameters.empty()) return false;
   }

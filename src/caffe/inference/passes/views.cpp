@@ -3,7 +3,6 @@
 // other. A value has one place only; a layer copies the values that do not fit. Where channels are
 // in blocks, only whole blocks can be shared; for a range of shapes, only values that begin at the
 // same place in all of them.
-#include <algorithm>
 
 #include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/passes/passes.hpp"

@@ -1,7 +1,6 @@
 #include "caffe/inference/quantize/calibration_formats.hpp"
 #include "caffe/core/error_context.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>

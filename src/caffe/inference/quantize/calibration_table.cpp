@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/util/text/edit_distance.hpp"

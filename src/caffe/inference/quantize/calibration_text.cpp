@@ -1,8 +1,5 @@
 // The text form of a CalibrationTable.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
-#include <set>
 
 #include "caffe/core/error_context.hpp"
 #include "caffe/inference/calibration_table.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/weights_by_channel.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
@@ -21,26 +22,6 @@ bool IsHomogeneous(const LayerParameter& layer) {
          layer.type() == "Dropout";
 }
 
-bool IsSum(const LayerParameter& layer) {
-  return layer.type() == "Eltwise" &&
-         layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
-}
-
-bool IsAxisOne(const Graph& graph, const Node& node, int axis) {
-  return axis == 1 || axis + static_cast<int>(graph.values[node.inputs[0]].shape.size()) == 1;
-}
-
-bool IsAlongChannels(const Graph& graph, const Node& node) {
-  if (node.type() == "Concat") {
-    const ConcatParameter& param = node.layer.concat_param();
-    return IsAxisOne(graph, node,
-                     param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis());
-  }
-  const SliceParameter& param = node.layer.slice_param();
-  return IsAxisOne(graph, node,
-                   param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis());
-}
-
 /// One bottom and one top with channels on axis 1, and weights that are known.
 bool HasChannelWeights(const Graph& graph, const Node& node) {
   if (!(IsConvolution(node) || node.operation().weights == Operation::Weights::INNER_PRODUCT) ||
@@ -48,9 +29,9 @@ bool HasChannelWeights(const Graph& graph, const Node& node) {
       graph.values[node.inputs[0]].shape.size() < 2) {
     return false;
   }
-  return IsAxisOne(graph, node,
-                   node.type() == "InnerProduct" ? node.layer.inner_product_param().axis()
-                                                 : node.layer.convolution_param().axis());
+  return IsChannelAxis(node.type() == "InnerProduct" ? node.layer.inner_product_param().axis()
+                                                     : node.layer.convolution_param().axis(),
+                       graph.values[node.inputs[0]].shape.size());
 }
 
 bool IsDepthwise(const Graph& graph, const Node& node) {
@@ -133,9 +114,9 @@ class ChannelScales {
     } else if (one_top && node.inputs.size() == 1 &&
                (IsHomogeneous(node.layer) || node.type() == "Pooling")) {
       Link(node.inputs[0], node.outputs[0]);
-    } else if (one_top && node.type() == "Concat" && IsAlongChannels(graph_, node)) {
+    } else if (one_top && node.type() == "Concat" && JoinsChannels(graph_, node)) {
       LinkParts(node.outputs[0], node.inputs);
-    } else if (node.inputs.size() == 1 && node.type() == "Slice" && IsAlongChannels(graph_, node)) {
+    } else if (node.inputs.size() == 1 && node.type() == "Slice" && JoinsChannels(graph_, node)) {
       LinkParts(node.inputs[0], node.outputs);
     } else if (one_top && IsSum(node.layer)) {
       for (const int input : node.inputs) Link(node.outputs[0], input);

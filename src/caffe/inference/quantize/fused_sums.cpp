@@ -1,10 +1,10 @@
 #include "fused_sums.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/passes/joinable_input.hpp"
@@ -12,9 +12,8 @@
 namespace caffe::inference {
 namespace {
 
-bool IsSumOfTwo(const Node& node) {
-  return node.integers && node.type() == "Eltwise" && node.inputs.size() == 2 &&
-         node.layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
+bool IsSumOfIntegers(const Node& node) {
+  return node.integers && IsSum(node.layer) && node.inputs.size() == 2;
 }
 
 bool TakesSum(const Node& node, const Node& sum) {
@@ -69,7 +68,7 @@ std::optional<FusedSum> FusedSumOf(const Node& node) {
 Graph FuseIntegerResiduals(Graph graph) {
   for (size_t i = 0; i < graph.nodes.size();) {
     const Node sum = graph.nodes[i++];
-    const int joined = IsSumOfTwo(sum) ? JoinableInput(graph, sum) : -1;
+    const int joined = IsSumOfIntegers(sum) ? JoinableInput(graph, sum) : -1;
     if (joined < 0) continue;
     Node& producer = graph.nodes[PrivateProducer(graph, sum.inputs[joined])];
     if (!TakesSum(producer, sum)) continue;

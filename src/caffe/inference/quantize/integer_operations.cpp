@@ -7,6 +7,7 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/integer_elementwise.hpp"
@@ -273,10 +274,6 @@ std::optional<AffineParameters> FixedAffine(const Node& node) {
 bool SharesAffine(const Node& node) {
   return node.type() != "Concat" &&
          (node.type() == "Pooling" || node.operation().interpolates || Moves(node));
-}
-
-bool ReadsShapeOnly(const Node& node, size_t input) {
-  return node.operation().IsShapeBottom(static_cast<int>(input));
 }
 
 std::vector<Constant> IntegerParameters(const Graph& graph, const Node& node,

@@ -23,9 +23,6 @@ std::optional<AffineParameters> FixedAffine(const Node& node);
 /// move elements. Not Concat and Eltwise, which rescale.
 bool SharesAffine(const Node& node);
 
-/// True if only the shape of this input is read: bottom 1 of Crop, Interp and Resample.
-bool ReadsShapeOnly(const Node& node, size_t input);
-
 /// The parameters with which the node, which has no weights, is computed, for a graph whose values
 /// have type (UINT8 or INT8) and affine; node.parameters are still those of the layer (floats), and
 /// node.integers says which bytes output 0 may be; without, all of its type.

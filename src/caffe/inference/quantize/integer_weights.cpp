@@ -6,6 +6,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/blob_intervals.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
@@ -201,7 +202,7 @@ std::string WhyNotIntegerWeights(const Graph& graph, const Node& node) {
     const int axes = static_cast<int>(x.shape.size());
     if (axes != 4 && !(axes == 3 && IsConvolution(node)))
       return "it does not have two spatial axes";
-    if (param.axis() != 1 && param.axis() + axes != 1) return "its channels are not axis 1";
+    if (!IsChannelAxis(param.axis(), x.shape.size())) return "its channels are not axis 1";
   }
   if (StepWithOperand(node)) return "a sum is part of it: leave the pass 'residuals' out";
   // Sums of bytes less a zero point by weights less theirs.

@@ -10,6 +10,7 @@
 #include "bias_correction.hpp"
 #include "blob_intervals.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/passes/split_epilogues.hpp"
@@ -109,7 +110,7 @@ class IntegerPlan {
     };
     each([&](const Node& node) {
       if (!SharesAffine(node)) return;
-      for (const int input : MovedInputs(node)) groups.Join(input, node.inputs[0]);
+      for (const int input : ReadInputs(node)) groups.Join(input, node.inputs[0]);
       for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
     });
     std::set<int> fixed;
@@ -123,15 +124,6 @@ class IntegerPlan {
       }
     });
     return groups;
-  }
-
-  /// The inputs whose elements become the outputs'; only the shape of others is read.
-  static std::vector<int> MovedInputs(const Node& node) {
-    std::vector<int> moved;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!ReadsShapeOnly(node, i)) moved.push_back(node.inputs[i]);
-    }
-    return moved;
   }
 
   void FindReasons() {
@@ -189,7 +181,7 @@ class IntegerPlan {
   }
 
   int UnknownValue(const Node& node) {
-    std::vector<int> values = MovedInputs(node);
+    std::vector<int> values = ReadInputs(node);
     if (!FixedAffine(node)) {
       values.insert(values.end(), node.outputs.begin(), node.outputs.end());
     }
@@ -248,7 +240,7 @@ class IntegerPlan {
     std::vector<bool> in_bytes(graph_.values.size(), false);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!IsInteger(i)) continue;
-      for (const int value : MovedInputs(graph_.nodes[i])) in_bytes[value] = true;
+      for (const int value : ReadInputs(graph_.nodes[i])) in_bytes[value] = true;
       for (const int value : graph_.nodes[i].outputs) in_bytes[value] = true;
     }
     for (size_t i = 0; i < graph_.values.size(); ++i) {

@@ -1,7 +1,6 @@
 #include "caffe/inference/quantize/thresholds.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "caffe/error.hpp"
 

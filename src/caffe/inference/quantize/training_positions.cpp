@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/passes/passes.hpp"

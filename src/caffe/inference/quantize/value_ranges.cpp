@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "blob_intervals.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/operation.hpp"
@@ -10,12 +11,6 @@
 
 namespace caffe::inference {
 namespace {
-
-/// The inputs whose elements become those of the outputs; only the shape of others is read.
-std::vector<int> Moved(const Node& node) {
-  if (node.type() == "Crop") return {node.inputs[0]};
-  return node.inputs;
-}
 
 /// Its outputs are elements of its inputs.
 bool OnlyMoves(const Node& node) {
@@ -39,7 +34,7 @@ std::vector<bool> ReadAsIntegers(const Graph& graph, const std::vector<bool>& in
     const bool goes_on = moves && std::any_of(node.outputs.begin(), node.outputs.end(),
                                               [&](int output) { return read[output]; });
     const bool multiplies = MultipliesWeights(node) && integers[i];
-    for (const int input : Moved(node)) {
+    for (const int input : ReadInputs(node)) {
       if (goes_on || multiplies) read[input] = true;
     }
   }
@@ -59,7 +54,7 @@ std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
   Groups groups(graph.values.size());
   for (const Node& node : graph.nodes) {
     if (!OnlyMoves(node)) continue;
-    for (const int input : Moved(node)) groups.Join(input, node.inputs[0]);
+    for (const int input : ReadInputs(node)) groups.Join(input, node.inputs[0]);
     for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
   }
   std::vector<Threshold> thresholds(graph.values.size());

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <functional>
 
 #include "format.hpp"
 #include "html.hpp"

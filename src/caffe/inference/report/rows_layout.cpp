@@ -1,7 +1,6 @@
 // Layout without Graphviz: rows from top to bottom (Sugiyama's scheme). An arrow that skips rows
 // gets a bend in each, which keeps boxes out of its way.
 #include <algorithm>
-#include <numeric>
 
 #include "drawing.hpp"
 

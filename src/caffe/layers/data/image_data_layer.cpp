@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/limits.hpp"
 #include "caffe/util/system/thread_team.hpp"
+#include "caffe/util/text/list_line.hpp"
 
 namespace caffe {
 namespace {
@@ -21,31 +21,21 @@ const bool image_data_registered = OperationTable::Add(
     Operation("ImageData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 const bool image_data_dealt_out = RecordShare::AddType("ImageData");
 
-/// A whole number that is all of `text`.
-bool ParseLabel(const string& text, int* label) {
-  char* end = nullptr;
-  errno = 0;
-  const long value = std::strtol(text.c_str(), &end, 10);  // NOLINT(runtime/int)
-  *label = static_cast<int>(value);
-  return !text.empty() && *end == '\0' && errno == 0 && *label == value;
-}
-
 }  // namespace
 
 template <typename Dtype>
 std::pair<string, int> ImageDataLayer<Dtype>::ParseLine(const string& line) const {
-  const size_t space = line.find_last_of(" \t");
-  if (space == string::npos) {
+  const auto parts = SplitListLine(line);
+  if (!parts) {
     LOG_FIRST_N(WARNING, 1) << "'" << line << "' and maybe other images have no label in "
                             << this->layer_param_.image_data_param().source()
                             << ": it is taken as 0.";
     return {line, 0};
   }
-  const string text = line.substr(space + 1);
   int label = 0;
-  Require(ParseLabel(text, &label), "'", text,
+  Require(ParseWholeNumber(parts->rest, &label), "'", parts->rest,
           "' is no label: a line is the path of an image, a space and a whole number");
-  return {line.substr(0, line.find_last_not_of(" \t", space) + 1), label};
+  return {parts->path, label};
 }
 
 #ifdef USE_OPENCV

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <limits>
-#include <random>
 
 #include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
@@ -12,7 +11,6 @@
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/kernel_revision.hpp"
 #include "caffe/inference/plan_file.hpp"
-#include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/onednn/onednn.hpp"

@@ -9,6 +9,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/graph/constants.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/depthwise_deconvolution.hpp"
@@ -25,7 +26,7 @@ std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Node& node, co
                                                             const Shape& y) {
   const ConvolutionParameter& param = node.layer.convolution_param();
   if (node.type() != "Deconvolution" || node.inputs.size() != 1 || node.outputs.size() != 1 ||
-      x.size() != 4 || y.size() != 4 || (param.axis() != 1 && param.axis() != -3) || x[1] != y[1] ||
+      x.size() != 4 || y.size() != 4 || !IsChannelAxis(param.axis(), 4) || x[1] != y[1] ||
       param.group() != static_cast<unsigned>(x[1]) || node.parameters.empty()) {
     return {};
   }

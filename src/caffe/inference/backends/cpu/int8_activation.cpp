@@ -1,6 +1,5 @@
 // An activation by itself, from 8-bit integers to 8-bit integers: a table of 256 entries, rounded
 // once.
-#include <numeric>
 
 #include "byte_step.hpp"
 #include "caffe/error.hpp"

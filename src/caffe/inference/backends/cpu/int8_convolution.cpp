@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "convolution_step.hpp"

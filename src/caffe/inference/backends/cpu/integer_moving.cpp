@@ -9,6 +9,7 @@
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/backends/moved_elements.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/integer_resize.hpp"
 #include "caffe/kernels/parallel.hpp"

@@ -1,6 +1,7 @@
 // Layers without weights on 8-bit integers, with integers alone.
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "cpu_target.hpp"
 #include "integer_steps.hpp"
 

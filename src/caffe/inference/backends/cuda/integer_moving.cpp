@@ -6,6 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/moved_elements.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/kernels/integer_resize.hpp"
 #include "integer_steps.hpp"
 

@@ -4,6 +4,7 @@
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/layers/pooling_layer.hpp"

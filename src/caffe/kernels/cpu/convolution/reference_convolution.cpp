@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <memory>
 
 #include "caffe/kernels/convolution.hpp"
 

@@ -1,7 +1,6 @@
 #include "caffe/kernels/weights_gradient.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "caffe/kernels/ceil_div.hpp"

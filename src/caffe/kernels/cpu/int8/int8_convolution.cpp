@@ -43,9 +43,7 @@ class DenseInt8 : public GroupedInt8 {
     }
   }
 
-  size_t packed_size() const override {
-    return shape_.group * group_blocks_ * tiles_.block * column();
-  }
+  size_t packed_size() const override { return padded_outputs() * column(); }
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
  protected:

@@ -1,7 +1,6 @@
 #ifndef CAFFE_KERNELS_CPU_INT8_PACKED_HPP_
 #define CAFFE_KERNELS_CPU_INT8_PACKED_HPP_
 
-#include <algorithm>
 #include <memory>
 
 #include "caffe/kernels/cpu/convolution/convolution_bands.hpp"

@@ -34,25 +34,20 @@ constexpr size_t kMaxProducts = 16560;
 /// Weights are packed as (group, blocks of outputs that are summed together, 3 x 3 part of the
 /// kernel, block of channels, position of the part, pair of channels, output, 2), and are
 /// transformed when used.
-class WinogradInt8 : public PackedInt8 {
+class WinogradInt8 : public GroupedInt8 {
  public:
   WinogradInt8(const ConvolutionShape& shape, size_t side)
-      : PackedInt8(shape, /*plain_input=*/false),
+      : GroupedInt8(shape, /*plain_input=*/false),
         way_(tiles_.winograd[side == 2 ? 0 : 1]),
         side_(side),
         extent_(side + 2),
         points_(extent_ * extent_),
         cuts_(CeilDiv(shape.kernel[0], 3)),
-        channel_blocks_(Blocks(shape.channels / shape.group)),
-        blocks_(cuts_ * cuts_ * channel_blocks_),
-        output_blocks_(Blocks(shape.outputs / shape.group)),
+        blocks_(cuts_ * cuts_ * units_),
         tile_rows_(CeilDiv(shape.output[0], side)),
-        tile_columns_(CeilDiv(shape.output[1], side)),
-        parts_(output_blocks_, tiles_.vectors) {}
+        tile_columns_(CeilDiv(shape.output[1], side)) {}
 
-  size_t packed_size() const override {
-    return shape_.group * output_blocks_ * blocks_ * 9 * tiles_.block * tiles_.block;
-  }
+  size_t packed_size() const override { return padded_outputs() * blocks_ * 9 * tiles_.block; }
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
  protected:
@@ -60,7 +55,6 @@ class WinogradInt8 : public PackedInt8 {
     const Plan& plan = PlanFor(num);
     return std::min(Threads(), plan.items.count()) * BytesOf(plan);
   }
-  size_t padded_outputs() const override { return shape_.group * output_blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
     const Plan& plan = PlanFor(call.num);
     Spread(call.num, plan.items, BytesOf(plan), scratch,
@@ -124,8 +118,8 @@ class WinogradInt8 : public PackedInt8 {
   size_t Run(size_t v) const { return tiles_.block * v * tiles_.block; }
 
   /// Where in the kernel the block's part begins.
-  size_t FirstRow(size_t block) const { return block / channel_blocks_ / cuts_ * 3; }
-  size_t FirstColumn(size_t block) const { return block / channel_blocks_ % cuts_ * 3; }
+  size_t FirstRow(size_t block) const { return block / units_ / cuts_ * 3; }
+  size_t FirstColumn(size_t block) const { return block / units_ % cuts_ * 3; }
 
   Tile At(size_t tile) const {
     const size_t row = tile / tile_columns_;
@@ -146,10 +140,8 @@ class WinogradInt8 : public PackedInt8 {
   const Int8Tiles::Winograd& way_;
   const size_t side_, extent_, points_;  // outputs and inputs of a tile per side; inputs of a tile
   const size_t cuts_;                    // parts of the kernel along a side
-  const size_t channel_blocks_;          // of a group
-  const size_t blocks_, output_blocks_;  // of all parts of the kernel; of outputs
+  const size_t blocks_;                  // of channels, of all parts of the kernel
   const size_t tile_rows_, tile_columns_;
-  const OutputParts parts_;
   Plans<Plan> plans_;
 };
 
@@ -176,7 +168,7 @@ void WinogradInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
     };
     for (size_t part = 0; part < parts_.count(); ++part) {
       for (size_t b = 0; b < blocks_; ++b) {
-        const size_t first = b % channel_blocks_ * block;
+        const size_t first = b % units_ * block;
         for (size_t tap = 0; tap < 9; ++tap) {
           const size_t row = FirstRow(b) + tap / 3, column = FirstColumn(b) + tap % 3;
           for (size_t pair = 0; pair < block / 2; ++pair) {
@@ -219,7 +211,7 @@ void WinogradInt8::TransformInput(const Call& call, const Plan& plan, size_t gro
   const auto transform = way_.input[call.x.is_signed ? 0 : 1];
   for (size_t b = 0; b < blocks_; ++b) {
     int16_t* v = own.input + b * points_ * plan.input_stride;
-    const size_t channels = (group * channel_blocks_ + b % channel_blocks_) * bands_.input_plane();
+    const size_t channels = (group * units_ + b % units_) * bands_.input_plane();
     for (size_t t = 0; t < count;) {
       const Tile tile = At(first + t);
       const int8_t* plane =
@@ -275,7 +267,7 @@ void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t group, si
                             size_t count, const Buffers& own) const {
   const size_t v = parts_.vectors(part), run = Run(v);
   const size_t weights_stride = WeightsStride(plan), sums_stride = SumsStride(plan);
-  const size_t start = group * output_blocks_ + parts_.begin(part);
+  const size_t start = group * group_blocks_ + parts_.begin(part);
   const int8_t* packed = call.packed + start * tiles_.block * blocks_ * 9 * tiles_.block;
   for (size_t slice = 0; slice < plan.channel_slices; ++slice) {
     const size_t begin = FirstBlock(plan, slice), end = FirstBlock(plan, slice + 1);
@@ -302,7 +294,7 @@ void WinogradInt8::Write(const Call& call, const Plan& plan, size_t group, size_
   const size_t v = parts_.vectors(part), block = tiles_.block;
   const Band origin;
   for (size_t vector = 0; vector < v; ++vector) {
-    const size_t block_of_outputs = group * output_blocks_ + parts_.begin(part) + vector;
+    const size_t block_of_outputs = group * group_blocks_ + parts_.begin(part) + vector;
     way_.output(From(call, block_of_outputs, origin), own.targets, static_cast<int>(count),
                 own.sums + vector * block, v * block, SumsStride(plan), shape_.output[1] * block);
   }

@@ -1,0 +1,38 @@
+#include "node_facts.hpp"
+
+#include "caffe/operation.hpp"
+
+namespace caffe::inference {
+
+bool JoinsChannels(const Graph& graph, const Node& node) {
+  int axis = 0;
+  if (node.type() == "Concat") {
+    const ConcatParameter& param = node.layer.concat_param();
+    axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
+  } else if (node.type() == "Slice") {
+    const SliceParameter& param = node.layer.slice_param();
+    axis = param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis();
+  } else {
+    return false;
+  }
+  return IsChannelAxis(axis, graph.values[node.inputs[0]].shape.size());
+}
+
+bool IsSum(const LayerParameter& layer) {
+  return layer.type() == "Eltwise" &&
+         layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
+}
+
+bool ReadsShapeOnly(const Node& node, size_t input) {
+  return node.operation().IsShapeBottom(static_cast<int>(input));
+}
+
+std::vector<int> ReadInputs(const Node& node) {
+  std::vector<int> read;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!ReadsShapeOnly(node, i)) read.push_back(node.inputs[i]);
+  }
+  return read;
+}
+
+}  // namespace caffe::inference

@@ -1,0 +1,33 @@
+#ifndef CAFFE_INFERENCE_GRAPH_NODE_FACTS_HPP_
+#define CAFFE_INFERENCE_GRAPH_NODE_FACTS_HPP_
+
+#include <cstddef>
+#include <vector>
+
+#include "caffe/inference/graph.hpp"
+
+// What passes and backends ask of a node's layer.
+namespace caffe::inference {
+
+/// True if an `axis` as layers give it, also from the last one on, is that of the channels of a
+/// blob of so many axes.
+inline bool IsChannelAxis(int axis, size_t axes) {
+  return axis == 1 || (axis < 0 && axis + static_cast<int>(axes) == 1);
+}
+
+/// True for a Concat or Slice along the channels.
+bool JoinsChannels(const Graph& graph, const Node& node);
+
+/// True for an Eltwise that adds, with whatever coefficients.
+bool IsSum(const LayerParameter& layer);
+
+/// True for an input of which only the shape is read, as the second one of a Crop.
+bool ReadsShapeOnly(const Node& node, size_t input);
+
+/// The inputs of which more than the shape is read: of a node that moves elements, those whose
+/// elements become its outputs'.
+std::vector<int> ReadInputs(const Node& node);
+
+}  // namespace caffe::inference
+
+#endif  // CAFFE_INFERENCE_GRAPH_NODE_FACTS_HPP_

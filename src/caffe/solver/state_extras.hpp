@@ -1,0 +1,33 @@
+#ifndef CAFFE_SOLVER_STATE_EXTRAS_HPP_
+#define CAFFE_SOLVER_STATE_EXTRAS_HPP_
+
+#include <string>
+#include <vector>
+
+#include "caffe/proto/caffe.pb.h"
+
+// TrainingState.extra: bytes by name, of which there may be several.
+namespace caffe {
+
+constexpr char kSolverType[] = "solver_type";
+constexpr char kLarcCosines[] = "larc_cosines";  ///< doubles
+/// Of several ranks each one's TrainingState, serialized, in their order.
+constexpr char kRankState[] = "rank_state";
+
+inline void AddExtra(const std::string& name, const std::string& value, TrainingState* state) {
+  TrainingState::NamedBytes* entry = state->add_extra();
+  entry->set_name(name);
+  entry->set_value(value);
+}
+
+inline std::vector<std::string> ExtrasOf(const TrainingState& state, const std::string& name) {
+  std::vector<std::string> values;
+  for (const TrainingState::NamedBytes& entry : state.extra()) {
+    if (entry.name() == name) values.push_back(entry.value());
+  }
+  return values;
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_SOLVER_STATE_EXTRAS_HPP_
