@@ -233,7 +233,7 @@ class Subject {
 
 /// Of one of so many times.
 double Milliseconds(int times, const std::function<void()>& f) {
-  return Milliseconds([&] {
+  return ::Milliseconds([&] {
            for (int i = 0; i < times; ++i) f();
          }) /
          times;
