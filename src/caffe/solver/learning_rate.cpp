@@ -117,8 +117,9 @@ double LearningRate(const SolverParameter& param, int iter, int* step) {
 void FollowPlateau(const SolverParameter& param, int iter, double loss, float* minimum_loss,
                    int* iter_last_event, int* step) {
   if (param.lr_policy() != "plateau") return;
-  if (loss < *minimum_loss) {
-    *minimum_loss = static_cast<float>(loss);
+  const auto rounded = static_cast<float>(loss);  // else a double could stay below it for ever
+  if (rounded < *minimum_loss) {
+    *minimum_loss = rounded;
     *iter_last_event = iter;
   }
   if (*step < param.plateau_winsize_size() &&

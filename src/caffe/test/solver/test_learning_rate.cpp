@@ -24,13 +24,14 @@ TEST(Plateau, StepsWhereTheLossHasHadNoNewMinimum) {
   int last_event = 0, step = 0;
   std::vector<int> steps;
   // Minima at 0, 1 and 5; steps at 3, two later than a minimum, and at 8, three later.
-  const std::vector<double> losses = {5, 4, 4, 4.5, 6, 3, 3, NAN, 3, 7, 7, 7, 7};
+  const double same = 2.9999999;  // as a float it is larger
+  const std::vector<double> losses = {5, 4, 4, 4.5, 6, same, same, NAN, same, 7, 7, 7, 7};
   for (size_t iter = 0; iter < losses.size(); ++iter) {
     FollowPlateau(param, static_cast<int>(iter), losses[iter], &minimum, &last_event, &step);
     steps.push_back(step);
   }
   EXPECT_EQ(steps, (std::vector<int>{0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2}));
-  EXPECT_EQ(minimum, 3);
+  EXPECT_EQ(minimum, static_cast<float>(same));
   EXPECT_EQ(last_event, 8);
   param.set_lr_policy("step");
   step = 0;
