@@ -12,6 +12,14 @@ cmake -S "$root/src/caffe/test/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$
 cmake --build "$work/build"
 GLOG_minloglevel=2 "$work/build/consumer"
 GLOG_minloglevel=2 "$work/build/consumer_by_variables"
+# By hand, as an old Makefile does it.
+library=$(find "$work/moved" -name libcaffe.so)
+if [ -n "$library" ]; then
+  folder=$(dirname "$library")
+  "${CXX:-c++}" -std=c++17 "$root/src/caffe/test/consumer/consumer.cpp" -I "$work/moved/include" \
+    -L "$folder" "-Wl,-rpath,$folder" -lcaffe -lglog -lprotobuf -o "$work/by_hand"
+  GLOG_minloglevel=2 "$work/by_hand"
+fi
 "$work/moved/bin/caffe" --help | grep usage > /dev/null
 
 # Nothing of src/, nor anything that is not there.
