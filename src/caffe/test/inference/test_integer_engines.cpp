@@ -206,7 +206,7 @@ NetworkDefinition EqualWeights(float bias = 0, float largest_output = 16) {
   return net;
 }
 
-std::string ImplementationOf(const Engine& engine, const std::string& layer) {
+std::string KernelOfLayer(const Engine& engine, const std::string& layer) {
   for (const LayerInfo& info : engine.layers()) {
     if (info.name == layer) return info.implementation;
   }
@@ -222,7 +222,7 @@ TEST(Builder, ReducesTheRangeOfWeightsForProductsOfBytes) {
       config.quantization.reduce_range = reduced;
       const auto engine = Builder(config).Build(EqualWeights());
       const bool gains = reduced && kernels::HasSaturatingByteProducts();
-      const std::string implementation = ImplementationOf(*engine, "conv");
+      const std::string implementation = KernelOfLayer(*engine, "conv");
       EXPECT_EQ(implementation.rfind("int8_small_pairs", 0) == 0, gains) << implementation;
       // Two weights of 127 steps do not fit; a step of the output is 16 / 255.
       const std::string file = NewFileName();
@@ -240,7 +240,7 @@ TEST(Builder, ReducesTheRangeOfWeightsThatFollowTheBias) {
   BuilderConfig config = IntegerConfig(QuantizationScheme::SYMMETRIC);
   config.quantization.reduce_range = true;
   const auto engine = Builder(config).Build(EqualWeights(/*bias=*/0.004f, 0.01f));
-  const std::string implementation = ImplementationOf(*engine, "conv");
+  const std::string implementation = KernelOfLayer(*engine, "conv");
   EXPECT_EQ(implementation.rfind("int8_small_pairs", 0) == 0, kernels::HasSaturatingByteProducts())
       << implementation;
   ExecutionContext context(engine);

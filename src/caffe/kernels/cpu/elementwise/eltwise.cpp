@@ -10,7 +10,7 @@ namespace {
 /// y = f(... f(f(x[0], x[1]), x[2]) ..., x.back()) by step(i, length, folded, x[i], to), where `to`
 /// may be `folded`.
 template <typename T, typename Step>
-void Fold(size_t n, const std::vector<const T*>& x, T* y, const Step& step) {
+void FoldArrays(size_t n, const std::vector<const T*>& x, T* y, const Step& step) {
   using F = LoopType<T>;
   ForEachChunk(n, [&](size_t offset, size_t length) {
     InputChunk<F, T> first, next;
@@ -31,7 +31,7 @@ void Fold(size_t n, const std::vector<const T*>& x, T* y, const Step& step) {
 template <typename T>
 void AddArrays(size_t n, const std::vector<const T*>& x, T* y) {
   const auto& loops = Loops<LoopType<T>>();
-  Fold(n, x, y, [&](size_t, size_t length, const auto* sum, const auto* next, auto* to) {
+  FoldArrays(n, x, y, [&](size_t, size_t length, const auto* sum, const auto* next, auto* to) {
     loops.add(length, sum, next, to);
   });
 }
@@ -57,7 +57,7 @@ void AddWeightedArrays(size_t n, const std::vector<const T*>& x,
 template <typename T>
 void MultiplyArrays(size_t n, const std::vector<const T*>& x, T* y) {
   const auto& loops = Loops<LoopType<T>>();
-  Fold(n, x, y, [&](size_t, size_t length, const auto* product, const auto* next, auto* to) {
+  FoldArrays(n, x, y, [&](size_t, size_t length, const auto* product, const auto* next, auto* to) {
     loops.multiply(length, product, next, to);
   });
 }
@@ -85,7 +85,7 @@ void MultiplyGradient(size_t n, const std::vector<const T*>& x, size_t but, cons
 template <typename T>
 void MaximumOfArrays(size_t n, const std::vector<const T*>& x, T* y) {
   const auto& loops = Loops<LoopType<T>>();
-  Fold(n, x, y, [&](size_t i, size_t length, const auto* best, const auto* next, auto* to) {
+  FoldArrays(n, x, y, [&](size_t i, size_t length, const auto* best, const auto* next, auto* to) {
     if (i == 1) {
       loops.maximum(length, best, next, to);
     } else {
