@@ -5,7 +5,7 @@ root=$1 build=$2
 source "$1/scripts/tests/lib/common.sh"
 
 # Packages that python.sh has fetched whole, for its interpreter.
-python=$(sed -n 's/^_Python_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt")
+python=$(built_python)
 python=${python:-python3} packages=$build/python-packages
 [ ! -e "$packages/installed.txt" ] || export PYTHONPATH=$packages${PYTHONPATH:+:$PYTHONPATH}
 if "$python" -c 'import onnx' 2> /dev/null; then

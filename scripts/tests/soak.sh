@@ -10,7 +10,7 @@ if [ "${CAFFE_SLOW_TESTS:-}" != 1 ]; then
 fi
 source "$root/scripts/tests/lib/common.sh"
 seconds=${SOAK_SECONDS:-24}
-python=$(sed -n 's/^_Python_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt")
+python=$(built_python)
 python=${python:-python3}
 soak=$root/scripts/soak
 

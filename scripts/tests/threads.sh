@@ -35,7 +35,7 @@ cmake --build "$work/consumer" --target consumer > out.txt
 heeds "$work/consumer/consumer"
 heeds "$work/caffe/bin/caffe" layers
 
-python=$(sed -n 's/^_Python_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt")
+python=$(built_python)
 sanitizer=$(sed -n 's/^SANITIZE:STRING=//p' "$build/CMakeCache.txt")
 if [ -n "$python" ] && [ -z "$sanitizer" ] && ls "$root"/python/caffe/_caffe.*.so > /dev/null 2>&1; then
   export PYTHONPATH=$root/python PYTHONDONTWRITEBYTECODE=1

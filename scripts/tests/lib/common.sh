@@ -40,6 +40,9 @@ refuses() {
   tail -n 1 err.txt | grep -aq -e "$wanted" || fail "no '$wanted' from: $*"
 }
 
+# built_python: the interpreter that the build's Python module is for; nothing without one.
+built_python() { sed -n 's/^_Python_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt"; }
+
 # seed_random WHAT: RANDOM goes by the seed CAFFE_TEST_SEED (1 where it is not set, "random": a fresh
 # one), which is $seed then; a line names it, behind WHAT.
 seed_random() {

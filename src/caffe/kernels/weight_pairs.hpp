@@ -2,6 +2,7 @@
 #define CAFFE_KERNELS_WEIGHT_PAIRS_HPP_
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <vector>
 
@@ -28,6 +29,13 @@ class WeightPairs {
     row_step_ = plain_input ? columns_ : 1;
     step_ = plain_input ? 1 : taps;
     if (plain_input && column_dilation > 1) rows_ = 0;
+  }
+
+  /// True if all pairs of a filter fit.
+  bool AllFit(const int8_t* weights) const {
+    bool fit = true;
+    ForEach([&](size_t i, size_t j) { fit = fit && Fits(weights[i], weights[j]); });
+    return fit;
   }
 
   /// Calls f(i, j) with the numbers of both weights in the filter.

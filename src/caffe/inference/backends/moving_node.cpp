@@ -8,8 +8,7 @@
 namespace caffe::inference {
 
 int ConcatAxis(const Graph& graph, const Node& node) {
-  const ConcatParameter& param = node.layer.concat_param();
-  const int axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
+  const int axis = JoinedAxis(node.layer);
   return axis < 0 ? axis + static_cast<int>(graph.values[node.outputs[0]].shape.size()) : axis;
 }
 

@@ -97,8 +97,8 @@ double Timing::Of(const LoweringContext& context, const Node& node, const Candid
   IsolatedNode isolated = Isolated(context, node, candidate);
   if (cache_) {
     if (const std::optional<double> known = cache_->Find(isolated.key)) {
-      measured_.erase(
-          isolated.key);  // it was measured for an equal node, and again: Again() may not
+      // Timed for an equal node before, to the end: Again() need not go on with it.
+      measured_.erase(isolated.key);
       if (*known == kNever)
         throw Unsupported("was not a candidate when it was timed (timing cache)");
       return *known;

@@ -4,18 +4,18 @@
 
 namespace caffe::inference {
 
-bool JoinsChannels(const Graph& graph, const Node& node) {
-  int axis = 0;
-  if (node.type() == "Concat") {
-    const ConcatParameter& param = node.layer.concat_param();
-    axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
-  } else if (node.type() == "Slice") {
-    const SliceParameter& param = node.layer.slice_param();
-    axis = param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis();
-  } else {
-    return false;
+int JoinedAxis(const LayerParameter& layer) {
+  if (layer.type() == "Concat") {
+    const ConcatParameter& param = layer.concat_param();
+    return param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
   }
-  return IsChannelAxis(axis, graph.values[node.inputs[0]].shape.size());
+  const SliceParameter& param = layer.slice_param();
+  return param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis();
+}
+
+bool JoinsChannels(const Graph& graph, const Node& node) {
+  return (node.type() == "Concat" || node.type() == "Slice") &&
+         IsChannelAxis(JoinedAxis(node.layer), graph.values[node.inputs[0]].shape.size());
 }
 
 bool IsSum(const LayerParameter& layer) {

@@ -15,6 +15,9 @@ inline bool IsChannelAxis(int axis, size_t axes) {
   return axis == 1 || (axis < 0 && axis + static_cast<int>(axes) == 1);
 }
 
+/// The axis of a Concat or Slice, as the layer gives it.
+int JoinedAxis(const LayerParameter& layer);
+
 /// True for a Concat or Slice along the channels.
 bool JoinsChannels(const Graph& graph, const Node& node);
 

@@ -4,6 +4,7 @@
 // in blocks, only whole blocks can be shared; for a range of shapes, only values that begin at the
 // same place in all of them.
 
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/passes/passes.hpp"
 
@@ -40,13 +41,9 @@ class ViewMaker {
       const Node& node = graph_.nodes[i];
       if (!node.epilogue.empty()) continue;
       if (node.type() == "Concat") {
-        const ConcatParameter& param = node.layer.concat_param();
-        PlaceAll(node.inputs, node.outputs[0],
-                 param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis());
+        PlaceAll(node.inputs, node.outputs[0], JoinedAxis(node.layer));
       } else if (node.type() == "Slice") {
-        const SliceParameter& param = node.layer.slice_param();
-        PlaceAll(node.outputs, node.inputs[0],
-                 param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis());
+        PlaceAll(node.outputs, node.inputs[0], JoinedAxis(node.layer));
       } else if (node.type() == "Flatten" || node.type() == "Reshape") {
         PlaceReshaped(node.inputs[0], node.outputs[0]);
       } else if (node.type() == kReorder &&

@@ -170,9 +170,7 @@ class PositionSearch {
     Groups groups(merged_.values.size());
     for (const Node& node : merged_.nodes) {
       if (!MovesOrMixes(node) || node.inputs.empty()) continue;
-      for (size_t i = 1; i < node.inputs.size(); ++i) {
-        if (!ReadsShapeOnly(node, i)) groups.Join(node.inputs[i], node.inputs[0]);
-      }
+      for (const int input : ReadInputs(node)) groups.Join(input, node.inputs[0]);
       for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
     }
     std::map<int, std::string> names;

@@ -62,8 +62,7 @@ using kernels::WeightPairs;
 /// Weights of a filter in steps of a scale, whose pairs fit; beyond 127 steps they saturate.
 struct ReducedFilter {
   std::vector<int8_t> values;
-  bool changed = false;  ///< not all pairs fitted
-  double error = 0;      ///< the sum of the squares
+  double error = 0;  ///< the sum of the squares
 };
 
 ReducedFilter RoundFilter(const WeightPairs& pairs, size_t n, const float* weights, float scale) {
@@ -77,7 +76,6 @@ ReducedFilter RoundFilter(const WeightPairs& pairs, size_t n, const float* weigh
   pairs.ForEach([&](size_t i, size_t j) {
     int8_t &first = filter.values[i], &second = filter.values[j];
     if (WeightPairs::Fits(first, second)) return;
-    filter.changed = true;
     // The nearest two whose sum is the limit; they have one sign.
     const float a = std::abs(weights[i]) * factor, b = std::abs(weights[j]) * factor;
     const int most = WeightPairs::kMost, sign = first > 0 ? 1 : -1;
@@ -92,13 +90,13 @@ ReducedFilter RoundFilter(const WeightPairs& pairs, size_t n, const float* weigh
   return filter;
 }
 
-/// Makes the pairs of a filter fit; where not all did, with a scale of its own: larger ones are
-/// tried until the error grows.
+/// Makes the pairs of a rounded filter fit; where not all do, with a scale of its own: larger ones
+/// are tried until the error grows.
 void ReduceRange(const WeightPairs& pairs, size_t n, const float* weights, float* scale,
                  int8_t* values) {
   constexpr float kStep = 1.05f;
+  if (pairs.AllFit(values)) return;
   ReducedFilter best = RoundFilter(pairs, n, weights, *scale);
-  if (!best.changed) return;
   const float most = 2 * *scale;
   for (float tried = *scale * kStep; tried < most; tried *= kStep) {
     ReducedFilter filter = RoundFilter(pairs, n, weights, tried);

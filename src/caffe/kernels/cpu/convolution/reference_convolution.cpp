@@ -1,4 +1,3 @@
-
 #include "caffe/kernels/convolution.hpp"
 
 namespace caffe::kernels {

@@ -408,10 +408,7 @@ bool Int8Convolution::PairsFit(const ConvolutionShape& shape, bool plain_input,
                           plain_input);
   const size_t filter = shape.column_rows();
   for (int o = 0; o < shape.outputs; ++o, weights += filter) {
-    bool fit = true;
-    pairs.ForEach(
-        [&](size_t i, size_t j) { fit = fit && WeightPairs::Fits(weights[i], weights[j]); });
-    if (!fit) return false;
+    if (!pairs.AllFit(weights)) return false;
   }
   return true;
 }
