@@ -67,8 +67,8 @@ TEST(Allocator, LargeBlocksBeginAtHugePagesAndGoBackWhole) {
 }
 
 TEST(Allocator, RefusesMoreThanThereCanBe) {
-  for (const size_t size : {std::numeric_limits<size_t>::max() - kPage,
-                            std::numeric_limits<size_t>::max() / 2 - 1}) {
+  for (const size_t size :
+       {std::numeric_limits<size_t>::max() - kPage, std::numeric_limits<size_t>::max() / 2 - 1}) {
     Allocator* owner = nullptr;
     EXPECT_THROW(AllocateHost(size, &owner), Error) << size;
   }

@@ -58,6 +58,27 @@ TEST(Boxes, AreMovedBetweenFrames) {
   EXPECT_EQ(BBoxSize(UnitBBox()), 1);
 }
 
+TEST(Boxes, AsMessagesIntersectAndOverlap) {
+  const NormalizedBBox left = MakeBBox(0, 0, 0.5, 0.5), right = MakeBBox(0.25, 0, 0.75, 0.5);
+  NormalizedBBox common;
+  IntersectBBox(left, right, &common);
+  ExpectCorners(BoxOf(common), 0.25, 0, 0.5, 0.5);
+  IntersectBBox(left, MakeBBox(0.75, 0.75, 1, 1), &common);
+  ExpectCorners(BoxOf(common), 0, 0, 0, 0);
+  EXPECT_NEAR(JaccardOverlap(left, right), 1 / 3., kTolerance);
+  EXPECT_NEAR(JaccardOverlap(MakeBBox(0, 0, 1, 1), MakeBBox(1, 0, 2, 1), /*normalized=*/false),
+              2 / 6., kTolerance);
+  EXPECT_NEAR(BBoxCoverage(MakeBBox(0.25, 0, 0.75, 1), left), 0.25, kTolerance);
+  EXPECT_TRUE(IsCrossBoundaryBBox(MakeBBox(0, 0, 1, 1.01f)));
+  EXPECT_FALSE(IsCrossBoundaryBBox(UnitBBox()));
+}
+
+TEST(Boxes, AreClippedToAnImageInPixels) {
+  NormalizedBBox bbox;
+  ClipBBox(MakeBBox(-3, 5, 70, 90), /*height=*/40, /*width=*/60, &bbox);
+  ExpectCorners(BoxOf(bbox), 0, 5, 60, 40);
+}
+
 TEST(Boxes, KeepTheirDifficultyWhenTheyMove) {
   NormalizedBBox bbox = MakeBBox(0, 0, 2, 1);
   bbox.set_difficult(true);
@@ -126,6 +147,31 @@ INSTANTIATE_TEST_SUITE_P(
                       CodeExample{PriorBoxParameter_CodeType_CORNER_SIZE, {-0.5f, 0.5f, 0.5f, 1}},
                       CodeExample{PriorBoxParameter_CodeType_CENTER_SIZE,
                                   {0, 0.75f, std::log(2.f), std::log(1.5f)}}));
+
+TEST(BoxCode, OfMessagesHasVariancesForEachPrior) {
+  const std::vector<NormalizedBBox> priors = {MakeBBox(0.1f, 0.1f, 0.3f, 0.3f),
+                                              MakeBBox(0.5f, 0.5f, 0.9f, 0.9f)};
+  const std::vector<std::vector<float>> variances = {{0.1f, 0.1f, 0.2f, 0.2f}, {1, 1, 1, 1}};
+  const std::vector<NormalizedBBox> boxes = {MakeBBox(0, 0.2f, 0.4f, 0.5f),
+                                             MakeBBox(0.5f, 0.5f, 1.1f, 0.9f)};
+  std::vector<NormalizedBBox> codes(2), decoded;
+  for (const int i : {0, 1}) {
+    EncodeBBox(priors[i], variances[i], PriorBoxParameter_CodeType_CORNER,
+               /*encode_variance_in_target=*/false, boxes[i], &codes[i]);
+  }
+  ExpectCorners(BoxOf(codes[0]), -1, 1, 0.5, 1, 1e-5);
+  ExpectCorners(BoxOf(codes[1]), 0, 0, 0.2f, 0, 1e-5);
+  EXPECT_FALSE(codes[1].has_size()) << "a code has no area";
+  DecodeBBoxes(priors, variances, PriorBoxParameter_CodeType_CORNER, false, /*clip_bbox=*/true,
+               codes, &decoded);
+  ASSERT_EQ(decoded.size(), 2u);
+  ExpectCorners(BoxOf(decoded[0]), 0, 0.2f, 0.4f, 0.5f);
+  ExpectCorners(BoxOf(decoded[1]), 0.5f, 0.5f, 1, 0.9f);
+  EXPECT_NEAR(decoded[1].size(), 0.5 * 0.4, 1e-5);
+  EXPECT_THROW(DecodeBBoxes(priors, {variances[0]}, PriorBoxParameter_CodeType_CORNER, false, true,
+                            codes, &decoded),
+               Error);
+}
 
 TEST(BoxCode, CountsWholePixelsIfToldSo) {
   const Prior prior = {{0, 0, 9, 9}, {1, 1, 1, 1}};
@@ -203,6 +249,35 @@ TEST(NonMaximumSuppression, KeepsTheBestOfWhatOverlaps) {
   EXPECT_EQ(kept, (std::vector<int>{1, 0, 3, 2}));
 }
 
+TEST(Scores, AreSortedTheBestFirst) {
+  using Scored = std::vector<std::pair<float, int>>;
+  Scored found;
+  GetTopKScoreIndex({0.5, 0.9, 0.5, 0.1}, {7, 3, 5, 4}, -1, &found);
+  EXPECT_EQ(found, (Scored{{0.9f, 3}, {0.5f, 7}, {0.5f, 5}, {0.1f, 4}})) << "equal ones in order";
+  GetTopKScoreIndex({0.5, 0.9, 0.5, 0.1}, {7, 3, 5, 4}, 2, &found);
+  EXPECT_EQ(found, (Scored{{0.9f, 3}, {0.5f, 7}}));
+  EXPECT_THROW(GetTopKScoreIndex({0.5}, {1, 2}, -1, &found), Error);
+  GetMaxScoreIndex({0.5, 0.9, 0.25}, /*threshold=*/0.25, /*top_k=*/-1, &found);
+  EXPECT_EQ(found, (Scored{{0.9f, 1}, {0.5f, 0}}));
+  std::vector<int> sums;
+  CumSum({{0.1f, 1}, {0.9f, 2}, {0.5f, 4}}, &sums);
+  EXPECT_EQ(sums, (std::vector<int>{2, 6, 7}));
+}
+
+TEST(Scores, CompareBoxesAndPairs) {
+  NormalizedBBox worse, better;
+  worse.set_score(0.25f);
+  better.set_score(0.5f);
+  EXPECT_TRUE(SortBBoxAscend(worse, better));
+  EXPECT_FALSE(SortBBoxAscend(better, worse));
+  EXPECT_TRUE(SortBBoxDescend(better, worse));
+  EXPECT_FALSE(SortBBoxDescend(worse, better));
+  const std::pair<float, int> low(0.25f, 9), high(0.5f, 1);
+  EXPECT_TRUE(SortScorePairAscend(low, high));
+  EXPECT_FALSE(SortScorePairAscend(low, low));
+  EXPECT_TRUE(SortScorePairDescend(high, low));
+}
+
 TEST(Readers, TakeBlobsApart) {
   const float gt[] = {0,  1, 0, .1f, .1f, .3f, .3f, 0,  //
                       1,  2, 0, .2f, .1f, .3f, .3f, 1,  //
@@ -226,6 +301,12 @@ TEST(Readers, TakeBlobsApart) {
   GetLocPredictions(gt, 1, 3, 2, false, &locations);
   EXPECT_EQ(locations[0][1].size(), 3u);
   EXPECT_EQ(locations[0][1][0].ymin(), 0.3f);
+  const float confidences[] = {.1f, .9f, .2f, .8f, /**/ .3f, .7f, .4f, .6f};
+  std::vector<std::map<int, std::vector<float>>> scores;
+  GetConfidenceScores(confidences, 2, 2, 2, &scores);
+  ASSERT_EQ(scores.size(), 2u);
+  EXPECT_EQ(scores[0][1], (std::vector<float>{.9f, .8f}));
+  EXPECT_EQ(scores[1][0], (std::vector<float>{.3f, .4f}));
 }
 
 class AveragePrecision : public ::testing::Test {
