@@ -55,9 +55,7 @@ class TileDataGradient : public DataGradient {
   size_t scratch_bytes(int num, ElementType dx) const override {
     size_t most = 0;
     for (const Phase& phase : phases_) {
-      Pieces pieces;
-      Buffers(*this, phase, num, dx, &pieces);
-      most = std::max(most, pieces.bytes());
+      most = std::max(most, BytesOfPieces<Buffers>(*this, phase, num, dx));
     }
     return most;
   }

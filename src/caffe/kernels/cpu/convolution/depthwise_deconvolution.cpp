@@ -152,11 +152,7 @@ class DepthwiseDeconvolution::Plan {
           wide(pieces->Take<float>(self.to_16_bits_ ? self.band_ * self.row() : 0)) {}
     float *input, *taps, *wide;
   };
-  size_t bytes() const {
-    Pieces pieces;
-    Buffers(*this, &pieces);
-    return pieces.bytes() + kBetweenThreads;
-  }
+  size_t bytes() const { return BytesOfPieces<Buffers>(*this) + kBetweenThreads; }
 
   size_t items() const { return s_.num * blocks_ * CeilDiv(s_.out_height, band_); }
 

@@ -31,24 +31,6 @@ constexpr size_t kPartialFloats = 16 << 10;
 constexpr size_t kDepthwiseFloats = 16 << 10;
 constexpr size_t kGrain = 1 << 17;  // products below which work stays on one thread
 
-// Scratch memory is handed out in pieces aligned to cache lines.
-size_t Aligned(size_t floats) { return RoundUp(floats, 16); }
-
-template <typename T>
-T* Take(float** scratch, size_t count) {
-  T* piece = reinterpret_cast<T*>(*scratch);
-  *scratch += Aligned(CeilDiv(count * sizeof(T), sizeof(float)));
-  return piece;
-}
-/// Floats that hold the offsets of `pixels` pixels: of their windows and both targets.
-size_t PixelFloats(size_t pixels) {
-  return Aligned(pixels) + 2 * Aligned(pixels * sizeof(size_t) / sizeof(float));
-}
-
-size_t RowGroupFloats(const Band& largest) {
-  return Aligned(size_t(largest.images) * largest.rows * sizeof(RowGroup) / sizeof(float));
-}
-
 /// True where a tile can widen its weights at no cost: AMD's cores convert halves in parallel with
 /// multiply-adds, Intel's in the same units. Otherwise weights are widened once per band.
 bool WidensInTiles() {
@@ -92,7 +74,9 @@ class Packed : public PackedConvolution {
       : tiles_(ChosenPackedTiles()), plain_(plain_input), shape_(shape), bands_(shape) {}
   int block() const override { return tiles_.block; }
   bool plain_input() const override { return plain_; }
-  size_t scratch_size(int num) const final { return Aligned(padded_outputs()) + ItemsScratch(num); }
+  size_t scratch_size(int num) const final {
+    return (BiasBytes() + ItemsBytes(num)) / sizeof(float);
+  }
 
   void Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
                Destination y) const final {
@@ -105,7 +89,7 @@ class Packed : public PackedConvolution {
                        post,
                        y,
                        Strides(y.strides, post.residual.data != nullptr)};
-    Run(call, scratch + Aligned(padded_outputs()));
+    Run(call, reinterpret_cast<char*>(scratch) + BiasBytes());
     ClearPadding(num, y, call.strides);
   }
 
@@ -122,17 +106,15 @@ class Packed : public PackedConvolution {
 
   /// Outputs including the padding of blocks.
   virtual size_t padded_outputs() const = 0;
-  /// Floats that Run needs.
-  virtual size_t ItemsScratch(int num) const = 0;
-  virtual void Run(const Call& call, float* scratch) const = 0;
+  /// Bytes that Run needs.
+  virtual size_t ItemsBytes(int num) const = 0;
+  virtual void Run(const Call& call, void* scratch) const = 0;
 
-  /// As SpreadItems, with `floats` of scratch.
+  /// As SpreadItems.
   template <typename Function>
-  void Spread(int num, const WorkItems& items, float* scratch, size_t floats, Function&& f) const {
+  void Spread(int num, const WorkItems& items, void* scratch, size_t bytes, Function&& f) const {
     const size_t products = shape_.weight_count() * bands_.output_plane() * num;
-    SpreadItems(
-        items, products, kGrain, scratch, floats * sizeof(float),
-        [&](size_t begin, size_t end, void* own) { f(begin, end, static_cast<float*>(own)); });
+    SpreadItems(items, products, kGrain, scratch, bytes, f);
   }
 
   size_t weights_of_an_output() const override { return shape_.column_rows(); }
@@ -177,6 +159,10 @@ class Packed : public PackedConvolution {
   const bool plain_;
   const ConvolutionShape shape_;
   const Bands bands_;
+
+ private:
+  /// In scratch memory before that of the items.
+  size_t BiasBytes() const { return RoundUp(padded_outputs() * sizeof(float), 64); }
 };
 
 /// A channel (of a plain input) or block of channels is a unit. Weights are packed as (group,
@@ -202,12 +188,13 @@ class DensePacked : public Packed {
 
  protected:
   size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
-  size_t ItemsScratch(int num) const override {
+  size_t ItemsBytes(int num) const override {
     const Plan& plan = PlanFor(num);
     const size_t streamed = IsSmall(num) ? num * bands_.output_plane() * column() : 0;
-    return std::max(streamed, std::min(Threads(), plan.items.count()) * plan.scratch);
+    return std::max(RoundUp(streamed * sizeof(float), 64),
+                    ScratchOfItems(plan.items, BytesOf(plan)));
   }
-  void Run(const Call& call, float* scratch) const override;
+  void Run(const Call& call, void* scratch) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
@@ -218,14 +205,33 @@ class DensePacked : public Packed {
     size_t units;         // whose input is widened together
     size_t weight_units;  // whose weights are
     size_t unit_size;     // floats of a unit's buffer
-    size_t scratch;       // floats per thread
-    size_t partial;       // of these for unfinished sums
+    size_t partial;       // floats for unfinished sums
   };
+  /// A thread's scratch memory.
+  struct Buffers {
+    Buffers(const DensePacked& self, const Plan& plan, Pieces* pieces)
+        : input(pieces->Take<float>(plan.units * plan.unit_size)),
+          weights(pieces->Take<float>(plan.weight_units * self.UnitWeights())),
+          partial(pieces->Take<float>(plan.partial)),
+          steps(pieces->Take<int32_t>(plan.units * self.bands_.taps())),
+          windows(pieces->Take<int32_t>(plan.largest.pixels())),
+          targets(pieces->Take<size_t>(plan.largest.pixels())),
+          residual_targets(pieces->Take<size_t>(plan.largest.pixels())),
+          groups(pieces->Take<RowGroup>(size_t(plan.largest.images) * plan.largest.rows)) {}
+    float *input, *weights, *partial;
+    int32_t *steps, *windows;
+    size_t *targets, *residual_targets;
+    RowGroup* groups;
+  };
+  size_t BytesOf(const Plan& plan) const { return BytesOfPieces<Buffers>(*this, plan); }
 
   /// Rows of weights: channels of whole units at all positions.
   size_t column() const { return units_ * bands_.taps() * lanes_; }
   size_t parts() const { return starts_.size() - 1; }
   int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
+  size_t most_vectors() const { return CeilDiv(group_blocks_, parts()); }
+  /// Weights of a unit for the outputs of a part.
+  size_t UnitWeights() const { return bands_.taps() * lanes_ * most_vectors() * tiles_.block; }
 
   /// True for so few single pixels that reading the weights dominates.
   bool IsSmall(int num) const {
@@ -233,7 +239,7 @@ class DensePacked : public Packed {
            num * bands_.output_plane() <= kMaxStreamed;
   }
   /// Runs such a call; weights are widened while they are read.
-  void RunStreamed(const Call& call, float* scratch) const;
+  void RunStreamed(const Call& call, float* wide) const;
 
   const Plan& PlanFor(int num) const {
     return plans_.For(num, [this](int images) { return MakePlan(images); });
@@ -249,8 +255,8 @@ class DensePacked : public Packed {
   /// Offsets of steps and pixels from the band's first pixel on, in the widened input or in x.
   void FindSteps(const Call& call, const Plan& plan, bool in_place, const Band& band,
                  int32_t* steps, int32_t* windows, size_t* targets) const;
-  /// in_place: x is read directly. `found` is the band whose pixels `scratch` has now.
-  void RunItem(const Call& call, const Plan& plan, bool in_place, size_t index, float* scratch,
+  /// in_place: x is read directly. `found` is the band whose pixels `own` has now.
+  void RunItem(const Call& call, const Plan& plan, bool in_place, size_t index, const Buffers& own,
                Band* found) const;
 
   const int lanes_;
@@ -262,7 +268,6 @@ class DensePacked : public Packed {
 
 DensePacked::Plan DensePacked::MakePlan(int num) const {
   Plan plan;
-  const size_t taps = bands_.taps();
   const size_t wanted = kInputFloats / (units_ * lanes_);
   plan.largest = bands_.ForThreads(
       std::max(1, num),
@@ -270,18 +275,15 @@ DensePacked::Plan DensePacked::MakePlan(int num) const {
                      kUnitFloats / lanes_),
       Threads());
   const size_t pixels = plan.largest.pixels();
-  plan.unit_size = Aligned(bands_.BufferSize(plan.largest) * lanes_);
+  plan.unit_size = RoundUp(bands_.BufferSize(plan.largest) * lanes_, 16);
   // Buffers whole pages apart would map to the same cache sets.
   if (plan.unit_size % 256 == 0) plan.unit_size += 16;
 
-  size_t most = 0;
-  for (size_t part = 0; part < parts(); ++part) most = std::max<size_t>(most, vectors(part));
-  const size_t unit_weights = taps * lanes_ * most * tiles_.block;
   const auto equal = [](size_t n, size_t most) {
     return CeilDiv(n, CeilDiv(n, std::max<size_t>(1, most)));
   };
   plan.units = equal(units_, kInputFloats / plan.unit_size);
-  plan.weight_units = equal(plan.units, kWeightFloats / unit_weights);
+  plan.weight_units = equal(plan.units, kWeightFloats / UnitWeights());
   const size_t pieces = CeilDiv(units_, plan.units);
 
   const size_t sums = group_blocks_ * tiles_.block * pixels;
@@ -290,14 +292,10 @@ DensePacked::Plan DensePacked::MakePlan(int num) const {
   plan.items.Slice(parts());
 
   // Between pieces the sums of all outputs are kept, otherwise those of one part.
-  const size_t waiting = pieces > 1 ? CeilDiv(parts(), plan.items.slices) * most
-                         : plan.weight_units < plan.units ? most
+  const size_t waiting = pieces > 1 ? CeilDiv(parts(), plan.items.slices) * most_vectors()
+                         : plan.weight_units < plan.units ? most_vectors()
                                                           : 0;
   plan.partial = waiting * tiles_.block * pixels;
-  plan.scratch = Aligned(plan.units * plan.unit_size) + Aligned(plan.weight_units * unit_weights) +
-                 Aligned(plan.partial) + Aligned(plan.units * taps) + PixelFloats(pixels) +
-                 RowGroupFloats(plan.largest);
-  if (plan.items.count() > 1) plan.scratch += kBetweenThreads / sizeof(float);
   return plan;
 }
 
@@ -315,7 +313,7 @@ void DensePacked::FindSteps(const Call& call, const Plan& plan, bool in_place, c
 }
 
 void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, size_t index,
-                          float* scratch, Band* found) const {
+                          const Buffers& own, Band* found) const {
   const WorkItems::Item item = plan.items.At(index);
   const size_t group = item.group;
   const Band band = bands_.At(call.num, plan.largest, item.cut);
@@ -324,20 +322,10 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
   const int pixels = band.pixels(), block = tiles_.block, taps = bands_.taps();
   const size_t plane = bands_.output_plane() * block;
 
-  const size_t most = CeilDiv(group_blocks_, parts());
-  float* buffer = Take<float>(&scratch, plan.units * plan.unit_size);
-  const float* input = buffer;
-  float* wide = Take<float>(&scratch, plan.weight_units * taps * lanes_ * most * block);
-  float* partial = Take<float>(&scratch, plan.partial);
-  int32_t* steps = Take<int32_t>(&scratch, plan.units * taps);
-  int32_t* windows = Take<int32_t>(&scratch, plan.largest.pixels());
-  size_t* targets = Take<size_t>(&scratch, plan.largest.pixels());
-  size_t* residual_targets = Take<size_t>(&scratch, plan.largest.pixels());
-  RowGroup* groups = Take<RowGroup>(&scratch, size_t(plan.largest.images) * plan.largest.rows);
   if (!found->SameSize(band)) {
-    FindSteps(call, plan, in_place, band, steps, windows, targets);
-    bands_.FindTargets(band, block, call.strides.y, targets);
-    bands_.FindTargets(band, block, call.strides.residual, residual_targets);
+    FindSteps(call, plan, in_place, band, own.steps, own.windows, own.targets);
+    bands_.FindTargets(band, block, call.strides.y, own.targets);
+    bands_.FindTargets(band, block, call.strides.residual, own.residual_targets);
     *found = band;
   }
 
@@ -348,12 +336,13 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
                                     : tiles_.blocked;
   // Rows of the padding are skipped where each unit's weights are a separate part.
   int groups_count = 1;
-  groups[0] = {0, pixels, 0, bands_.rows().kernel};
-  if (plan.weight_units == 1) groups_count = bands_.FindRowGroups(band, groups);
+  own.groups[0] = {0, pixels, 0, bands_.rows().kernel};
+  if (plan.weight_units == 1) groups_count = bands_.FindRowGroups(band, own.groups);
+  const float* input = own.input;
   PackedTiles::Work work = {};
-  work.windows = windows;
-  work.targets = targets;
-  work.residual_targets = residual_targets;
+  work.windows = own.windows;
+  work.targets = own.targets;
+  work.residual_targets = own.residual_targets;
   work.plane = plane;
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
@@ -365,10 +354,10 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
     }
     for (size_t u = 0; u < units && !in_place; ++u) {
       bands_.Widen(band, plan.largest, lanes_, call.x, unit + u, call.strides.x,
-                   buffer + u * plan.unit_size);
+                   own.input + u * plan.unit_size);
     }
     work.x = input;
-    work.partial = partial;
+    work.partial = own.partial;
     for (size_t part = first_part; part < last_part; ++part) {
       const int v = vectors(part);
       const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
@@ -380,15 +369,16 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
         const size_t size = SizeOf(call.weights.storage);
         const auto stored =
             static_cast<const char*>(call.weights.at((start * column() + row * v) * block));
-        const float* packed = in_tiles ? nullptr
-                                       : Widened(call.weights.storage,
-                                                 some * taps * lanes_ * v * block, stored, wide);
+        const float* packed = in_tiles
+                                  ? nullptr
+                                  : Widened(call.weights.storage, some * taps * lanes_ * v * block,
+                                            stored, own.weights);
         work.first = first + u == 0;
         work.last = first + u + some == units_;
         for (int g = 0; g < groups_count; ++g) {
-          const RowGroup& rows = groups[g];
+          const RowGroup& rows = own.groups[g];
           const size_t tap = size_t(rows.first_row) * bands_.columns().kernel;
-          work.steps = steps + u * taps + tap;
+          work.steps = own.steps + u * taps + tap;
           work.steps_count = static_cast<int>(some) * rows.rows * bands_.columns().kernel;
           work.weights = packed + tap * lanes_ * v * block;
           work.stored = stored + tap * lanes_ * v * block * size;
@@ -400,7 +390,7 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
   }
 }
 
-void DensePacked::RunStreamed(const Call& call, float* scratch) const {
+void DensePacked::RunStreamed(const Call& call, float* wide) const {
   const size_t plane = bands_.output_plane(), block = tiles_.block;
   const int pixels = static_cast<int>(call.num * plane);
   int32_t windows[kMaxStreamed];
@@ -411,13 +401,13 @@ void DensePacked::RunStreamed(const Call& call, float* scratch) const {
     targets[p] = image * call.strides.y + position;
     residual_targets[p] = image * call.strides.residual + position;
     tiles_.widen_blocks[call.x.storage](units_, plane, call.x.at(image * call.strides.x + position),
-                                        scratch + windows[p]);
+                                        wide + windows[p]);
   }
   const size_t products = column() * tiles_.vectors * block * pixels;
   ParallelFor(parts(), std::max<size_t>(1, kGrain / products), [&](size_t begin, size_t end) {
     for (size_t part = begin; part < end; ++part) {
       PackedTiles::Work work = {};
-      work.x = scratch;
+      work.x = wide;
       work.steps_count = static_cast<int>(units_);
       work.windows = windows;
       work.stored = call.weights.at(starts_[part] * column() * block);
@@ -431,13 +421,15 @@ void DensePacked::RunStreamed(const Call& call, float* scratch) const {
   });
 }
 
-void DensePacked::Run(const Call& call, float* scratch) const {
+void DensePacked::Run(const Call& call, void* scratch) const {
   if (IsSmall(call.num) && tiles_.streamed[call.weights.storage][0][0]) {
-    return RunStreamed(call, scratch);
+    return RunStreamed(call, static_cast<float*>(scratch));
   }
   const Plan& plan = PlanFor(call.num);
   const bool in_place = ReadsInPlace(plan, call.x.storage, call.strides.x);
-  Spread(call.num, plan.items, scratch, plan.scratch, [&](size_t begin, size_t end, float* own) {
+  Spread(call.num, plan.items, scratch, BytesOf(plan), [&](size_t begin, size_t end, void* memory) {
+    Pieces pieces(memory);
+    const Buffers own(*this, plan, &pieces);
     Band found;
     found.images = 0;
     for (size_t item = begin; item < end; ++item) {
@@ -483,26 +475,33 @@ class DepthwisePacked : public Packed {
 
  protected:
   size_t padded_outputs() const override { return blocks_ * tiles_.block; }
-  size_t ItemsScratch(int num) const override {
-    return direct_ ? 0 : std::min(Threads(), items(num).count()) * scratch();
+  size_t ItemsBytes(int num) const override {
+    return direct_ ? 0 : ScratchOfItems(items(num), BytesOfPieces<Buffers>(*this));
   }
-  void Run(const Call& call, float* scratch) const override;
+  void Run(const Call& call, void* scratch) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
   WorkItems items(int num) const { return {bands_.Count(num, largest_), blocks_, 1}; }
-  size_t buffer() const { return Aligned(bands_.BufferSize(largest_) * tiles_.block); }
-  size_t scratch() const {
-    return buffer() + Aligned(bands_.taps() * tiles_.block) + Aligned(bands_.taps()) +
-           2 * Aligned(largest_.pixels() * sizeof(size_t) / sizeof(float));
-  }
+  /// A thread's scratch memory.
+  struct Buffers {
+    Buffers(const DepthwisePacked& self, Pieces* pieces)
+        : input(pieces->Take<float>(self.bands_.BufferSize(self.largest_) * self.tiles_.block)),
+          weights(pieces->Take<float>(self.bands_.taps() * self.tiles_.block)),
+          steps(pieces->Take<int32_t>(self.bands_.taps())),
+          targets(pieces->Take<size_t>(self.largest_.pixels())),
+          residual_targets(pieces->Take<size_t>(self.largest_.pixels())) {}
+    float *input, *weights;
+    int32_t* steps;
+    size_t *targets, *residual_targets;
+  };
 
   /// Without widening x first.
   template <bool kIsLast>
   void RunDirect(const Call& call) const;
   bool RunsInPairs(const Call& call) const;
   void RunPairs(const Call& call) const;
-  void RunItem(const Call& call, size_t index, float* scratch) const;
+  void RunItem(const Call& call, size_t index, const Buffers& own) const;
   void WidenLast(const Band& band, const Call& call, size_t b, float* buffer) const;
 
   const size_t blocks_;
@@ -589,36 +588,31 @@ void DepthwisePacked::RunDirect(const Call& call) const {
       });
 }
 
-void DepthwisePacked::RunItem(const Call& call, size_t index, float* scratch) const {
+void DepthwisePacked::RunItem(const Call& call, size_t index, const Buffers& own) const {
   const int block = tiles_.block, taps = bands_.taps();
   const WorkItems::Item item = items(call.num).At(index);
   const size_t b = item.group;
   const Band band = bands_.At(call.num, largest_, item.cut);
-  float* wide_x = Take<float>(&scratch, buffer());
-  float* wide = Take<float>(&scratch, taps * block);
-  int32_t* steps = Take<int32_t>(&scratch, taps);
-  size_t* targets = Take<size_t>(&scratch, largest_.pixels());
-  size_t* residual_targets = Take<size_t>(&scratch, largest_.pixels());
-  bands_.FindTaps(largest_, block, steps);
+  bands_.FindTaps(largest_, block, own.steps);
   const ImageStrides& strides = call.strides;
-  bands_.FindTargets(band, strides.y_pixel ? strides.y_pixel : block, strides.y, targets);
+  bands_.FindTargets(band, strides.y_pixel ? strides.y_pixel : block, strides.y, own.targets);
   bands_.FindTargets(band, strides.residual_pixel ? strides.residual_pixel : block,
-                     strides.residual, residual_targets);
+                     strides.residual, own.residual_targets);
   if (strides.x_pixel) {
-    WidenLast(band, call, b, wide_x);
+    WidenLast(band, call, b, own.input);
   } else {
-    bands_.Widen(band, largest_, block, call.x, b, strides.x, wide_x);
+    bands_.Widen(band, largest_, block, call.x, b, strides.x, own.input);
   }
   PackedTiles::Work work = {};
-  work.x = wide_x;
-  work.steps = steps;
+  work.x = own.input;
+  work.steps = own.steps;
   work.steps_count = taps;
   work.weights =
-      Widened(call.weights.storage, taps * block, call.weights.at(b * taps * block), wide);
+      Widened(call.weights.storage, taps * block, call.weights.at(b * taps * block), own.weights);
   work.bias = call.bias + b * block;
   work.first = work.last = true;
-  work.targets = targets;
-  work.residual_targets = residual_targets;
+  work.targets = own.targets;
+  work.residual_targets = own.residual_targets;
   SetTarget(call.post, call.y, strides, b, band, &work);
   const int pace = bands_.columns().pace();
   for (int r = 0; r < band.rows; ++r) {
@@ -637,11 +631,13 @@ void DepthwisePacked::WidenLast(const Band& band, const Call& call, size_t b, fl
       });
 }
 
-void DepthwisePacked::Run(const Call& call, float* scratch) const {
+void DepthwisePacked::Run(const Call& call, void* scratch) const {
   if (direct_ && RunsInPairs(call)) return RunPairs(call);
   if (direct_) return call.strides.y_pixel ? RunDirect<true>(call) : RunDirect<false>(call);
-  Spread(call.num, items(call.num), scratch, this->scratch(),
-         [&](size_t begin, size_t end, float* own) {
+  Spread(call.num, items(call.num), scratch, BytesOfPieces<Buffers>(*this),
+         [&](size_t begin, size_t end, void* memory) {
+           Pieces pieces(memory);
+           const Buffers own(*this, &pieces);
            for (size_t item = begin; item < end; ++item) RunItem(call, item, own);
          });
 }

@@ -93,9 +93,7 @@ class TileWeightsGradient : public WeightsGradient {
         parities_(HasOddShift() ? 2 : 1) {}
 
   size_t scratch_bytes(int num, ElementType x, ElementType dy) const override {
-    Pieces pieces;
-    Buffers(*this, PlanFor(num, StorageOf(x), StorageOf(dy)), &pieces);
-    return pieces.bytes();
+    return BytesOfPieces<Buffers>(*this, PlanFor(num, StorageOf(x), StorageOf(dy)));
   }
   void Add(int num, const Numbers& x, const Numbers& dy, void* scratch,
            float* d_weights) const override;

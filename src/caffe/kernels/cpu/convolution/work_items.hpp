@@ -37,8 +37,18 @@ struct WorkItems {
   size_t Begin(size_t slice, size_t n) const { return n * slice / slices; }
 };
 
+/// From the scratch memory of one thread to that of the next.
+inline size_t ScratchPitch(const WorkItems& items, size_t bytes) {
+  return items.count() > 1 ? bytes + kBetweenThreads : bytes;
+}
+/// Bytes of scratch memory that SpreadItems takes.
+inline size_t ScratchOfItems(const WorkItems& items, size_t bytes) {
+  return std::min(Threads(), items.count()) * ScratchPitch(items, bytes);
+}
+
 /// Calls f(begin, end, memory) for parts of the items, each on its own thread with `bytes` bytes of
-/// scratch; a thread has at least `least_products`, so there may be fewer parts than threads.
+/// scratch, a multiple of 64; a thread has at least `least_products`, so there may be fewer parts
+/// than threads.
 template <typename Function>
 void SpreadItems(const WorkItems& items, size_t products, size_t least_products, void* scratch,
                  size_t bytes, Function&& f) {
@@ -46,7 +56,7 @@ void SpreadItems(const WorkItems& items, size_t products, size_t least_products,
   const size_t of_item = std::max<size_t>(1, products / std::max<size_t>(1, count));
   ParallelParts(count, std::max<size_t>(1, least_products / of_item),
                 [&](size_t part, size_t begin, size_t end) {
-                  f(begin, end, static_cast<char*>(scratch) + part * bytes);
+                  f(begin, end, static_cast<char*>(scratch) + part * ScratchPitch(items, bytes));
                 });
 }
 

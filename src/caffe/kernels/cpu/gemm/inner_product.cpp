@@ -216,11 +216,7 @@ class Product {
     Sum* partial;
     float *border, *border_residual;
   };
-  size_t OwnBytes(int rows) const {
-    Pieces pieces;
-    Own(*this, rows, &pieces);
-    return pieces.bytes();
-  }
+  size_t OwnBytes(int rows) const { return BytesOfPieces<Own>(*this, rows) + kBetweenThreads; }
   /// Outputs of a whole panel.
   size_t widest() const { return size_t(tiles_.vectors) * tiles_.block; }
   /// Elements from one row of the widened x to the next; rows whole pages apart would map to the
@@ -396,9 +392,7 @@ struct Factors {
   float *scale, *bias;
 };
 size_t FactorsBytes(const InnerProductPanels& p) {
-  Pieces pieces;
-  Factors(p.padded_outputs(), &pieces);
-  return pieces.bytes();
+  return BytesOfPieces<Factors>(p.padded_outputs());
 }
 
 /// Calls f(index among the packed weights, index among the weights) for each weight, the packed

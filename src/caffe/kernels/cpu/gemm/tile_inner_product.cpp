@@ -56,11 +56,7 @@ class TileInnerProductKernels : public TileInnerProduct {
     uint16_t* weights;  // in two parts
     float* sums;
   };
-  size_t OwnBytes(int rows) const {
-    Pieces pieces;
-    Own(rows, &pieces);
-    return pieces.bytes() + kBetweenThreads;
-  }
+  size_t OwnBytes(int rows) const { return BytesOfPieces<Own>(rows) + kBetweenThreads; }
   /// Calls f(block, own) for so many blocks of so many weights each.
   template <typename Function>
   void SpreadBlocks(size_t blocks, size_t block_weights, int rows, char* own, Function&& f) const {

@@ -26,7 +26,7 @@ class AmxInt8 : public PackedInt8 {
  protected:
   size_t ItemsBytes(int num) const override {
     const AmxPlan& plan = PlanFor(num);
-    return std::min(Threads(), plan.items.count()) * BytesOf(plan);
+    return ScratchOfItems(plan.items, BytesOf(plan));
   }
   size_t padded_outputs() const override {
     return shape_.group * layout_.group_blocks() * tiles_.block;
@@ -51,11 +51,7 @@ class AmxInt8 : public PackedInt8 {
     int32_t *sums, *windows;
     size_t *targets, *residual_targets;
   };
-  size_t BytesOf(const AmxPlan& plan) const {
-    Pieces pieces;
-    Buffers(layout_, plan, &pieces);
-    return pieces.bytes();
-  }
+  size_t BytesOf(const AmxPlan& plan) const { return BytesOfPieces<Buffers>(layout_, plan); }
   const AmxPlan& PlanFor(int num) const {
     return plans_.For(
         num, [this](int images) { return AmxPlan(layout_, bands_, images, shape_.group, 1); });

@@ -43,7 +43,7 @@ class ByteProducts : public GroupedInt8 {
  protected:
   size_t ItemsBytes(int num) const override {
     const Plan& plan = PlanFor(num);
-    return std::min(Threads(), plan.items.count()) * BytesOf(plan);
+    return ScratchOfItems(plan.items, BytesOf(plan));
   }
   void RunItems(const Call& call, void* scratch) const override {
     const Plan& plan = PlanFor(call.num);
@@ -79,11 +79,7 @@ class ByteProducts : public GroupedInt8 {
   // Bytes that a step may read past the last one, with zero weights.
   static constexpr size_t kPast = 3;
 
-  size_t BytesOf(const Plan& plan) const {
-    Pieces pieces;
-    Buffers(*this, plan, &pieces);
-    return pieces.bytes() + kBetweenThreads;
-  }
+  size_t BytesOf(const Plan& plan) const { return BytesOfPieces<Buffers>(*this, plan); }
   size_t column() const { return 4 * steps_.size(); }
   size_t weights_size() const { return padded_outputs() * column(); }
 

@@ -29,7 +29,7 @@ class ChannelsLastInt8 : public PackedInt8 {
   size_t padded_outputs() const override { return Blocks(shape_.outputs) * tiles_.block; }
   size_t ItemsBytes(int num) const override {
     const Planned& planned = PlannedFor(num);
-    return std::min(Threads(), planned.plan.items.count()) * BytesOf(planned.plan);
+    return ScratchOfItems(planned.plan.items, BytesOf(planned.plan));
   }
   void RunItems(const Call& call, void* scratch) const override {
     const Planned& planned = PlannedFor(call.num);
@@ -53,9 +53,7 @@ class ChannelsLastInt8 : public PackedInt8 {
     });
   }
   size_t BytesOf(const PixelWindows::Plan& plan) const {
-    Pieces pieces;
-    PixelItem(windows_, plan, &pieces);
-    return pieces.bytes() + kBetweenThreads;
+    return BytesOfPieces<PixelItem>(windows_, plan);
   }
 
   void RunItem(const Call& call, const Planned& planned, size_t index, void* scratch) const;

@@ -49,7 +49,7 @@ class DenseInt8 : public GroupedInt8 {
  protected:
   size_t ItemsBytes(int num) const override {
     const Plan& plan = PlanFor(num);
-    return std::min(Threads(), plan.items.count()) * BytesOf(plan);
+    return ScratchOfItems(plan.items, BytesOf(plan));
   }
   void RunItems(const Call& call, void* scratch) const override {
     const Plan& plan = PlanFor(call.num);
@@ -77,11 +77,7 @@ class DenseInt8 : public GroupedInt8 {
     int32_t *partial, *taps, *steps, *windows;
     size_t *targets, *residual_targets;
   };
-  size_t BytesOf(const Plan& plan) const {
-    Pieces pieces;
-    Buffers(*this, plan, &pieces);
-    return pieces.bytes() + kBetweenThreads;
-  }
+  size_t BytesOf(const Plan& plan) const { return BytesOfPieces<Buffers>(*this, plan); }
 
   size_t pairs() const { return plain_ ? 1 : tiles_.block / 2; }
   /// Rows of weights of a unit, in pairs, for each output.
@@ -235,7 +231,7 @@ class DepthwiseInt8 : public PackedInt8 {
 
  protected:
   size_t ItemsBytes(int num) const override {
-    return direct_ ? 0 : std::min(Threads(), items(num).count()) * bytes();
+    return direct_ ? 0 : ScratchOfItems(items(num), bytes());
   }
   size_t padded_outputs() const override { return blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
@@ -246,11 +242,7 @@ class DepthwiseInt8 : public PackedInt8 {
 
  private:
   WorkItems items(int num) const { return {bands_.Count(num, largest_), blocks_, 1}; }
-  size_t bytes() const {
-    Pieces pieces;
-    Buffers(*this, &pieces);
-    return pieces.bytes() + kBetweenThreads;
-  }
+  size_t bytes() const { return BytesOfPieces<Buffers>(*this); }
   void RunItem(const Call& call, size_t index, void* scratch) const;
   /// Without widening x first.
   template <bool kIsLast>

@@ -186,11 +186,7 @@ class PackedInt8 : public Int8Convolution {
         : scale(pieces->Take<float>(outputs)), bias(pieces->Take<float>(outputs)) {}
     float *scale, *bias;
   };
-  size_t FactorsBytes() const {
-    Pieces pieces;
-    Factors(padded_outputs(), &pieces);
-    return pieces.bytes();
-  }
+  size_t FactorsBytes() const { return BytesOfPieces<Factors>(padded_outputs()); }
 
   void Run(int num, const Input& x, const int8_t* packed, const Int8Tiles::TilePostOps& writing,
            const Destination& y, bool leaves_zeros, void* scratch) const {

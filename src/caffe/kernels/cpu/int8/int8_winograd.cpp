@@ -53,7 +53,7 @@ class WinogradInt8 : public GroupedInt8 {
  protected:
   size_t ItemsBytes(int num) const override {
     const Plan& plan = PlanFor(num);
-    return std::min(Threads(), plan.items.count()) * BytesOf(plan);
+    return ScratchOfItems(plan.items, BytesOf(plan));
   }
   void RunItems(const Call& call, void* scratch) const override {
     const Plan& plan = PlanFor(call.num);
@@ -93,11 +93,7 @@ class WinogradInt8 : public GroupedInt8 {
     return plans_.For(num, [this](int images) { return MakePlan(images); });
   }
   Plan MakePlan(int num) const;
-  size_t BytesOf(const Plan& plan) const {
-    Pieces pieces;
-    Buffers(*this, plan, &pieces);
-    return pieces.bytes() + kBetweenThreads;
-  }
+  size_t BytesOf(const Plan& plan) const { return BytesOfPieces<Buffers>(*this, plan); }
   // Points whole pages apart would map to the same cache sets.
   static size_t Apart(size_t elements, size_t element_size) {
     const size_t line = 64 / element_size;

@@ -34,6 +34,14 @@ class Pieces {
   size_t bytes_ = 0;
 };
 
+/// Bytes of the pieces that T(arguments..., Pieces*) takes.
+template <typename T, typename... Arguments>
+size_t BytesOfPieces(const Arguments&... arguments) {
+  Pieces pieces;
+  T(arguments..., &pieces);
+  return pieces.bytes();
+}
+
 /// `count` values (zeros if null), padded with zeros in `memory`, which has room for `padded` of
 /// them; or the values themselves if they need no padding.
 inline const float* Padded(const float* values, size_t count, size_t padded, float* memory) {
