@@ -66,6 +66,7 @@ cv::Mat ReadFile(const string& filename, int flags) {
   {
     const MappedFile file(filename);
     CheckEncodedImage(file.data(), file.size(), filename);
+    if (IsDamagedRadiance(file.data(), file.size())) return cv::Mat();
   }
   return EmptyIfBroken([&] { return cv::imread(filename, flags); });
 }
@@ -81,9 +82,10 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
   const string& bytes = datum.data();
   Require(bytes.size() <= size_t(std::numeric_limits<int>::max()), "the record's ", bytes.size(),
           " bytes are too many for one image");
-  CheckEncodedImage(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), "the record");
+  const uint8_t* const data = reinterpret_cast<const uint8_t*>(bytes.data());
+  CheckEncodedImage(data, bytes.size(), "the record");
   const cv::Mat image = EmptyIfBroken([&] {
-    if (bytes.empty()) return cv::Mat();
+    if (bytes.empty() || IsDamagedRadiance(data, bytes.size())) return cv::Mat();
     const cv::Mat row(1, static_cast<int>(bytes.size()), CV_8U, const_cast<char*>(bytes.data()));
     return cv::imdecode(row, flags);
   });

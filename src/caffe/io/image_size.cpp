@@ -180,6 +180,50 @@ ImageSize RadianceSize(Header* in) {
   return {};
 }
 
+bool IsRadiance(const Header& in) { return in.Begins("#?RADIANCE", 10) || in.Begins("#?RGBE", 6); }
+
+/// True for a Radiance image (Greg Ward, "Real Pixels", Graphics Gems II) with its format line,
+/// this size in the usual order, and all its pixels: flat ones, or runs of each of a row's four
+/// bytes.
+bool IsWholeRadiance(const uint8_t* data, size_t size, const ImageSize& of) {
+  const uint8_t* at = data;
+  const uint8_t* const end = data + size;
+  const auto line = [&] {
+    const uint8_t* const stop = std::find(at, end, '\n');
+    const std::string text(at, stop);
+    at = stop == end ? end : stop + 1;
+    return text;
+  };
+  bool has_format = false;
+  for (std::string text = line(); !text.empty(); text = line()) {
+    constexpr size_t kLongest = 126;  // that OpenCV reads in one piece
+    if (text.size() > kLongest || text.find('\0') != std::string::npos) return false;
+    has_format = has_format || text == "FORMAT=32-bit_rle_rgbe";
+  }
+  if (!has_format || line() != Join("-Y ", of.height, " +X ", of.width)) return false;
+  const bool may_have_runs = of.width >= 8 && of.width < 1 << 15;
+  for (uint64_t row = 0; row < of.height; ++row) {
+    const size_t left = static_cast<size_t>(end - at);
+    if (left < 4) return false;
+    const bool has_runs = may_have_runs && at[0] == 2 && at[1] == 2 && at[2] < 128;
+    if (!has_runs) return left / 4 / of.width >= of.height - row;  // nor have the other rows
+    if ((uint64_t{at[2]} << 8 | at[3]) != of.width) return false;
+    at += 4;
+    for (int channel = 0; channel < 4; ++channel) {
+      for (uint64_t pixel = 0; pixel < of.width;) {
+        if (at == end) return false;
+        const uint8_t code = *at++;
+        const uint64_t count = code > 128 ? code - 128 : code;
+        const uint64_t bytes = code > 128 ? 1 : count;
+        if (count == 0 || count > of.width - pixel || uint64_t(end - at) < bytes) return false;
+        at += bytes;
+        pixel += count;
+      }
+    }
+  }
+  return true;
+}
+
 /// The attribute dataWindow of OpenEXR.
 ImageSize ExrSize(Header* in) {
   constexpr char kWindow[] = "dataWindow\0box2i\0\20\0\0";
@@ -217,7 +261,7 @@ std::optional<ImageSize> SizeOfKind(Header* in) {
     return Jpeg2000Size(in);
   }
   if (in->Begins("v/1\1", 4)) return ExrSize(in);
-  if (in->Begins("#?RADIANCE", 10) || in->Begins("#?RGBE", 6)) return RadianceSize(in);
+  if (IsRadiance(*in)) return RadianceSize(in);
   if (in->Begins("\x59\xa6\x6a\x95", 4)) return ImageSize{in->Big(8, 4), in->Big(4, 4)};
   return {};
 }
@@ -235,6 +279,12 @@ std::optional<ImageSize> SizeOfEncodedImage(const uint8_t* data, size_t size) {
   const std::optional<ImageSize> found = SizeOfKind(&header);
   if (!header.good() || !found || found->height == 0 || found->width == 0) return {};
   return found;
+}
+
+bool IsDamagedRadiance(const uint8_t* data, size_t size) {
+  if (!IsRadiance(Header(data, size))) return false;
+  const std::optional<ImageSize> found = SizeOfEncodedImage(data, size);
+  return !found || !IsWholeRadiance(data, size, *found);
 }
 
 void CheckEncodedImage(const uint8_t* data, size_t size, const std::string& what) {

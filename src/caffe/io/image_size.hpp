@@ -17,6 +17,10 @@ struct ImageSize {
 /// cut off or damaged.
 std::optional<ImageSize> SizeOfEncodedImage(const uint8_t* data, size_t size);
 
+/// True for a Radiance HDR image whose header or pixels are damaged. OpenCV 4.6 does not close the
+/// file of such a one, so that it must not see it.
+bool IsDamagedRadiance(const uint8_t* data, size_t size);
+
 /// Throws Error for an encoded image of more pixels, or more bytes, than the limits allow, and for
 /// DICOM: before it is decoded. `what` is where it comes from, for the message.
 void CheckEncodedImage(const uint8_t* data, size_t size, const std::string& what);

@@ -110,6 +110,48 @@ TEST(ImageSize, DicomImagesAreRefused) {
   CheckEncodedImage(BytesOf(bytes), bytes.size() - 1, "too short for one");
 }
 
+/// What is not damaged OpenCV has to read.
+void ExpectDamagedOrDecoded(const std::string& bytes, bool is_whole) {
+  ASSERT_EQ(IsDamagedRadiance(BytesOf(bytes), bytes.size()), !is_whole);
+  if (!is_whole) return;
+  const std::vector<uint8_t> encoded(bytes.begin(), bytes.end());
+  EXPECT_FALSE(cv::imdecode(encoded, cv::IMREAD_COLOR).empty());
+}
+
+TEST(ImageSize, DamagedRadianceImagesAreFound) {
+  const std::string head = "#?RGBE\nFORMAT=32-bit_rle_rgbe\n\n";
+  const std::string flat = head + "-Y 2 +X 3\n" + std::string(24, 'x');
+  ExpectDamagedOrDecoded(flat, true);
+  ExpectDamagedOrDecoded(flat.substr(0, flat.size() - 1), false);
+  ExpectDamagedOrDecoded("#?RGBE\n\n-Y 2 +X 3\n" + std::string(24, 'x'), false);
+  ExpectDamagedOrDecoded(head + "+X 3 -Y 2\n" + std::string(24, 'x'), false);
+  ExpectDamagedOrDecoded("#?RGBE2", false);
+  // A row of 9 in runs: 9 equal bytes, or 4 of their own and 5 equal ones.
+  const std::string row = std::string("\2\2\0\11", 4) +
+                          "\x89r\4abcd\x85g\x89"
+                          "b\x89"
+                          "e";
+  ExpectDamagedOrDecoded(head + "-Y 1 +X 9\n" + row, true);
+  ExpectDamagedOrDecoded(head + "-Y 2 +X 9\n" + row + row, true);
+  ExpectDamagedOrDecoded(head + "-Y 2 +X 9\n" + row, false);
+  ExpectDamagedOrDecoded(head + "-Y 1 +X 8\n" + row, false);
+  for (const size_t at : {4, 6, 11}) {  // the first counts: none at all, and too many
+    for (const char count : {'\0', '\x8a', '\x0a'}) {
+      std::string damaged = row;
+      damaged[at] = count;
+      ExpectDamagedOrDecoded(head + "-Y 1 +X 9\n" + damaged, false);
+    }
+  }
+  cv::Mat image(7, 50, CV_32FC3);
+  cv::randu(image, 0, 9);
+  image.colRange(10, 40) = cv::Scalar(1, 2, 3);
+  std::vector<uint8_t> encoded;
+  ASSERT_TRUE(cv::imencode(".hdr", image, encoded));
+  const std::string bytes(encoded.begin(), encoded.end());
+  ExpectDamagedOrDecoded(bytes, true);
+  ExpectDamagedOrDecoded(bytes.substr(0, bytes.size() - 1), false);
+}
+
 TEST(ImageSize, IsThatOfDecodedImages) {
   const cv::Mat image(37, 91, CV_8UC3, cv::Scalar(1, 2, 3));
   int seen = 0;

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iterator>
+
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/io.hpp"
 
@@ -86,6 +89,30 @@ TEST(ImageTest, SaysWhenAFileIsNoImage) {
     EXPECT_TRUE(ReadImageToCVMat(file).empty());
   }
 }
+
+#ifdef __linux__
+
+size_t OpenFiles() {
+  const std::filesystem::directory_iterator open("/proc/self/fd");
+  return std::distance(begin(open), end(open));
+}
+
+TEST(ImageTest, DamagedRadianceImagesAreNotKeptOpen) {
+  const string bytes = "#?RGBE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X 3\ntoo few",
+               file = NewFile(bytes);
+  Datum record;
+  record.set_encoded(true);
+  record.set_data(bytes);
+  const size_t before = OpenFiles();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(ReadImageToCVMat(file).empty());
+    ExpectContains(ErrorOf([&] { DecodeDatumToCVMat(record, true); }),
+                   "the record's 48 bytes are not an image that can be decoded");
+  }
+  EXPECT_EQ(OpenFiles(), before);
+}
+
+#endif
 
 TEST(ImageTest, KeepsAFileThatIsEncodedAsWanted) {
   const string file = ImageFile(SmallImage(), ".PNG");
