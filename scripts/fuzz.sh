@@ -83,7 +83,7 @@ mkdir -p "$logs" "$build/findings"
 run_compiled() {
   local name=$1 sanitizer=$ASAN_OPTIONS
   shift
-  # libhdf5 asks for as much as a group's heap says it has, writes to none of it, and takes a refusal.
+  # libhdf5 asks for as much as a file says that it has, and takes a refusal.
   [[ $name != hdf5_* ]] || sanitizer+=:max_allocation_size_mb=1024
   ASAN_OPTIONS=$sanitizer "$build/fuzz/fuzz_$name" "$build/corpus/$name" "$@" -max_total_time="$seconds" -runs="$executions" \
     -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1024 -max_len=65536 -print_final_stats=1 \

@@ -22,6 +22,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/hdf5_staged_file.hpp"
+#include "caffe/io/mapped_file.hpp"
 #include "caffe/io/staged_file.hpp"
 
 namespace caffe {
@@ -395,10 +396,47 @@ void Hdf5Handle::Close() {
   Require(status >= 0, Error::File{name_}, ": cannot be written completely; is the disk full?");
 }
 
+namespace {
+
+uint64_t LittleEndian(const uint8_t* bytes, size_t count) {
+  uint64_t value = 0;
+  while (count-- > 0) value = value << 8 | bytes[count];
+  return value;
+}
+
+/// Throws Error where the data of a local heap, which holds a group's names, reach beyond the file:
+/// libhdf5 1.10 takes as much memory as they say, or reads at no address. (HDF5 File Format
+/// Specification 3.0, II.A and III.D. What looks like a heap by chance has four zero bytes too.)
+void CheckLocalHeaps(const std::string& file) {
+  const MappedFile bytes(file);
+  const uint8_t* const data = bytes.data();
+  const size_t size = bytes.size();
+  constexpr size_t kSuperblock = 16, kHeap = 8;  // up to the numbers of both
+  if (size < kSuperblock || std::memcmp(data, "\x89HDF\r\n\x1a\n", 8) != 0) return;
+  const bool is_old = data[8] < 2;
+  const size_t offsets = data[is_old ? 13 : 9], lengths = data[is_old ? 14 : 10];
+  if (offsets > 8 || lengths > 8) return;
+  const uint8_t *at = data, *const end = data + size;
+  while (const void* const found = memmem(at, end - at, "HEAP\0\0\0\0", kHeap)) {
+    at = static_cast<const uint8_t*>(found) + kHeap;
+    if (size_t(end - at) < 2 * lengths + offsets) return;
+    const uint64_t length = LittleEndian(at, lengths);
+    const uint64_t place = LittleEndian(at + 2 * lengths, offsets);
+    Require(place <= size && length <= size - place, Error::File{file},
+            ": is damaged: the names of a group lie outside of it");
+  }
+}
+
+}  // namespace
+
 Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
   const Silence silence;
   const bool readable = access(file.c_str(), R_OK) == 0;
   Require(readable, Error::File{file}, ": ", std::strerror(errno));
+  std::error_code unknown;
+  const bool has_bytes = std::filesystem::is_regular_file(file, unknown) &&
+                         std::filesystem::file_size(file, unknown) > 0;
+  if (has_bytes) CheckLocalHeaps(file);
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   Require(id >= 0, Error::File{file},
           ": cannot be opened as an HDF5 file: it is of another kind, or damaged");

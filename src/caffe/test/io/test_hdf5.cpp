@@ -277,6 +277,29 @@ TEST(NetHdf5, RoundTrips) {
   EXPECT_EQ(diff.cpu_data()[0], 5);
 }
 
+// libhdf5 1.10 would ask for as much memory, or end the program.
+TEST(Hdf5, NamesOutsideOfTheFileAreRefused) {
+  const std::string sound = NewFileName();
+  WriteHdf5File(sound, [](const Hdf5Handle& file) { Hdf5Handle::CreateGroup(file.id(), "data"); });
+  const std::string bytes = ReadFile(sound);
+  const size_t heap = bytes.find(std::string("HEAP\0\0\0\0", 8));
+  ASSERT_NE(heap, std::string::npos);
+  const auto with = [&](size_t offset, const std::string& number) {
+    std::string damaged = bytes;
+    damaged.replace(heap + offset, number.size(), number);
+    return NewFile(damaged);
+  };
+  const std::string ones(8, '\xff');
+  const std::string damaged[] = {with(8, ones), with(8, std::string("\0\0\0\0\1", 5)),
+                                 with(24, ones), with(24, std::string("\0\0\1", 3))};
+  for (const std::string& file : damaged) {
+    ExpectContains(ErrorOf([&] { Hdf5Handle::OpenFile(file); }),
+                   file + ": is damaged: the names of a group lie outside of it");
+  }
+  const std::string behind = NewFile(bytes + std::string("HEAP\0\0\0\0\xff\xff", 10));
+  EXPECT_GT(Hdf5Handle::OpenFile(behind).id(), 0) << "too short for a heap";
+}
+
 TEST(NetHdf5, GroupsThatHoldThemselvesEnd) {
   const auto net = MakeNet(kStoredNet);
   const std::string name = NewFileName();
