@@ -398,7 +398,7 @@ void Hdf5Handle::Close() {
 
 namespace {
 
-uint64_t LittleEndian(const uint8_t* bytes, size_t count) {
+uint64_t HeapNumber(const uint8_t* bytes, size_t count) {
   uint64_t value = 0;
   while (count-- > 0) value = value << 8 | bytes[count];
   return value;
@@ -420,8 +420,8 @@ void CheckLocalHeaps(const std::string& file) {
   while (const void* const found = memmem(at, end - at, "HEAP\0\0\0\0", kHeap)) {
     at = static_cast<const uint8_t*>(found) + kHeap;
     if (size_t(end - at) < 2 * lengths + offsets) return;
-    const uint64_t length = LittleEndian(at, lengths);
-    const uint64_t place = LittleEndian(at + 2 * lengths, offsets);
+    const uint64_t length = HeapNumber(at, lengths);
+    const uint64_t place = HeapNumber(at + 2 * lengths, offsets);
     Require(place <= size && length <= size - place, Error::File{file},
             ": is damaged: the names of a group lie outside of it");
   }
