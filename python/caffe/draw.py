@@ -180,6 +180,8 @@ def draw_net(caffe_net: Any, rankdir: str, ext: str = "png", phase: Optional[int
         return graph.to_string().encode()
     try:
         return graph.create(format=ext)
+    except AssertionError as error:  # pydot's, where dot fails
+        raise ValueError(f"Graphviz does not write .{ext}: use .png, .svg, .pdf or .dot") from error
     except OSError as error:
         raise RuntimeError("Graphviz's program dot was not found (Debian: apt-get install "
                            f"graphviz); the extension .dot needs none ({error})") from error
