@@ -1,5 +1,6 @@
 // Kernels on 8-bit integers alone have the bits of their definitions on every instruction set.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -222,6 +223,25 @@ TEST_P(IntegerKernels, Resizing) {
   for (int round = 0; round < 60 && !HasFailure(); ++round) {
     CheckResizing<int8_t>();
     CheckResizing<uint8_t>();
+  }
+}
+
+// Caffe rounds sizes up: with strides larger than the kernel the last window may begin behind the
+// image, at its end (8 columns, stride 2) or further on (stride 3 from 5 columns).
+TEST_P(IntegerKernels, MeansOfWindowsBehindTheImageAreTheZeroPoint) {
+  for (const auto& [width, stride, pooled] : {std::array{8, 2, 5}, std::array{5, 4, 3}}) {
+    PoolingShape s;
+    s.planes = s.height = s.pooled_height = s.kernel_h = s.kernel_w = 1;
+    s.width = width;
+    s.stride_w = stride;
+    s.pooled_width = pooled;
+    for (const int lanes : {1, 16}) {
+      const std::vector<uint8_t> x(width * lanes, 200);
+      std::vector<uint8_t> y(pooled * lanes);
+      AveragePoolIntegers(s, lanes, /*zero_point=*/7, {0, 255}, x.data(), y.data());
+      EXPECT_EQ(y.front(), 200);
+      EXPECT_EQ(y.back(), 7) << width << " columns, " << lanes << " lanes";
+    }
   }
 }
 
