@@ -1,4 +1,5 @@
 """caffe.draw: drawings of nets."""
+import shutil
 import sys
 
 import pytest
@@ -184,6 +185,14 @@ def test_images(tmp_path, ext, begin):
         assert "apt-get install graphviz" in str(error)
         pytest.skip(str(error))
     assert drawing.startswith(begin)
+
+
+def test_an_extension_that_graphviz_does_not_write(tmp_path):
+    pytest.importorskip("pydot")
+    if not shutil.which("dot"):
+        pytest.skip("Graphviz is not installed")
+    with pytest.raises(ValueError, match=r"Graphviz does not write \.xyz: use \.png"):
+        draw.draw_net_to_file(net_of(), str(tmp_path / "net.xyz"))
 
 
 def test_without_graphviz_a_message_says_what_to_install(monkeypatch):

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "caffe/core/address_sanitizer.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 
@@ -16,18 +17,7 @@ namespace {
 // Blocks of this many bytes and more are pages of their own, so that freeing one gives it back to
 // the system. The heap would keep what loading a net and packing its weights leave free: up to half
 // of what the net takes.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)  // Clang's word for it
-#define CAFFE_ADDRESS_SANITIZER
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define CAFFE_ADDRESS_SANITIZER
-#endif
-#ifdef CAFFE_ADDRESS_SANITIZER
-constexpr size_t kOwnPages = SIZE_MAX;  // the sanitizer knows the heap only
-#else
-constexpr size_t kOwnPages = size_t(1) << 18;
-#endif
+constexpr size_t kOwnPages = kHasAddressSanitizer ? SIZE_MAX : size_t(1) << 18;
 
 // Larger blocks begin at huge pages, and ask for such, where the system gives them to those who
 // ask: the processor finds the place of 2 MB at a time instead of 4 KB.

@@ -22,6 +22,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/hdf5_staged_file.hpp"
+#include "caffe/io/little_endian.hpp"
 #include "caffe/io/mapped_file.hpp"
 #include "caffe/io/staged_file.hpp"
 
@@ -398,12 +399,6 @@ void Hdf5Handle::Close() {
 
 namespace {
 
-uint64_t HeapNumber(const uint8_t* bytes, size_t count) {
-  uint64_t value = 0;
-  while (count-- > 0) value = value << 8 | bytes[count];
-  return value;
-}
-
 /// Throws Error where the data of a local heap, which holds a group's names, reach beyond the file:
 /// libhdf5 1.10 takes as much memory as they say, or reads at no address. (HDF5 File Format
 /// Specification 3.0, II.A and III.D. What looks like a heap by chance has four zero bytes too.)
@@ -420,8 +415,8 @@ void CheckLocalHeaps(const std::string& file) {
   while (const void* const found = memmem(at, end - at, "HEAP\0\0\0\0", kHeap)) {
     at = static_cast<const uint8_t*>(found) + kHeap;
     if (size_t(end - at) < 2 * lengths + offsets) return;
-    const uint64_t length = HeapNumber(at, lengths);
-    const uint64_t place = HeapNumber(at + 2 * lengths, offsets);
+    const uint64_t length = LittleEndian(at, lengths);
+    const uint64_t place = LittleEndian(at + 2 * lengths, offsets);
     Require(place <= size && length <= size - place, Error::File{file},
             ": is damaged: the names of a group lie outside of it");
   }

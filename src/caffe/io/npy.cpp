@@ -8,17 +8,12 @@
 #include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/float16.hpp"
+#include "caffe/io/little_endian.hpp"
 
 namespace caffe {
 namespace {
 
 constexpr size_t kMaxHeader = 1 << 20;  // bytes; NumPy's own are below 1000
-
-size_t LittleEndian(const std::string& bytes) {
-  size_t value = 0;
-  for (size_t i = bytes.size(); i-- > 0;) value = 256 * value + static_cast<uint8_t>(bytes[i]);
-  return value;
-}
 
 /// The value of 'key' in the header, a Python dictionary.
 std::string Entry(const std::string& header, const std::string& key) {
@@ -64,7 +59,7 @@ NpyFile::NpyFile(const std::string& name) : name_(name) {
   Require(version >= 1 && version <= 3, Error::File{name}, ": version ", version,
           " of the .npy format is not known");
   const size_t length_size = version == 1 ? 2 : 4;
-  const size_t header_size = LittleEndian(read(length_size));
+  const size_t header_size = LittleEndian(read(length_size).data(), length_size);
   Require(header_size <= kMaxHeader, Error::File{name}, ": the header is damaged");
   ParseHeader(read(header_size));
   data_ = 8 + length_size + header_size;

@@ -18,6 +18,11 @@ struct ByteRange {
 
 /// The middle of the bytes' range, away from which halves of means are rounded.
 CAFFE_HOST_DEVICE inline int32_t MiddleOf(bool is_unsigned) { return is_unsigned ? 128 : 0; }
+/// The positions that the mean of a window of `size` is over: with padding. One behind the image,
+/// where strides are larger than the kernel, is a single position of padding.
+CAFFE_HOST_DEVICE inline int32_t MeanPositions(int rows, int columns, int size) {
+  return rows > 0 && columns > 0 ? size : 1;
+}
 /// The mean of `size` bytes; `sum` is that of their differences from `middle`.
 CAFFE_HOST_DEVICE inline int32_t RoundedMean(int32_t sum, int32_t size, int32_t middle) {
   return middle + (sum < 0 ? sum - size / 2 : sum + size / 2) / size;

@@ -159,10 +159,9 @@ void AveragePoolIntegers(Stream& stream, const kernels::PoolingShape& shape, Byt
   const int32_t middle = kernels::MiddleOf(x.is_unsigned), offset = x.zero_point - middle;
   ForEachOutput(stream, y, [=] __host__ __device__(int n, int c, int s) {
     const Window window = windows.WindowAt(s / windows.pooled_width, s % windows.pooled_width);
-    // The padding is the zero point. A window without a position is a single one of it.
-    const bool is_empty = window.h_begin >= window.h_end || window.w_begin >= window.w_end;
-    const int32_t size = is_empty ? 1 : window.divisor;
-    int32_t sum = size * offset;
+    const int32_t size = kernels::MeanPositions(window.h_end - window.h_begin,
+                                                window.w_end - window.w_begin, window.divisor);
+    int32_t sum = size * offset;  // the padding is the zero point
     for (int h = window.h_begin; h < window.h_end; ++h) {
       for (int w = window.w_begin; w < window.w_end; ++w) {
         sum += x.At(n, c, h * windows.width + w);

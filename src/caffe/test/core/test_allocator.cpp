@@ -8,26 +8,13 @@
 #include <cstdint>
 #include <limits>
 
+#include "caffe/core/address_sanitizer.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
 namespace {
 
 constexpr size_t kPage = 4096, kHugePage = 2 << 20;
-
-// AddressSanitizer has a heap of its own, which gives no huge pages and ends the program where more
-// is asked for than there can be.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kIsOwnHeap = false;
-#else
-constexpr bool kIsOwnHeap = true;
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-constexpr bool kIsOwnHeap = false;
-#else
-constexpr bool kIsOwnHeap = true;
-#endif
 
 class HostMemory {
  public:
@@ -65,7 +52,7 @@ bool IsMapped(char* page) {
 }
 
 TEST(Allocator, LargeBlocksBeginAtHugePagesAndGoBackWhole) {
-  if (!kIsOwnHeap) GTEST_SKIP() << "AddressSanitizer's heap has no such pages";
+  if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer's heap has no such pages";
   constexpr size_t kSize = 5 * kHugePage + 3 * kPage + 10;
   HostMemory memory(kSize);
   ASSERT_TRUE(memory.aligned_to(kHugePage));
@@ -79,7 +66,7 @@ TEST(Allocator, LargeBlocksBeginAtHugePagesAndGoBackWhole) {
 }
 
 TEST(Allocator, RefusesMoreThanThereCanBe) {
-  if (!kIsOwnHeap) GTEST_SKIP() << "AddressSanitizer ends the program";
+  if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer ends the program";
   for (const size_t size :
        {std::numeric_limits<size_t>::max() - kPage, std::numeric_limits<size_t>::max() / 2 - 1}) {
     Allocator* owner = nullptr;

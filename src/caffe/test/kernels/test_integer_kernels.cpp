@@ -227,7 +227,7 @@ TEST_P(IntegerKernels, Resizing) {
 }
 
 // Caffe rounds sizes up: with strides larger than the kernel the last window may begin behind the
-// image, at its end (8 columns, stride 2) or further on (stride 3 from 5 columns).
+// image, at its end (8 columns, stride 2) or further on (5 columns, stride 4).
 TEST_P(IntegerKernels, MeansOfWindowsBehindTheImageAreTheZeroPoint) {
   for (const auto& [width, stride, pooled] : {std::array{8, 2, 5}, std::array{5, 4, 3}}) {
     PoolingShape s;

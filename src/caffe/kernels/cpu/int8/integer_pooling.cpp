@@ -55,9 +55,7 @@ void ForEachWindow(const PoolingShape& s, const ChannelsLast& pixels, Function&&
         const int right = std::min(column + s.kernel_w, s.width + s.pad_w);
         const int left = std::max(column, 0);
         const int columns = std::max(0, std::min(right, s.width) - left);
-        // A window behind the image may have no position, or fewer: it is a single one of padding.
-        const bool is_empty = rows == 0 || columns == 0;
-        const int size = is_empty ? 1 : (bottom - row) * (right - column);
+        const int size = MeanPositions(rows, columns, (bottom - row) * (right - column));
         const size_t from = plane * s.input_plane() + size_t(top) * s.width + left;
         f(from * pixels.x_pixel + first, rows, columns, size,
           (y_row * s.pooled_width + v) * pixels.y_pixel + first, channels);
