@@ -80,13 +80,18 @@ def write_csv(path, detections):
                             + found["prediction"].ravel().tolist())
 
 
-def write_hdf5(path, detections):
+def import_pandas():
     try:
         import pandas
         import tables  # noqa: F401  pandas writes .h5 files with it
     except ImportError as error:
         raise ImportError("writing .h5 needs pandas and PyTables (pip install pandas tables); .csv "
                           "needs neither") from error
+    return pandas
+
+
+def write_hdf5(path, detections):
+    pandas = import_pandas()
     table = pandas.DataFrame(detections).set_index("filename")
     table[CORNERS] = pandas.DataFrame(np.vstack(table["window"]), index=table.index,
                                       columns=CORNERS)
@@ -99,6 +104,8 @@ def main():
     extension = os.path.splitext(arguments.output_file)[1].lower()
     if extension not in (".csv", ".h5", ".hdf5"):
         raise ValueError(f"the output file {arguments.output_file} ends neither in .csv nor in .h5")
+    if extension != ".csv":
+        import_pandas()  # before the work rather than after it
     _cli.set_mode(arguments.gpu)
     detector = caffe.Detector(arguments.model_def, arguments.pretrained_model)
     _cli.set_image_steps(detector, arguments)

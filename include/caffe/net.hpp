@@ -270,7 +270,7 @@ class Net {
   Layer<Dtype>* ScaleAfter(int layer_id) const;
   void CopyHdf5Layer(const string& file, int64_t group, int layer_id);
   ElementType LoadType(int param_id) const;
-  void LogLayersWithout(const set<string>& copied) const;
+  void LogLayersWithout(const set<int>& copied) const;
 
   // Memory of parameters (net_parameters.cpp).
   void PlaceParameters();

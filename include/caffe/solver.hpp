@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/function.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -175,8 +176,10 @@ class Solver {
   Dtype MeanOverRanks(Dtype value);
   void CheckSnapshotFolder();
 
+  void SavePositions(TrainingState* state);
   void RestorePositions(const TrainingState& state);
 
+  std::optional<TrainingState> before_tests_;  // positions, while tests run
   bool restores_positions_ = true;
   bool warned_of_bad_loss_ = false;
   double gradient_squares_ = -1;

@@ -60,12 +60,8 @@ class SyncedMemory {
   /// calling thread's device (`size()` bytes), for pointers not yet taken; `keep_alive` is held as
   /// long as the memory is used. What is newest stays so.
   void PlaceOnDevice(void* data, std::shared_ptr<void> keep_alive);
-  /// Takes memory of the caller's on the calling thread's device, which holds what the host copy
-  /// does, for the device copy; null: there is none until it is asked for.
-  void set_gpu_copy(void* data);
-  /// Where the copies lie, up to date or not; nullptr if not yet made.
+  /// Where the host copy lies, up to date or not; nullptr if not yet made.
   const void* cpu_place() const { return cpu_data_; }
-  const void* gpu_place() const { return gpu_data_; }
 
   /// Starts copying the host copy to the device on `stream`; the caller synchronizes it before
   /// the device copy is read on another stream or the host copy is written.

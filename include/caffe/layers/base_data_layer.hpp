@@ -100,12 +100,12 @@ class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThr
   vector<PrefetchedBatch<Dtype>> prefetch_;
   BlockingQueue<Batch<Dtype>*> prefetch_free_;
   BlockingQueue<Batch<Dtype>*> prefetch_full_;
-  Batch<Dtype>* prefetch_current_ = nullptr;
+  Batch<Dtype>* prefetch_current_ = nullptr;  ///< what the tops are a copy of
   Blob<Dtype> transformed_data_;
 
  private:
   void StopPrefetching();
-  void Release(Batch<Dtype>* batch);
+  void ReleaseCurrent();
 
   std::string consumed_;  // the source's state behind the batch that the net took last
   std::shared_ptr<ThreadTeam> team_;

@@ -174,15 +174,6 @@ void SyncedMemory::PlaceOnDevice(void* data, std::shared_ptr<void> keep_alive) {
   gpu_keep_alive_ = std::move(keep_alive);
 }
 
-void SyncedMemory::set_gpu_copy(void* data) {
-  CHECK(head() == HEAD_AT_CPU || head() == SYNCED);
-  std::lock_guard<std::mutex> lock(mutex_);
-  FreeGpu();
-  if (data) device_ = CurrentDevice();
-  gpu_data_ = data;
-  head_.store(data ? SYNCED : HEAD_AT_CPU, std::memory_order_release);
-}
-
 void SyncedMemory::async_gpu_push(Stream& stream) {
   CHECK_EQ(head(), HEAD_AT_CPU);
   std::lock_guard<std::mutex> lock(mutex_);

@@ -247,8 +247,9 @@ void DataTransformer<Dtype>::CheckSizes(int channels, int height, int width,
   if (param_.has_mean_file()) {
     Require(data_mean_.channels() == channels && data_mean_.height() == height &&
                 data_mean_.width() == width,
-            "the mean in ", param_.mean_file(), " has shape ", data_mean_.shape_string(),
-            ", the image is ", channels, " x ", height, " x ", width);
+            Error::Field{"transform_param: mean_file"}, " is ", param_.mean_file(),
+            ", a mean of shape ", data_mean_.shape_string(), ", and the image is ", channels, " x ",
+            height, " x ", width);
   }
   CheckChannels(channels);
 }

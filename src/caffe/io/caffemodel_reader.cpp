@@ -176,7 +176,8 @@ CaffemodelReader::CaffemodelReader(const std::string& file)
 
 void CaffemodelReader::ReadNet() {
   const uint8_t* base = file_->data();
-  const std::string seen = DescribeContents(base, file_->size());
+  std::string seen = DescribeContents(base, file_->size());
+  if (seen.empty()) seen = DescribeOtherMessage(base, file_->size());
   Require(seen.empty(), Error::File{file_->path()}, ": a caffemodel is needed, and this is ", seen);
 
   LayerReader reader(*file_);

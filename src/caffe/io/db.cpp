@@ -37,8 +37,8 @@ string OtherKindHint(const string& source, const string& wanted) {
   }
   const bool lmdb = std::filesystem::exists(path / "data.mdb", ignored);
   const bool leveldb = std::filesystem::exists(path / "CURRENT", ignored);
-  if (wanted == "leveldb" && lmdb) return " (it is an LMDB: say backend LMDB)";
-  if (wanted == "lmdb" && leveldb) return " (it is a LevelDB: say backend LEVELDB)";
+  if (wanted == "leveldb" && lmdb) return " (it is an LMDB: choose that as the backend)";
+  if (wanted == "lmdb" && leveldb) return " (it is a LevelDB: choose that as the backend)";
   if (!lmdb && !leveldb) return " (there is no database in this folder)";
   return "";
 }

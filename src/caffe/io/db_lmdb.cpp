@@ -213,7 +213,9 @@ void LMDB::Open(const string& source, Mode mode) {
   if (mode == NEW) {
     const bool made = mkdir(source.c_str(), 0755) == 0;
     Require(made, Error::File{source}, ": the database cannot be made: ", std::strerror(errno),
-            errno == EEXIST ? " (remove it first)" : "");
+            errno == EEXIST   ? " (remove it first)"
+            : errno == ENOENT ? " (make the directory that it is to be in first)"
+                              : "");
   }
   if (mode == READ) {
     static SharedDatabases<MDB_env> readers;

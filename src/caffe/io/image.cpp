@@ -56,6 +56,17 @@ cv::Mat EmptyIfBroken(Function&& read) {
   }
 }
 
+/// f(), whose errors begin with the file's name: callers need not add it.
+template <typename Function>
+void NotingFile(const string& filename, Function&& f) {
+  try {
+    f();
+  } catch (Error& error) {
+    error.Note(Error::File{filename});
+    throw;
+  }
+}
+
 /// cv::imread of a file that is not too large when decoded; empty if it is no image.
 cv::Mat ReadFile(const string& filename, int flags) {
   std::error_code unknown;
@@ -65,7 +76,7 @@ cv::Mat ReadFile(const string& filename, int flags) {
   }
   {
     const MappedFile file(filename);
-    CheckEncodedImage(file.data(), file.size(), filename);
+    NotingFile(filename, [&] { CheckEncodedImage(file.data(), file.size(), filename); });
     if (IsDamagedRadiance(file.data(), file.size())) return cv::Mat();
   }
   return EmptyIfBroken([&] { return cv::imread(filename, flags); });
@@ -104,7 +115,7 @@ cv::Mat ReadImageToCVMat(const string& filename, const int height, const int wid
     return original;
   }
   if (height <= 0 || width <= 0) return original;
-  limits::CheckImage(height, width, filename);
+  NotingFile(filename, [&] { limits::CheckImage(height, width, filename); });
   cv::Mat resized;
   cv::resize(original, resized, cv::Size(width, height));
   return resized;

@@ -2,6 +2,7 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/limits.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <string>
@@ -28,12 +29,24 @@ void Merge(Bytes bytes, google::protobuf::Message* message) {
           " bytes is larger than 2 GB; read weights of this size with caffe::CaffemodelReader");
   CodedInputStream input(bytes.begin, static_cast<int>(bytes.size()));
   input.SetRecursionLimit(limits::MessageDepth());
-  Require(message->MergePartialFromCodedStream(&input) && input.ConsumedEntireMessage(),
-          "this is no ", message->GetDescriptor()->name(), " in binary form");
+  if (message->MergePartialFromCodedStream(&input) && input.ConsumedEntireMessage()) return;
+  const std::string wrong =
+      Join("this is no ", message->GetDescriptor()->name(), " in binary form");
+  try {  // one that is cut off says so
+    wire::Reader fields(bytes, bytes.begin);
+    for (wire::Field field; fields.Next(&field);) {
+    }
+  } catch (Error& error) {
+    error.AddContext(wrong);
+    throw;
+  }
+  Fail(wrong);
 }
 
 /// Layers are parsed one by one, so that the net as a whole may be large and errors name the layer.
 void MergeNet(const MappedFile& file, NetParameter* net) {
+  const std::string seen = DescribeOtherMessage(file.data(), file.size());
+  Require(seen.empty(), "a net is needed, and this is ", seen);
   wire::Reader fields({file.data(), file.data() + file.size()}, file.data());
   wire::Field field;
   while (fields.Next(&field)) {
@@ -125,6 +138,27 @@ void WriteMessage(const google::protobuf::Message& message, const std::string& n
 }
 
 }  // namespace
+
+// A net begins with its name (a string, field 1) or with layers. The other messages begin with the
+// integers of their fields 1, or with what is an integer in a net.
+std::string DescribeOtherMessage(const uint8_t* data, size_t size) {
+  const auto tag = [](int field, wire::Type type) {
+    return static_cast<uint8_t>(field << 3 | static_cast<int>(type));
+  };
+  if (size == 0) return "";
+  if (data[0] == tag(BlobProto::kDataFieldNumber, wire::Type::LENGTH_DELIMITED)) {
+    return "a blob, such as an image mean";
+  }
+  if (data[0] != tag(SolverState::kIterFieldNumber, wire::Type::VARINT)) return "";
+  const uint8_t* next = std::find_if(data + 1, data + std::min<size_t>(size, 11),
+                                     [](uint8_t byte) { return (byte & 0x80) == 0; });
+  if (next + 1 >= data + size) return "";
+  if (next[1] == tag(SolverState::kLearnedNetFieldNumber, wire::Type::LENGTH_DELIMITED)) {
+    return "the state of a solver, which names its weights: caffe train takes it with -snapshot";
+  }
+  const bool is_blob = next[1] == tag(BlobProto::kChannelsFieldNumber, wire::Type::VARINT);
+  return is_blob ? "a blob, such as an image mean" : "";
+}
 
 void ReadProtoBinary(const std::string& name, google::protobuf::Message* message) {
   const MappedFile file(name);

@@ -1,6 +1,8 @@
 #ifndef CAFFE_IO_PROTO_BINARY_HPP_
 #define CAFFE_IO_PROTO_BINARY_HPP_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace google {
@@ -20,6 +22,10 @@ class NetParameter;
 /// and, for a NetParameter, the byte offset and the layer if the file is missing, empty, truncated
 /// or of another kind.
 void ReadProtoBinary(const std::string& file, google::protobuf::Message* message);
+
+/// What a file's first bytes show it to be if it is another message than a net, and which program
+/// takes it: "a blob, such as an image mean"; empty when they show nothing.
+std::string DescribeOtherMessage(const uint8_t* data, size_t size);
 
 /// Replaces the file; a failure leaves the old one and throws Error. NetParameter: see
 /// MoveForkFieldsBeforeWrite.

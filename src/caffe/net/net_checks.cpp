@@ -167,4 +167,13 @@ void CheckConnections(const NetParameter& net, const NetParameter& unfiltered) {
   for (int i = 0; i < net.layer_size(); ++i) connector.Add(i);
 }
 
+void RequireDistinctNames(const vector<string>& layers) {
+  set<string> seen;
+  for (const string& name : layers) {
+    Require(seen.insert(name).second, Error::Layer{name},
+            ": there are two layers of this name, of which an HDF5 file can hold one",
+            Error::Remedy{"rename one of them, or set snapshot_format: BINARYPROTO"});
+  }
+}
+
 }  // namespace caffe

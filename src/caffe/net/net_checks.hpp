@@ -2,6 +2,7 @@
 #define CAFFE_NET_CHECKS_HPP_
 
 #include <string>
+#include <vector>
 
 #include "caffe/proto/caffe.pb.h"
 
@@ -15,6 +16,9 @@ std::string Describe(const LayerParameter& layer);
 /// work in place may, and no other layer reads what they overwrite; propagate_down fits.
 /// `unfiltered` is the net before layers were left out, for better messages.
 void CheckConnections(const NetParameter& net, const NetParameter& unfiltered);
+
+/// HDF5 files keep a layer's parameters under its name: throws Error if two layers have one name.
+void RequireDistinctNames(const std::vector<std::string>& layers);
 
 }  // namespace caffe
 

@@ -57,16 +57,16 @@ void Net<Dtype>::CopyTrainedLayersFromHDF5(const string& trained_filename) {
           ": there is no group 'data': this is not an HDF5 file of a net's parameters");
   const Hdf5Handle data = Hdf5Handle::OpenGroup(file.id(), "data");
   const vector<string> names = LayerGroups(trained_filename).Below(data.id());
-  set<string> copied;
+  set<int> copied;
   for (const string& name : names) {
     const auto target = layer_names_index_.find(name);
     if (target == layer_names_index_.end()) {
-      LOG(INFO) << "Ignoring source layer " << name;
+      LOG_IF(INFO, Caffe::root_solver()) << "Ignoring source layer " << name;
       continue;
     }
     DLOG(INFO) << "Copying source layer " << name;
     CopyHdf5Layer(trained_filename, Hdf5Handle::OpenGroup(data.id(), name).id(), target->second);
-    copied.insert(name);
+    copied.insert(target->second);
   }
   LogLayersWithout(copied);
   TrimParameters();
@@ -97,6 +97,7 @@ void Net<Dtype>::CopyHdf5Layer(const string& file, int64_t group, int layer_id) 
 
 template <typename Dtype>
 void Net<Dtype>::ToHDF5(const string& filename, bool write_diff) const {
+  RequireDistinctNames(layer_names_);
   WriteHdf5File(filename, [&](const Hdf5Handle& file) {
     const Hdf5Handle data = Hdf5Handle::CreateGroup(file.id(), "data");
     for (size_t i = 0; i < layers_.size(); ++i) {

@@ -1,6 +1,7 @@
 // Loading, sharing and saving the parameters of a net.
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include "activation_memory.hpp"
 #include "caffe/core/error_context.hpp"
@@ -82,34 +83,41 @@ void Net<Dtype>::CopyTrainedLayersFromBinaryProto(const string& trained_filename
   WithFile(trained_filename, [&] { CopyLayers(reader.layers()); });
 }
 
+// Layers of one name get what is stored under it in turn.
 template <typename Dtype>
 void Net<Dtype>::CopyLayers(const vector<StoredLayer>& sources) {
-  set<string> copied;
+  std::map<string, vector<int>> targets;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    targets[layer_names_[i]].push_back(static_cast<int>(i));
+  }
+  std::map<string, size_t> seen;
+  set<int> copied;
   for (const StoredLayer& source : sources) {
     const string& name = source.param.name();
-    const auto target = layer_names_index_.find(name);
-    if (target == layer_names_index_.end()) {
-      LOG(INFO) << "Ignoring source layer " << name;
+    const auto found = targets.find(name);
+    if (found == targets.end()) {
+      LOG_IF(INFO, Caffe::root_solver()) << "Ignoring source layer " << name;
       continue;
     }
     DLOG(INFO) << "Copying source layer " << name;
-    AddReplaced(layers_[target->second].get(), activations_.get());
-    CopyLayer(sources, source, target->second);
-    WarnOfNotFinite(name, layers_[target->second]->blobs());
-    copied.insert(name);
+    const int target = found->second[std::min(seen[name]++, found->second.size() - 1)];
+    AddReplaced(layers_[target].get(), activations_.get());
+    CopyLayer(sources, source, target);
+    WarnOfNotFinite(name, layers_[target]->blobs());
+    copied.insert(target);
   }
   LogLayersWithout(copied);
   TrimParameters();
 }
 
 template <typename Dtype>
-void Net<Dtype>::LogLayersWithout(const set<string>& copied) const {
+void Net<Dtype>::LogLayersWithout(const set<int>& copied) const {
   vector<string> without;
   size_t with_parameters = 0;
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (layers_[i]->blobs().empty()) continue;
     ++with_parameters;
-    if (!copied.count(layer_names_[i])) without.push_back(layer_names_[i]);
+    if (!copied.count(static_cast<int>(i))) without.push_back(layer_names_[i]);
   }
   if (without.empty()) return;
   const bool none = without.size() == with_parameters;
@@ -228,7 +236,7 @@ void Net<Dtype>::ShareTrainedLayersWith(const Net* other) {
     const string& name = other->layer_names_[i];
     const auto target = layer_names_index_.find(name);
     if (target == layer_names_index_.end()) {
-      LOG(INFO) << "Ignoring source layer " << name;
+      LOG_IF(INFO, Caffe::root_solver()) << "Ignoring source layer " << name;
       continue;
     }
     DLOG(INFO) << "Copying source layer " << name;

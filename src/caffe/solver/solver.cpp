@@ -10,6 +10,7 @@
 #include "caffe/core/at_scope_exit.hpp"
 #include "caffe/data/rank_settings.hpp"
 #include "caffe/kernels/update.hpp"
+#include "caffe/net/net_checks.hpp"
 #include "caffe/parallel/divide_batches.hpp"
 #include "caffe/parallel/gradients_on_device.hpp"
 #include "caffe/util/detection/detection_scores.hpp"
@@ -19,6 +20,7 @@
 #include "caffe/util/text/progress.hpp"
 #include "caffe/util/text/split.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "snapshot_files.hpp"
 
 namespace caffe {
 
@@ -70,6 +72,9 @@ void Solver<Dtype>::Init(const SolverParameter& param) {
   const bool seeded = param_.random_seed() >= 0;
   if (seeded) Caffe::set_random_seed(joined ? param_.random_seed() : own_seed);
   InitTrainNet();
+  if ((param_.snapshot() || param_.snapshot_after_train()) && SnapshotsInHdf5(param_)) {
+    RequireDistinctNames(net_->layer_names());
+  }
   InitTestNets();
   if (seeded && joined && !Caffe::root_solver()) Caffe::set_random_seed(own_seed);
   iter_ = 0;
@@ -89,7 +94,7 @@ void LoadWeights(Net<Dtype>* net, const SolverParameter& param) {
       file.erase(0, file.find_first_not_of(' '));
       file.erase(file.find_last_not_of(' ') + 1);
       if (file.empty()) continue;
-      LOG(INFO) << "Finetuning from " << file;
+      LOG_IF(INFO, Caffe::root_solver()) << "Finetuning from " << file;
       net->CopyTrainedLayersFrom(file);
     }
   }
@@ -229,7 +234,8 @@ void Solver<Dtype>::InitTestNets() {
     state.MergeFrom(net_param.state());
     if (param_.test_state_size()) state.MergeFrom(param_.test_state(i));
     net_param.mutable_state()->CopyFrom(state);
-    LOG(INFO) << "Creating test net (#" << i << ") specified by " << nets[i].source;
+    LOG_IF(INFO, Caffe::root_solver())
+        << "Creating test net (#" << i << ") specified by " << nets[i].source;
     try {
       shared_tests_.push_back(SharesTest(param_, net_param, i));
       // Layers of the TEST phase deal out their records.
@@ -469,13 +475,13 @@ void Solver<Dtype>::Step(int iters) {
 
 template <typename Dtype>
 void Solver<Dtype>::Solve(const char* resume_file) {
-  LOG(INFO) << "Solving " << net_->name();
-  LOG(INFO) << "Learning Rate Policy: " << param_.lr_policy();
+  LOG_IF(INFO, Caffe::root_solver()) << "Solving " << net_->name();
+  LOG_IF(INFO, Caffe::root_solver()) << "Learning Rate Policy: " << param_.lr_policy();
   // Checked before training, not after it.
   if (param_.snapshot_after_train() && Caffe::root_solver()) CheckSnapshotFolder();
   requested_early_exit_ = false;
   if (resume_file) {
-    LOG(INFO) << "Restoring previous solver status from " << resume_file;
+    LOG_IF(INFO, Caffe::root_solver()) << "Restoring previous solver status from " << resume_file;
     Restore(resume_file, /*data_positions=*/true);
   }
   const int start_iter = iter_;
@@ -484,7 +490,7 @@ void Solver<Dtype>::Solve(const char* resume_file) {
     Snapshot();
   }
   if (requested_early_exit_) {
-    LOG(INFO) << "Optimization stopped early.";
+    LOG_IF(INFO, Caffe::root_solver()) << "Optimization stopped early.";
     return;
   }
   // The loss and the scores of the trained net: iterations show those before their update.
@@ -493,14 +499,18 @@ void Solver<Dtype>::Solve(const char* resume_file) {
     Dtype loss = 0;
     net_->Forward(&loss);
     UpdateSmoothedLoss(MeanOverRanks(loss), start_iter, param_.average_loss());
-    LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_loss_;
+    LOG_IF(INFO, Caffe::root_solver()) << "Iteration " << iter_ << ", loss = " << smoothed_loss_;
   }
   if (param_.test_interval() && iter_ % param_.test_interval() == 0) TestAll();
-  LOG(INFO) << "Optimization Done.";
+  LOG_IF(INFO, Caffe::root_solver()) << "Optimization Done.";
 }
 
 template <typename Dtype>
 void Solver<Dtype>::TestAll() {
+  // A snapshot within the tests has them all begin again.
+  before_tests_.emplace();
+  SavePositions(&*before_tests_);
+  const AtScopeExit over([this] { before_tests_.reset(); });
   for (Callback* callback : callbacks_) callback->on_test();
   for (size_t i = 0; i < test_nets_.size() && !requested_early_exit_; ++i) Test(i);
 }
@@ -540,7 +550,7 @@ void Solver<Dtype>::Test(const int test_net_id) {
   for (int i = 0; i < iters; i += step) {
     if (!ObeyRequests()) {
       progress.Clear();
-      LOG(INFO) << "Test interrupted.";
+      LOG_IF(INFO, Caffe::root_solver()) << "Test interrupted.";
       return;
     }
     Dtype iter_loss = 0;

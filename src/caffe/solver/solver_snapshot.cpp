@@ -32,8 +32,9 @@ void Solver<Dtype>::CheckSnapshotFolder() {
   // The same name in each run, so that one that was killed here leaves nothing for good.
   const string probe = SnapshotFile(param_, 0, ".tempfile");
   std::ofstream stream(probe.c_str());
-  Require(stream.good(), "cannot write snapshots with snapshot_prefix '", param_.snapshot_prefix(),
-          "': ", std::strerror(errno), "; make sure that the directory exists and is writable");
+  Require(stream.good(), "cannot write snapshots with ", Error::Field{"snapshot_prefix"}, " '",
+          param_.snapshot_prefix(), "': ", std::strerror(errno),
+          Error::Remedy{"make sure that the directory exists and is writable"});
   stream.close();
   std::remove(probe.c_str());
 }
@@ -132,8 +133,18 @@ void Solver<Dtype>::SaveTrainingState(TrainingState* state) {
   state->set_iter_last_event(iter_last_event_);
   state->set_loss_scale(static_cast<float>(loss_scale_.value()));
   state->set_loss_scale_good_steps(loss_scale_.good_steps());
-  state->set_rng_state(RandomStateOf(*caffe_rng()));
   for (const string& rank_state : rank_states_) AddExtra(kRankState, rank_state, state);
+  if (before_tests_) {
+    state->MergeFrom(*before_tests_);
+  } else {
+    SavePositions(state);
+  }
+}
+
+// Of data layers and random generators.
+template <typename Dtype>
+void Solver<Dtype>::SavePositions(TrainingState* state) {
+  state->set_rng_state(RandomStateOf(*caffe_rng()));
   for (size_t i = 0; i <= test_nets_.size(); ++i) {
     const Net<Dtype>& net = i == 0 ? *net_ : *test_nets_[i - 1];
     for (size_t j = 0; j < net.layers().size(); ++j) {
@@ -198,6 +209,7 @@ void Solver<Dtype>::RestorePositions(const TrainingState& state) {
   template void Solver<Dtype>::GatherStates(Communicator*);                        \
   template void Solver<Dtype>::BroadcastState(Communicator*);                      \
   template void Solver<Dtype>::SaveTrainingState(TrainingState*);                  \
+  template void Solver<Dtype>::SavePositions(TrainingState*);                      \
   template void Solver<Dtype>::RestoreTrainingState(const TrainingState&);         \
   template void Solver<Dtype>::RestorePositions(const TrainingState&)
 CAFFE_SOLVER_SNAPSHOT(float);

@@ -155,20 +155,20 @@ double Timing::OfReorder(const LoweringContext& context, int value, const Format
   graph.values = {context.graph.values[value], context.graph.values[value]};
   SetFormat(target_, from, context.ranges[value], &graph.values[0]);
   SetFormat(target_, to, context.ranges[value], &graph.values[1]);
-  const auto key = std::make_pair(BytesOf(graph.values[0]), std::make_pair(from, to));
-  const auto known = reorders_.find(key);
-  if (known != reorders_.end()) return known->second;
   Node node;
   node.layer.set_type(kReorder);
   node.implementation = target_.reorder().name();
   node.inputs = {0};
   node.outputs = {1};
-  const std::string text = KeyOf(graph, node);
-  std::optional<double> time = cache_ ? cache_->Find(text) : std::nullopt;
-  if (!time)
+  const std::string key = KeyOf(graph, node);
+  const auto known = reorders_.find(key);
+  if (known != reorders_.end()) return known->second;
+  std::optional<double> time = cache_ ? cache_->Find(key) : std::nullopt;
+  if (!time) {
     time = iterations_ == 0 ? BytesOf(graph.values[0]) / 4e3
                             : target_.Measure(graph, node, iterations_, 0);
-  if (cache_) cache_->Set(text, *time);
+  }
+  if (cache_) cache_->Set(key, *time);
   return reorders_[key] = *time;
 }
 

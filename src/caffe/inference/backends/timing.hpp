@@ -55,7 +55,7 @@ class Timing {
   TimingCache* const cache_;
   const size_t max_workspace_;
   std::set<std::string> measured_;  // keys of what was not in the cache
-  std::map<std::pair<size_t, std::pair<Format, Format>>, double> reorders_;
+  std::map<std::string, double> reorders_;  // by their keys
 };
 
 }  // namespace caffe::inference

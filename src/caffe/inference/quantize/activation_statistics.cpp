@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "caffe/inference/quantize/groups.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/operation.hpp"
 
@@ -40,15 +41,43 @@ std::vector<bool> ReadInIntegers(const Net<float>& net, const ValueGraph& graph)
   return read;
 }
 
+/// Values that share a range, since layers only move numbers between them.
+inference::Groups MovedTogether(const Net<float>& net, const ValueGraph& graph) {
+  inference::Groups groups(graph.values.size());
+  for (size_t i = 0; i < graph.layers.size(); ++i) {
+    const Operation* operation = OperationOf(net, graph, static_cast<int>(i));
+    const ValueGraph::LayerNode& layer = graph.layers[i];
+    if (!OnlyMovesValues(operation) || layer.tops.empty()) continue;
+    for (const int top : layer.tops) groups.Join(top, layer.tops[0]);
+    for (size_t bottom = 0; bottom < layer.bottoms.size(); ++bottom) {
+      const int index = static_cast<int>(bottom);
+      if (!operation->IsFloatBottom(index) && !operation->IsShapeBottom(index)) {
+        groups.Join(layer.bottoms[bottom], layer.tops[0]);
+      }
+    }
+  }
+  return groups;
+}
+
 }  // namespace
 
 std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& graph) {
   const std::vector<bool> read = ReadInIntegers(net, graph);
+  const auto wanted = [&](size_t v) {
+    return read[v] || IsQuantizable(net, graph, graph.values[v].producer);
+  };
+  inference::Groups groups = MovedTogether(net, graph);
+  std::vector<bool> group_wanted(graph.values.size(), false);
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    if (wanted(v)) group_wanted[groups.Of(static_cast<int>(v))] = true;
+  }
   std::vector<int> values;
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const ValueGraph::Value& value = graph.values[v];
     if ((value.overwriter >= 0 && !value.is_input) || value.blob.empty()) continue;
-    if (read[v] || IsQuantizable(net, graph, value.producer)) {
+    // A value that is moved to where others are has to have a range as they do.
+    const bool moved = OnlyMovesValues(OperationOf(net, graph, value.producer));
+    if (moved ? wanted(v) : group_wanted[groups.Of(static_cast<int>(v))]) {
       values.push_back(static_cast<int>(v));
     }
   }

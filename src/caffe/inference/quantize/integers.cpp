@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "bias_correction.hpp"
 #include "blob_intervals.hpp"
@@ -14,8 +13,8 @@
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/passes/split_epilogues.hpp"
-#include "groups.hpp"
 #include "integer_operations.hpp"
+#include "moved_values.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -101,28 +100,25 @@ class IntegerPlan {
 
   /// Values with one scale: those of nodes that SharesAffine, and of a Concat and its bottoms, so
   /// that it costs nothing. Bottoms with a fixed scale are rescaled in a Concat with others.
-  Groups MovedTogether() const {
-    Groups groups(graph_.values.size());
-    const auto each = [&](auto f) {
-      for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-        if (IsInteger(i)) f(graph_.nodes[i]);
-      }
+  MovedValues FindGroups() const {
+    MovedValues groups(graph_.values.size());
+    std::vector<int> fixed;
+    const auto is_fixed = [&](int value) {
+      return std::any_of(fixed.begin(), fixed.end(),
+                         [&](int other) { return groups.GroupOf(other) == groups.GroupOf(value); });
     };
-    each([&](const Node& node) {
-      if (!SharesAffine(node)) return;
-      for (const int input : ReadInputs(node)) groups.Join(input, node.inputs[0]);
-      for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
-    });
-    std::set<int> fixed;
-    each([&](const Node& node) {
-      if (FixedAffine(node)) fixed.insert(groups.Of(node.outputs[0]));
-    });
-    each([&](const Node& node) {
-      if (node.type() != "Concat") return;
-      for (const int input : node.inputs) {
-        if (fixed.count(groups.Of(input)) == 0) groups.Join(input, node.outputs[0]);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (!IsInteger(i)) continue;
+      if (FixedAffine(node)) fixed.push_back(node.outputs[0]);
+      std::vector<int> inputs = ReadInputs(node);
+      if (node.type() == "Concat") {
+        inputs.erase(std::remove_if(inputs.begin(), inputs.end(), is_fixed), inputs.end());
+        groups.Add(inputs, node.outputs);
+      } else if (SharesAffine(node)) {
+        groups.Add(inputs, node.outputs);
       }
-    });
+    }
     return groups;
   }
 
@@ -147,14 +143,15 @@ class IntegerPlan {
 
   /// True if further nodes turned out not to be integer-only.
   bool FindIntervals() {
-    groups_.emplace(MovedTogether());
+    groups_.emplace(FindGroups());
+    without_range_ = groups_->ValuesWithoutRange(graph_, table_);
     intervals_.assign(graph_.values.size(), Interval());
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const BlobCalibration* found = table_.Find(graph_.values[i].name);
       if (!found || graph_.values[i].is_constant()) continue;
-      intervals_[groups_->Of(static_cast<int>(i))].Include(
-          IntervalOf(graph_.values[i].name, *found));
+      IntervalOfGroup(static_cast<int>(i)).Include(IntervalOf(graph_.values[i].name, *found));
     }
+    IncludeFixedBottoms();
     DeriveIntervals();
     bool changed = false;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -168,15 +165,39 @@ class IntegerPlan {
     return changed;
   }
 
+  Interval& IntervalOfGroup(int value) { return intervals_[groups_->GroupOf(value)]; }
+
+  /// A Concat rescales bottoms with a fixed scale to that of its top, which has room for them.
+  void IncludeFixedBottoms() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (!IsInteger(i) || node.type() != "Concat") continue;
+      const int top = node.outputs[0];
+      if (table_.Find(graph_.values[top].name)) continue;
+      for (const int input : node.inputs) {
+        const auto fixed = FixedOf(input);
+        if (!fixed || groups_->GroupOf(input) == groups_->GroupOf(top)) continue;
+        Interval range = IntervalOfGroup(input);
+        if (!range.known()) {
+          range = {fixed->scale * -double(fixed->zero_point),
+                   fixed->scale * double(LargestOf(true, 8) - fixed->zero_point)};
+        }
+        IntervalOfGroup(top).Include(range);
+      }
+    }
+  }
+
   // From the last node to the first: values between a layer and its activation.
   void DeriveIntervals() {
     for (size_t i = graph_.nodes.size(); i-- > 0;) {
       const Node& node = graph_.nodes[i];
       if (!IsInteger(i) || node.inputs.size() != 1 || node.outputs.size() != 1) continue;
-      Interval& before = intervals_[groups_->Of(node.inputs[0])];
+      Interval& before = IntervalOfGroup(node.inputs[0]);
       const bool is_fixed = FixedAffine(node).has_value();
-      const Interval& after = intervals_[groups_->Of(node.outputs[0])];
-      if (!before.known() && (after.known() || is_fixed)) before = BeforeFunction(node, after);
+      const Interval& after = IntervalOfGroup(node.outputs[0]);
+      if (before.known() || !(after.known() || is_fixed)) continue;
+      before = BeforeFunction(node, after);
+      if (before.known()) without_range_[groups_->GroupOf(node.inputs[0])] = -1;
     }
   }
 
@@ -186,17 +207,21 @@ class IntegerPlan {
       values.insert(values.end(), node.outputs.begin(), node.outputs.end());
     }
     for (const int value : values) {
-      if (!intervals_[groups_->Of(value)].known() && !FixedOf(value)) return value;
+      if (FixedOf(value)) continue;
+      const int without_range = without_range_[groups_->GroupOf(value)];
+      if (without_range >= 0) return without_range;
+      if (!IntervalOfGroup(value).known()) return value;
     }
     return -1;
   }
 
   /// The fixed quantization of the group's only producer.
   std::optional<AffineParameters> FixedOf(int value) {
-    const int group = groups_->Of(value);
+    const int group = groups_->GroupOf(value);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
-      if (!IsInteger(i) || node.outputs.empty() || groups_->Of(node.outputs[0]) != group) continue;
+      if (!IsInteger(i) || node.outputs.empty() || groups_->GroupOf(node.outputs[0]) != group)
+        continue;
       const auto fixed = FixedAffine(node);
       if (fixed) return fixed;
     }
@@ -250,8 +275,8 @@ class IntegerPlan {
       value.affine = AffineParameters();
       if (!in_bytes[i]) continue;
       const int index = static_cast<int>(i);
-      const Range range = RangeOf(intervals_[groups_->Of(index)], options_.weights.scheme,
-                                  options_.activation_bits);
+      const Range range =
+          RangeOf(IntervalOfGroup(index), options_.weights.scheme, options_.activation_bits);
       const auto fixed = FixedOf(index);
       value.affine = fixed.value_or(AffineParameters{range.scale, range.zero_point});
       value.type = fixed || range.is_unsigned ? ElementType::UINT8 : ElementType::INT8;
@@ -331,9 +356,10 @@ class IntegerPlan {
   Graph graph_;
   const CalibrationTable& table_;
   const IntegerOptions& options_;
-  std::vector<std::string> reasons_;  // of each node; "": integers compute it
-  std::optional<Groups> groups_;      // of values with one scale
-  std::vector<Interval> intervals_;   // of each group
+  std::vector<std::string> reasons_;   // of each node; "": integers compute it
+  std::optional<MovedValues> groups_;  // of values with one scale
+  std::vector<int> without_range_;     // in each group: see MovedValues::ValuesWithoutRange
+  std::vector<Interval> intervals_;    // of each group
 };
 
 }  // namespace

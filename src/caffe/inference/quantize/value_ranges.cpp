@@ -7,7 +7,7 @@
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/operation.hpp"
-#include "groups.hpp"
+#include "moved_values.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -51,29 +51,32 @@ struct Threshold {
 std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
                             const std::vector<bool>& integers, const std::vector<bool>& rounds,
                             bool unsigned_too, QuantizationScheme scheme) {
-  Groups groups(graph.values.size());
+  MovedValues groups(graph.values.size());
   for (const Node& node : graph.nodes) {
-    if (!OnlyMoves(node)) continue;
-    for (const int input : ReadInputs(node)) groups.Join(input, node.inputs[0]);
-    for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
+    if (OnlyMoves(node)) groups.Add(ReadInputs(node), node.outputs);
   }
+  const std::vector<int> without = groups.ValuesWithoutRange(graph, table);
   std::vector<Threshold> thresholds(graph.values.size());
   std::vector<Interval> intervals(graph.values.size());
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const BlobCalibration* found = table.Find(graph.values[i].name);
     if (!found || graph.values[i].is_constant()) continue;
-    Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
+    Threshold& group = thresholds[groups.GroupOf(static_cast<int>(i))];
     group.value = std::max(group.value, found->threshold);
     group.is_unsigned = group.is_unsigned && found->is_unsigned && unsigned_too;
-    intervals[groups.Of(static_cast<int>(i))].Include(IntervalOf(graph.values[i].name, *found));
+    intervals[groups.GroupOf(static_cast<int>(i))].Include(
+        IntervalOf(graph.values[i].name, *found));
   }
   const std::vector<bool> read = ReadAsIntegers(graph, integers, rounds);
   std::vector<Range> ranges(graph.values.size());
   for (size_t i = 0; i < ranges.size(); ++i) {
-    const Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
-    if (group.value <= 0 || !read[i] || graph.values[i].is_constant()) continue;
+    const int index = groups.GroupOf(static_cast<int>(i));
+    const Threshold& group = thresholds[index];
+    if (group.value <= 0 || without[index] >= 0 || !read[i] || graph.values[i].is_constant()) {
+      continue;
+    }
     if (scheme != QuantizationScheme::SYMMETRIC) {
-      ranges[i] = RangeOf(intervals[groups.Of(static_cast<int>(i))], scheme);
+      ranges[i] = RangeOf(intervals[index], scheme);
       continue;
     }
     ranges[i].scale = static_cast<float>(group.value / StepsOf(group.is_unsigned));

@@ -133,7 +133,7 @@ void HingeLoss(Stream& stream, int items, bool squared, const T* x, const Labels
       [=] __host__ __device__(int i) {
         const Violation<T> v(labels, x, i);
         if (v.invalid) return LossSum{nan, 1};
-        const double margin = v.margin > 0 ? v.margin : T(0);
+        const double margin = v.margin <= 0 ? T(0) : v.margin;
         return LossSum{squared ? margin * margin : margin, 1};
       },
       loss, nullptr);
@@ -145,7 +145,7 @@ void HingeLossGradient(Stream& stream, int items, bool squared, const T* x, cons
   const T nan = std::numeric_limits<T>::quiet_NaN();
   ForEach(stream, items * labels.classes, [=] __host__ __device__(int i) {
     const Violation<T> v(labels, x, i);
-    const T slope = v.margin > 0 ? -v.sign * (squared ? 2 * v.margin : T(1)) : T(0);
+    const T slope = v.margin <= 0 ? T(0) : -v.sign * (squared ? 2 * v.margin : T(1));
     dx[i] = v.invalid ? nan : *top_diff / items * slope;
   });
 }

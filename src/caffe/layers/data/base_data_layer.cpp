@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "caffe/context.hpp"
 #include "caffe/core/stream_scope.hpp"
@@ -77,17 +78,6 @@ void CopyToGpu(const vector<const Blob<Dtype>*>& blobs, Stream* stream) {
   stream->Synchronize();
 }
 
-/// The top becomes the blob, of which there may be a copy on the GPU.
-template <typename Dtype>
-void HandOver(Blob<Dtype>* blob, Blob<Dtype>* top) {
-  top->ReshapeLike(*blob);
-  SyncedMemory& memory = MemoryOf(*blob);
-  void* const on_gpu =
-      memory.head() == SyncedMemory::SYNCED ? const_cast<void*>(memory.gpu_place()) : nullptr;
-  top->set_cpu_data(blob->mutable_cpu_data());
-  MemoryOf(*top).set_gpu_copy(on_gpu);
-}
-
 }  // namespace
 
 template <typename Dtype>
@@ -116,13 +106,12 @@ void BasePrefetchingDataLayer<Dtype>::InternalThreadEntry() {
 template <typename Dtype>
 void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
                                                   const vector<Blob<Dtype>*>& top) {
-  if (prefetch_current_) Release(prefetch_current_);
-  prefetch_current_ = nullptr;
-  Batch<Dtype>* const batch = prefetch_full_.pop("Waiting for data");
-  prefetch_current_ = batch;
-  consumed_ = batch->state_;
-  HandOver(&batch->data_, top[0]);
-  if (this->output_labels_) HandOver(&batch->label_, top[1]);
+  ReleaseCurrent();
+  prefetch_current_ = prefetch_full_.pop("Waiting for data");
+  consumed_ = prefetch_current_->state_;
+  // A copy: programs keep pointers into the tops, and the thread fills the batch again.
+  top[0]->CopyFrom(prefetch_current_->data_, false, true);
+  if (this->output_labels_) top[1]->CopyFrom(prefetch_current_->label_, false, true);
 }
 
 template <typename Dtype>
@@ -131,11 +120,12 @@ void BasePrefetchingDataLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bo
   Forward_cpu(bottom, top);
 }
 
-/// The thread may fill the batch again: what the net still computes with it on the GPU comes first.
+/// The thread may fill the batch again: what is still copied from it on the GPU comes first.
 template <typename Dtype>
-void BasePrefetchingDataLayer<Dtype>::Release(Batch<Dtype>* batch) {
+void BasePrefetchingDataLayer<Dtype>::ReleaseCurrent() {
+  if (!prefetch_current_) return;
   if (copies_ && Caffe::mode() == Caffe::GPU) copies_->WaitFor(Context::Current().stream());
-  prefetch_free_.push(batch);
+  prefetch_free_.push(std::exchange(prefetch_current_, nullptr));
 }
 
 template <typename Dtype>

@@ -82,8 +82,11 @@ void DenseImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   const auto& line = this->lines_[this->lines_id_];
   const cv::Mat image = ReadImage(line.first);
   const cv::Mat labels = ReadLabels(line.second, image);
-  vector<int> shape = this->data_transformer_->InferBlobShape(image);
-  vector<int> label_shape = this->data_transformer_->InferBlobShape(labels);
+  vector<int> shape, label_shape;
+  WithFile(param.root_folder() + line.first, [&] {
+    shape = this->data_transformer_->InferBlobShape(image);
+    label_shape = this->data_transformer_->InferBlobShape(labels);
+  });
   this->transformed_data_.Reshape(shape);
   shape[0] = label_shape[0] = batch_size;
   top[0]->Reshape(shape);
@@ -103,8 +106,11 @@ void DenseImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
   const cv::Mat first = ReadImage(items[0].line.first);
   const cv::Mat first_labels = ReadLabels(items[0].line.second, first);
   // Sizes may change from batch to batch.
-  vector<int> shape = this->data_transformer_->InferBlobShape(first);
-  vector<int> label_shape = this->data_transformer_->InferBlobShape(first_labels);
+  vector<int> shape, label_shape;
+  WithFile(param.root_folder() + items[0].line.first, [&] {
+    shape = this->data_transformer_->InferBlobShape(first);
+    label_shape = this->data_transformer_->InferBlobShape(first_labels);
+  });
   shape[0] = label_shape[0] = static_cast<int>(items.size());
   batch->data_.Reshape(shape);
   batch->label_.Reshape(label_shape);
@@ -115,15 +121,12 @@ void DenseImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
     const auto& [file, label_file] = items[i].line;
     const cv::Mat image = i == 0 ? first : ReadImage(file);
     const cv::Mat image_labels = i == 0 ? first_labels : ReadLabels(label_file, image);
-    try {
+    WithFile(param.root_folder() + file, [&] {
       this->data_transformer_->TransformTo(image, items[i].draws, shape,
                                            pixels + size_t(i) * item_count);
       this->data_transformer_->TransformLabelsTo(image_labels, items[i].draws, label_shape,
                                                  labels + size_t(i) * label_count);
-    } catch (Error& error) {
-      AddFile(param.root_folder() + file, &error);
-      throw;
-    }
+    });
   });
 }
 

@@ -74,8 +74,10 @@ void ImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
          "of the list";
   this->OpenList(param.source(), param.shuffle(), param.rand_skip());
 
-  vector<int> shape =
-      this->data_transformer_->InferBlobShape(Read(this->lines_[this->lines_id_].first));
+  const string& first = this->lines_[this->lines_id_].first;
+  vector<int> shape = WithFile(param.root_folder() + first, [&] {
+    return this->data_transformer_->InferBlobShape(Read(first));
+  });
   this->transformed_data_.Reshape(shape);
   shape[0] = batch_size;
   top[0]->Reshape(shape);
@@ -95,7 +97,8 @@ void ImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
   const auto items = this->TakeItems(static_cast<int>(param.batch_size()));
   const cv::Mat first = Read(items[0].line.first);
   // Sizes may change from batch to batch.
-  vector<int> shape = this->data_transformer_->InferBlobShape(first);
+  vector<int> shape = WithFile(param.root_folder() + items[0].line.first,
+                               [&] { return this->data_transformer_->InferBlobShape(first); });
   shape[0] = static_cast<int>(items.size());
   batch->data_.Reshape(shape);
   Dtype* const pixels = batch->data_.mutable_cpu_data();
@@ -104,13 +107,10 @@ void ImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
   this->DecodingTeam(param.threads()).ForEach(shape[0], [&](int i) {
     const string& file = items[i].line.first;
     const cv::Mat image = i == 0 ? first : Read(file);
-    try {
+    WithFile(param.root_folder() + file, [&] {
       this->data_transformer_->TransformTo(image, items[i].draws, shape,
                                            pixels + size_t(i) * item_count);
-    } catch (Error& error) {
-      AddFile(param.root_folder() + file, &error);
-      throw;
-    }
+    });
     labels[i] = static_cast<Dtype>(items[i].line.second);
   });
 }

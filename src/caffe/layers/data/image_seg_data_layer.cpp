@@ -118,13 +118,17 @@ void ImageSegDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   crop_width_ = crop_side(transform.crop_w(), transform.crop_width());
   this->OpenList(param.source(), param.shuffle(), param.rand_skip());
 
-  const Sample sample = Read(this->lines_[this->lines_id_]);
-  vector<int> shape = this->data_transformer_->InferBlobShape(sample.image);
-  vector<int> label_shape = this->data_transformer_->InferBlobShape(sample.labels);
-  // Refuses now, not in the first batch, whatever else resizes images but not their labels.
-  Blob<Dtype> first_labels(label_shape);
-  this->data_transformer_->TransformLabelsTo(sample.labels, ImageDraws(), label_shape,
-                                             first_labels.mutable_cpu_data());
+  const auto& line = this->lines_[this->lines_id_];
+  const Sample sample = Read(line);
+  vector<int> shape, label_shape;
+  WithFile(param.root_folder() + line.first, [&] {
+    shape = this->data_transformer_->InferBlobShape(sample.image);
+    label_shape = this->data_transformer_->InferBlobShape(sample.labels);
+    // Refuses now, not in the first batch, whatever else resizes images but not their labels.
+    Blob<Dtype> first_labels(label_shape);
+    this->data_transformer_->TransformLabelsTo(sample.labels, ImageDraws(), label_shape,
+                                               first_labels.mutable_cpu_data());
+  });
   this->transformed_data_.Reshape(shape);
   shape[0] = label_shape[0] = batch_size;
   top[0]->Reshape(shape);
@@ -145,8 +149,11 @@ void ImageSegDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
   const auto items = this->TakeItems(static_cast<int>(param.batch_size()));
   const Sample first = Read(items[0].line);
   // Sizes may change from batch to batch.
-  vector<int> shape = this->data_transformer_->InferBlobShape(first.image);
-  vector<int> label_shape = this->data_transformer_->InferBlobShape(first.labels);
+  vector<int> shape, label_shape;
+  WithFile(param.root_folder() + items[0].line.first, [&] {
+    shape = this->data_transformer_->InferBlobShape(first.image);
+    label_shape = this->data_transformer_->InferBlobShape(first.labels);
+  });
   shape[0] = label_shape[0] = static_cast<int>(items.size());
   batch->data_.Reshape(shape);
   batch->label_.Reshape(label_shape);
@@ -157,15 +164,12 @@ void ImageSegDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
   const size_t item_count = batch->data_.count(1), label_count = batch->label_.count(1);
   this->DecodingTeam(param.threads()).ForEach(shape[0], [&](int i) {
     const Sample sample = i == 0 ? first : Read(items[i].line);
-    try {
+    WithFile(param.root_folder() + items[i].line.first, [&] {
       this->data_transformer_->TransformTo(sample.image, items[i].draws, shape,
                                            pixels + i * item_count);
       this->data_transformer_->TransformLabelsTo(sample.labels, items[i].draws, label_shape,
                                                  labels + i * label_count);
-    } catch (Error& error) {
-      AddFile(param.root_folder() + items[i].line.first, &error);
-      throw;
-    }
+    });
     sizes[2 * i] = static_cast<Dtype>(std::min(sample.height, shape[2]));
     sizes[2 * i + 1] = static_cast<Dtype>(std::min(sample.width, shape[3]));
   });

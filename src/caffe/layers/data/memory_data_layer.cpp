@@ -4,6 +4,7 @@
 #include <opencv2/core.hpp>
 #endif
 
+#include <algorithm>
 #include <limits>
 
 namespace caffe {
@@ -139,8 +140,10 @@ void MemoryDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
           batch_size_, ", which was changed", Error::Remedy{"give new data"});
   top[0]->Reshape(batch_size_, channels_, height_, width_);
   top[1]->Reshape(vector<int>(1, batch_size_));
-  top[0]->set_cpu_data(data_ + pos_ * size_);
-  top[1]->set_cpu_data(labels_ + pos_);
+  // Copies: the caller's memory may go before the pointers that programs keep into the tops.
+  std::copy_n(data_ + pos_ * size_, top[0]->count(),
+              top[0]->template overwrite_cpu_data_as<Dtype>());
+  std::copy_n(labels_ + pos_, batch_size_, top[1]->template overwrite_cpu_data_as<Dtype>());
   pos_ = (pos_ + batch_size_) % n_;
   if (pos_ == 0) has_new_data_ = false;
 }

@@ -394,7 +394,8 @@ void VideoDataLayer<Dtype>::LoadSnippets(Batch<Dtype>* batch) {
     this->NextLine();
   }
   const cv::Mat first = ReadSnippets(items[0].first, items[0].second);
-  vector<int> shape = this->data_transformer_->InferBlobShape(first);
+  vector<int> shape = WithFile(param().root_folder() + items[0].first.first,
+                               [&] { return this->data_transformer_->InferBlobShape(first); });
   shape[0] = count;
   batch->data_.Reshape(shape);
   batch->label_.Reshape({count});
@@ -403,13 +404,10 @@ void VideoDataLayer<Dtype>::LoadSnippets(Batch<Dtype>* batch) {
   const size_t item_count = batch->data_.count(1);
   this->DecodingTeam(0).ForEach(count, [&](int i) {
     const Line& line = items[i].first;
-    try {
+    WithFile(param().root_folder() + line.first, [&] {
       const cv::Mat image = i == 0 ? first : ReadSnippets(line, items[i].second);
       this->data_transformer_->TransformTo(image, ImageDraws(), shape, pixels + i * item_count);
-    } catch (Error& error) {
-      AddFile(param().root_folder() + line.first, &error);
-      throw;
-    }
+    });
     labels[i] = static_cast<Dtype>(line.second.second);
   });
 }

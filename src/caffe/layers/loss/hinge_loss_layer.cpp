@@ -36,7 +36,7 @@ void HingeLossLayer<Dtype>::ForEachViolation(const vector<Blob<Dtype>*>& bottom,
       const int index = item * classes + c;
       const Dtype sign = c == label ? 1 : -1;
       const Dtype margin = 1 - sign * x[index];
-      if (margin > 0) f(index, sign, margin);
+      if (!(margin <= 0)) f(index, sign, margin);  // not a number counts, so that the loss shows it
     }
   }
 }

@@ -154,6 +154,16 @@ TEST(Calibrate, TakesWhatLayersWithAnInt8FormWriteOrRead) {
   EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "scale", "exp", "flat", "ip"}));
 }
 
+// They share its scale in an engine, and would saturate with that of the others alone.
+TEST(Calibrate, TakesAllBottomsOfAConcatThatLayersWithAnInt8FormWriteTo) {
+  const CalibrationTable table = CalibrateOn(
+      Scale("scale", "data", 2) +
+          "layer { name: 'exp' type: 'Exp' bottom: 'data' top: 'exp' }"
+          "layer { name: 'both' type: 'Concat' bottom: 'scale' bottom: 'exp' top: 'both' }",
+      {{1, 2, 3, 4}});
+  EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "scale", "exp"}));
+}
+
 TEST(Calibrate, AddsTheScalesOfTheWeights) {
   const CalibrationTable table = CalibrateOn(kInnerProduct, {{1, 2, 3, 4}});
   EXPECT_EQ(table.weight_scales().at("ip"), (std::vector<float>{0.5f / 127, 0.5f / 127}));

@@ -44,6 +44,7 @@ TEST_P(LoweredNets, ComputeTheSameInASmallerBatch) {
 TEST(LoweredNets, UseEveryImplementationAtSomeTime) {
   std::set<std::string> names = NamesOf(cpu::CpuTarget());
   if (!onednn::Enabled()) names.erase("onednn");
+  if (!kernels::HasSaturatingByteProducts()) names.erase("int8_small_pairs");
   const bool wide = kernels::Includes(kernels::FoundCpuFeatures(), kernels::CpuFeatures::AVX512);
   if (!onednn::Enabled() || !wide) {
     names.erase("onednn_bf16");

@@ -255,8 +255,8 @@ TEST(DatabaseBackendTest, SaysWhenItIsTheOther) {
   const string lmdb = NewFileName(), leveldb = NewFileName();
   Write("lmdb", lmdb, {{"a", "1"}});
   Write("leveldb", leveldb, {{"a", "1"}});
-  ExpectContains(OpenError("leveldb", lmdb, db::READ), "say backend LMDB");
-  ExpectContains(OpenError("lmdb", leveldb, db::READ), "say backend LEVELDB");
+  ExpectContains(OpenError("leveldb", lmdb, db::READ), "it is an LMDB");
+  ExpectContains(OpenError("lmdb", leveldb, db::READ), "it is a LevelDB");
 }
 #endif
 

@@ -177,6 +177,44 @@ TEST(ProtoBinary, NamesTheOffsetAndTheLayerOfATruncation) {
       << message;
 }
 
+TEST(ProtoBinary, SaysThatAnotherMessageIsCutOff) {
+  SolverState state;
+  state.set_iter(3);
+  state.set_learned_net("weights.caffemodel");
+  const std::string whole = state.SerializeAsString();
+  const std::string file = NewFile(whole.substr(0, whole.size() - 4));
+  const std::string message = ErrorOf([&] { ReadProtoBinary(file, &state); });
+  ExpectContains(message, file + ": this is no SolverState in binary form: byte 2: a field of 18 ");
+  ExpectContains(message, "the file is truncated or damaged");
+}
+
+// A mean or a solver's state in place of weights is a slip, and protobuf alone takes both.
+TEST(ProtoBinary, SaysWhenANetIsAnotherMessage) {
+  BlobProto mean;
+  mean.set_num(1);
+  mean.set_channels(3);
+  mean.add_data(0.5f);
+  BlobProto shaped;
+  shaped.add_data(0.5f);
+  shaped.mutable_shape()->add_dim(1);
+  SolverState state;
+  state.set_iter(10000);
+  state.set_learned_net("weights.caffemodel");
+  const std::string blob = "this is a blob, such as an image mean";
+  const std::pair<std::string, std::string> cases[] = {
+      {mean.SerializeAsString(), blob},
+      {shaped.SerializeAsString(), blob},
+      {state.SerializeAsString(), "caffe train takes it with -snapshot"}};
+  for (const auto& [contents, said] : cases) {
+    const std::string file = NewFile(contents);
+    NetParameter net;
+    ExpectContains(ErrorOf([&] { ReadProtoBinary(file, &net); }), said);
+    ExpectContains(ErrorOf([&] { CaffemodelReader reader(file); }),
+                   file + ": a caffemodel is needed, and this is ");
+    ExpectContains(ErrorOf([&] { CaffemodelReader reader(file); }), said);
+  }
+}
+
 TEST(ProtoBinary, OfDeeperNestingThanTheLimitIsRefused) {
   // layer { name convolution_param { weight_filler { type } } }
   const std::string net = Sub(100, Sub(1, "a") + Sub(106, Sub(7, Sub(1, "gaussian"))));

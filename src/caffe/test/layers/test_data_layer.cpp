@@ -88,6 +88,22 @@ TYPED_TEST(DataLayerTest, ReadsBatchesAgainAndAgain) {
   }
 }
 
+TYPED_TEST(DataLayerTest, PointersThatAreKeptShowEachBatchAndOutliveTheLayer) {
+  boost::shared_ptr<SyncedMemory> memory;
+  const TypeParam* kept = nullptr;
+  {
+    Source<TypeParam> source(DataParameter(CountingDatabase(5), "batch_size: 1 prefetch: 2"));
+    memory = source.data().data();
+    kept = static_cast<const TypeParam*>(memory->cpu_data());
+    for (int pass = 0; pass < 7; ++pass) {
+      source.Forward();
+      EXPECT_EQ(kept[0], pass % 5 * 10);
+      EXPECT_EQ(source.data().cpu_data(), kept);
+    }
+  }
+  EXPECT_EQ(kept[0], 10);
+}
+
 TYPED_TEST(DataLayerTest, NeedsNoLabels) {
   Source<TypeParam> source(DataParameter(CountingDatabase(2), "batch_size: 2"), 1);
   source.Forward();

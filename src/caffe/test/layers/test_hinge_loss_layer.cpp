@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 
@@ -36,6 +38,12 @@ TEST(HingeLossValues, CountsWhatIsWithinTheMargin) {
   l2.Bottom({2, 3}, scores).Bottom({2}, {0, 1}).SetUp();
   EXPECT_FLOAT_EQ(l2.loss(), (2.25f + 0.25f + 0.5625f + 1) / 2);
   EXPECT_EQ(l2.Backward({1}), (Floats{0, 0, 1.5, 0.5, -0.75, 1}));
+}
+
+TEST(HingeLossValues, ANetThatDivergesShowsIt) {
+  Example loss("type: 'HingeLoss'");
+  loss.Bottom({1, 2}, {NAN, -3}).Bottom({1}, {0}).SetUp();
+  EXPECT_TRUE(std::isnan(loss.loss()));
 }
 
 }  // namespace

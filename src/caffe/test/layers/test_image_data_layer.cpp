@@ -179,6 +179,15 @@ TYPED_TEST(ImageDataLayerTest, NamesABadImage) {
     ExpectContains(error, bad);
     EXPECT_EQ(ErrorOf([&] { source.Forward(); }), error);
   }
+  // The first one of a source, and of a batch, gives the shape.
+  const auto cropped = [](const string& list) {
+    return ImageDataParameter(NewFile(list), "batch_size: 1", "crop_size: 3");
+  };
+  ExpectContains(SetUpError<TypeParam>(cropped(good + " 0\n")), good);
+  const string large = NewImage(CountingImage(3, 4, 4));
+  Source<TypeParam> source(cropped(Join(large, " 0\n", good, " 1\n")));
+  source.Forward();
+  ExpectContains(ErrorOf([&] { source.Forward(); }), good);
 }
 
 #else

@@ -48,18 +48,32 @@ TYPED_TEST(MemoryDataLayerTest, HasTheShapeOfItsParameter) {
   EXPECT_EQ(by_dim.data().shape(), (vector<int>{3, 2, 1, 1}));
 }
 
-TYPED_TEST(MemoryDataLayerTest, UsesMemoryOfTheCallers) {
+TYPED_TEST(MemoryDataLayerTest, ReadsMemoryOfTheCallersInEachPass) {
   Source<TypeParam> source(kMemoryLayer);
   vector<TypeParam> data = {0, 1, 2, 3, 4, 5, 6, 7}, labels = {9, 8, 7, 6};
   this->LayerOf(&source).Reset(data.data(), labels.data(), 4);
   for (int pass = 0; pass < 2; ++pass) {
     EXPECT_EQ(source.Values(1), (vector<TypeParam>{0, 1, 2, 3}));
-    EXPECT_EQ(source.data().cpu_data(), data.data());
     EXPECT_EQ(source.Labels(1), (vector<int>{7, 6}));
-    EXPECT_EQ(source.data().cpu_data(), data.data() + 4);
   }
   data[0] = 100;  // seen without another call
   EXPECT_EQ(source.Values(1)[0], 100);
+}
+
+TYPED_TEST(MemoryDataLayerTest, PointersThatAreKeptShowEachBatchAndOutliveTheCallersMemory) {
+  Source<TypeParam> source(kMemoryLayer);
+  const boost::shared_ptr<SyncedMemory> memory = source.data().data();
+  const auto* kept = static_cast<const TypeParam*>(memory->cpu_data());
+  {
+    vector<TypeParam> data = {0, 1, 2, 3, 4, 5, 6, 7}, labels = {9, 8, 7, 6};
+    this->LayerOf(&source).Reset(data.data(), labels.data(), 4);
+    source.Forward();
+    EXPECT_EQ(kept[3], 3);
+    source.Forward();
+    EXPECT_EQ(kept[3], 7);
+  }
+  EXPECT_EQ(kept[3], 7);
+  EXPECT_EQ(source.data().cpu_data(), kept);
 }
 
 TYPED_TEST(MemoryDataLayerTest, TransformsRecords) {

@@ -44,6 +44,30 @@ TEST(NetWeights, RoundTripThroughAMessage) {
   ExpectSameParameters(*from, *to);
 }
 
+// A trained net with two layers of one name is loaded as it was saved; where the other net has one
+// layer of this name, it gets the last, as in Caffe.
+TEST(NetWeights, LayersOfOneNameGetTheirOwn) {
+  const string twice = Replaced(Replaced(kNet, "name: \"ip2\"", "name: \"ip1\""), "num_output: 2 ",
+                                "num_output: 3 ");
+  const string wide = Replaced(twice, "dim: 1 dim: 2", "dim: 1 dim: 3");
+  const auto from = MakeNet(wide), to = MakeNet(wide);
+  NetParameter message;
+  from->ToProto(&message);
+  to->CopyTrainedLayersFrom(message);
+  ExpectSameParameters(*from, *to);
+
+  string one = wide;
+  one.erase(one.rfind("layer {"));
+  const auto single = MakeNet(one);
+  single->CopyTrainedLayersFrom(message);
+  EXPECT_EQ(Values(*single->params()[0]), Values(*from->params()[2]));
+#ifdef USE_HDF5
+  const string error = ErrorOf([&] { from->ToHDF5(NewFileName()); });
+  ExpectContains(error, "ip1: there are two layers of this name");
+  ExpectContains(error, "rename one of them");
+#endif
+}
+
 TEST(NetWeights, SaysWhichWeightsAreNotFinite) {
   NetParameter message;
   MakeNet(kNet)->ToProto(&message);

@@ -366,6 +366,32 @@ TEST_P(Resume, RestoreAloneLeavesThePastDataToTheProgram) {
   EXPECT_EQ(Parameters(second.get()), Parameters(whole.get()));
 }
 
+// The resumed run tests again, with the same batches.
+TEST_P(Resume, ASnapshotInTheMiddleOfATestHasItBeginAgain) {
+  const auto make = [&] {
+    return std::unique_ptr<Solver<float>>(SolverRegistry<float>::CreateSolver(Param("part")));
+  };
+  const auto positions = [](Solver<float>* solver) {
+    std::vector<std::string> states;
+    for (const auto& net : solver->test_nets()) states.push_back(net->layers()[0]->SaveState());
+    return states;
+  };
+  const std::unique_ptr<Solver<float>> whole = make();
+  int calls = 0;
+  whole->SetActionFunction([&] {
+    if (whole->iter() != 4 || ++calls != 3) return SolverAction::NONE;
+    return SolverAction::SNAPSHOT;  // behind iteration 4 and the first of two batches of its test
+  });
+  whole->Step(7);
+  const std::unique_ptr<Solver<float>> second = make();
+  const bool hdf5 = std::string(std::get<1>(GetParam())) == "HDF5";
+  second->Restore((folder_ + "/part_iter_4.solverstate" + (hdf5 ? ".h5" : "")).c_str(),
+                  /*data_positions=*/true);
+  second->Step(3);
+  EXPECT_EQ(positions(second.get()), positions(whole.get()));
+  EXPECT_EQ(Parameters(second.get()), Parameters(whole.get()));
+}
+
 // Snapshots hold the masters, which float16 would truncate.
 TEST_P(Resume, IsBitIdenticalInFloat16) {
   NetParameter half;

@@ -46,6 +46,7 @@ float DetectionScores::Mean(const std::string& version) const {
 
 void LogDetectionScores(const DetectionScores& scores, const std::string& version, bool per_class,
                         int output, const std::string& name) {
+  if (!Caffe::root_solver()) return;
   if (per_class) {
     for (const auto& entry : scores.AveragePrecisions(version)) {
       LOG(INFO) << "class" << entry.first << ": " << entry.second;

@@ -1,6 +1,7 @@
 #include "cuda_runner.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "caffe/core/repeatable.hpp"
@@ -30,6 +31,8 @@ class DeviceMemory : public TargetMemory {
       queue_->device().CopyOnDevice(to, from, rows * bytes, stream);
       return;
     }
+    Require(std::max({rows, from_stride, to_stride}) <= size_t(std::numeric_limits<int>::max()),
+            "images of ", bytes, " bytes are too large to be gathered on a GPU");
     const auto pixels = [](const void* data, size_t stride) {
       return caffe::cuda::Pixels{const_cast<void*>(data), ElementType::UINT8,
                                  static_cast<int>(stride), 1};

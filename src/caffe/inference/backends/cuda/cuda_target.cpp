@@ -110,15 +110,6 @@ double LeastTime(const std::function<void()>& run, int iterations, Stream& strea
   return least;
 }
 
-/// A variant whose scratch memory does not fit is not a candidate.
-void* ScratchOf(size_t bytes, BenchmarkOperands* operands) {
-  try {
-    return operands->Scratch(bytes);
-  } catch (const Error& error) {
-    throw Unsupported(Join("needs ", bytes, " bytes of scratch memory: ", error.what()));
-  }
-}
-
 class Gpu : public Target {
  public:
   const char* name() const override { return kTarget; }
@@ -159,7 +150,7 @@ class Gpu : public Target {
     BenchmarkOperands operands(graph, node, queue);
     step->Bind(operands.binding());
     RequireWorkspace(step->scratch_bytes(), max_workspace);
-    void* const scratch = ScratchOf(step->scratch_bytes(), &operands);
+    void* const scratch = operands.Scratch(step->scratch_bytes());
     step->Run(scratch);
     queue->stream().Synchronize();
     if (layer && node.math != ElementType::FLOAT && !layer->native()) {
