@@ -1,3 +1,6 @@
+#include <utility>
+
+#include "caffe/kernels/instruction_set.hpp"
 #include "weighted_primitive.hpp"
 
 namespace caffe::onednn {
@@ -53,6 +56,17 @@ WeightedProblem PlacedProblem(const kernels::ConvolutionShape& shape, int num,
   return p;
 }
 
+/// In the blocks of the library's own kernels, which compute some layers of a net. Where oneDNN
+/// chooses it takes channels last on processors with AVX-512, and what lies between is reordered.
+WeightedProblem InBlocks(WeightedProblem p) {
+  const int block = kernels::BlockChannels();
+  for (const auto& [dims, desc] :
+       {std::make_pair(&p.source_dims, &p.source), std::make_pair(&p.target_dims, &p.target)}) {
+    if ((*dims)[1] % block == 0) *desc = Described(*dims, LayoutIn(*dims, block), kFloat);
+  }
+  return p;
+}
+
 }  // namespace
 
 bool HasWindows(const kernels::ConvolutionShape& shape, int num) {
@@ -95,9 +109,16 @@ WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, b
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
                                                      int num, const Options& options) {
   if (!HasWindows(shape, num) || options.type != ElementType::FLOAT) return nullptr;
-  return MakeOrNull([&] {
-    return WeightedPrimitiveOf<ConvolutionFamily>::Make(WindowProblem(shape, num, false), options);
-  });
+  const WeightedProblem problem = WindowProblem(shape, num, false);
+  const auto make = [&](const WeightedProblem& placed) {
+    return MakeOrNull(
+        [&] { return WeightedPrimitiveOf<ConvolutionFamily>::Make(placed, options); });
+  };
+  // In training oneDNN computes nearly all layers, and its choice is faster where they are small.
+  if (!options.training) {
+    if (auto primitive = make(InBlocks(problem))) return primitive;
+  }
+  return make(problem);
 }
 
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,

@@ -22,7 +22,7 @@ Graph GraphOfValues(const std::vector<std::string>& names) {
   return graph;
 }
 
-CalibrationTable TableOf(const std::vector<std::string>& blobs) {
+CalibrationTable SeenBlobs(const std::vector<std::string>& blobs) {
   CalibrationTable table;
   for (const std::string& blob : blobs) table.Set(blob, Seen(-1, 1));
   return table;
@@ -35,7 +35,7 @@ TEST(MovedValues, FindsTheValueThatTheOthersDoNotCover) {
   groups.Add({2}, {3});
   for (const int value : {1, 2, 3}) EXPECT_EQ(groups.GroupOf(value), groups.GroupOf(0));
   const auto without = [&](const std::vector<std::string>& blobs) {
-    return groups.ValuesWithoutRange(graph, TableOf(blobs))[groups.GroupOf(0)];
+    return groups.ValuesWithoutRange(graph, SeenBlobs(blobs))[groups.GroupOf(0)];
   };
   EXPECT_EQ(without({"a", "b"}), -1);
   EXPECT_EQ(without({"a", "flat"}), -1);  // the range of the whole is that of each part
@@ -48,8 +48,8 @@ TEST(MovedValues, APartDoesNotCoverTheWhole) {
   const Graph graph = GraphOfValues({"whole", "first", "second"});
   MovedValues groups(3);
   groups.Add({0}, {1, 2});
-  EXPECT_EQ(groups.ValuesWithoutRange(graph, TableOf({"first"}))[groups.GroupOf(0)], 0);
-  EXPECT_EQ(groups.ValuesWithoutRange(graph, TableOf({"first", "second"}))[groups.GroupOf(0)], -1);
+  EXPECT_EQ(groups.ValuesWithoutRange(graph, SeenBlobs({"first"}))[groups.GroupOf(0)], 0);
+  EXPECT_EQ(groups.ValuesWithoutRange(graph, SeenBlobs({"first", "second"}))[groups.GroupOf(0)], -1);
 }
 
 /// Convolutions of `data` with weights 1 (up to 1) and 100 (up to 100), joined and convolved with
@@ -78,7 +78,7 @@ NetworkDefinition JoinedNet(const std::string& function = "") {
   return net;
 }
 
-std::vector<float> OutputOf(const BuilderConfig& config, const NetworkDefinition& net) {
+std::vector<float> LastOf(const BuilderConfig& config, const NetworkDefinition& net) {
   ExecutionContext context(Builder(config).Build(net));
   context.Input("data")[0] = 0.5f;
   context.Input("data")[1] = 1;
@@ -95,7 +95,7 @@ BuilderConfig Int8() {
 }
 
 TEST(Int8, DoesNotSaturateWhereOneBottomOfAConcatHasNoRange) {
-  const std::vector<float> values = OutputOf(Int8(), JoinedNet());
+  const std::vector<float> values = LastOf(Int8(), JoinedNet());
   EXPECT_NEAR(values[0], 50.5, 1);
   EXPECT_NEAR(values[1], 101, 1);
 }
@@ -106,7 +106,7 @@ TEST(Integers, DoNotSaturateWhereOneBottomOfAConcatHasNoRange) {
   ExpectContains(ErrorOf([&] { Builder(config).Build(JoinedNet()); }),
                  "large' is not known");  // 'small+large', which is one layer
   config.quantization.arithmetic = Arithmetic::INTEGER;
-  const std::vector<float> values = OutputOf(config, JoinedNet());
+  const std::vector<float> values = LastOf(config, JoinedNet());
   EXPECT_NEAR(values[0], 50.5, 1);
   EXPECT_NEAR(values[1], 101, 1);
 }
@@ -119,7 +119,7 @@ TEST(Integers, AConcatHasRoomForABottomWithAFixedRange) {
   net.SetRange("small", -0.01, 0.01);
   net.SetRange("large", -4, 4);
   net.SetRange("last", -1, 1);
-  const std::vector<float> values = OutputOf(config, net);
+  const std::vector<float> values = LastOf(config, net);
   EXPECT_NEAR(values[0], 1, 0.05);  // tanh(50), and 0.01 at most
 }
 

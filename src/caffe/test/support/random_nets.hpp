@@ -202,9 +202,13 @@ class RandomNet {
   // Twice as large, each channel by itself, and cut to the size of what it is added to.
   void Enlarged(const Image& from) {
     const Image large = {NewName("blob"), from.channels, 2 * from.height, 2 * from.width};
-    Layer("Deconvolution", {from.name}, {large.name},
-          "convolution_param { num_output: " + std::to_string(from.channels) +
-              " kernel_size: 4 stride: 2 pad: 1 group: " + std::to_string(from.channels) + " }");
+    if (Coin()) {
+      Layer("Upsample", {from.name}, {large.name}, "upsample_param { scale: 2 }");
+    } else {
+      Layer("Deconvolution", {from.name}, {large.name},
+            "convolution_param { num_output: " + std::to_string(from.channels) +
+                " kernel_size: 4 stride: 2 pad: 1 group: " + std::to_string(from.channels) + " }");
+    }
     const Image fine = Convolution(from, from.channels, 1, 1, 0, 1);
     const Image cut = {NewName("blob"), from.channels, from.height, from.width};
     Layer("Crop", {large.name, fine.name}, {cut.name}, "crop_param { axis: 2 offset: 1 }");

@@ -76,6 +76,7 @@ class Cpu : public Target {
                                                            &Int8Eltwise(),
                                                            &Int8Activation(),
                                                            &Crop(),
+                                                           &Upsample(),
                                                            &IntegerOperation(),
                                                            &IntegerDefinition(),
                                                            &Moving(),

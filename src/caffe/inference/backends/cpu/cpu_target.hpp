@@ -38,6 +38,7 @@ const Implementation& Int8Lrn();
 const Implementation& Int8Eltwise();
 const Implementation& Int8Activation();
 const Implementation& Crop();
+const Implementation& Upsample();
 const Implementation& IntegerOperation();
 const Implementation& IntegerDefinition();
 const Implementation& Moving();

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "caffe/error.hpp"
@@ -86,69 +85,6 @@ class AnyMovingStep : public MovedBytesStep {
   }
 
   std::vector<std::vector<MovedRun>> runs_;  // of each output
-};
-
-/// Upsample of one bottom: positions move in the same way in every channel, so whole blocks of
-/// channels, or pixels, are copied. Each comes from a position of the bottom.
-class MovedPositionsStep : public Step {
- public:
-  explicit MovedPositionsStep(const Node& node) : node_(node) {}
-
-  void Bind(const Binding& binding) override {
-    x_ = binding.inputs[0];
-    y_ = binding.outputs[0];
-    Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
-                x_.layout == y_.layout && x_.block == y_.block &&
-                (x_.block == 1 || x_.block == 8 || x_.block == 16) && x_.shape.size() == 4 &&
-                y_.shape.size() == 4,
-            "its blobs are in a layout that the kernel does not take");
-    const auto one_channel = [](const Shape& shape) { return Shape{1, 1, shape[2], shape[3]}; };
-    const Shape from = one_channel(x_.shape), to = one_channel(y_.shape);
-    if (from == from_ && to == to_) return;
-    const std::vector<int64_t> numbers = MovedFrom(node_, {from}, {to}).at(0);
-    from_.clear();  // a step that is half prepared is for no shapes
-    places_.clear();
-    for (const int64_t number : numbers) {
-      Require(number > 0, "a position of its top comes from none of its bottom");
-      places_.push_back(static_cast<size_t>(number - 1));
-    }
-    to_ = to;
-    from_ = from;
-  }
-
-  void Run(void*) override {
-    if (x_.channels_last()) return CopyBlocks(x_.image);
-    x_.block == 16  ? CopyBlocks(std::integral_constant<size_t, 16>())
-    : x_.block == 8 ? CopyBlocks(std::integral_constant<size_t, 8>())
-                    : CopyBlocks(std::integral_constant<size_t, 1>());
-  }
-
- private:
-  /// In rows of positions, each of so many bytes.
-  template <typename Size>
-  void CopyBlocks(Size block) const {
-    const size_t from = CountOf(from_) * block, width = std::max(1, to_[3]);
-    const size_t plane = places_.size() / width, rows = places_.empty() ? 0 : plane * planes();
-    kernels::ParallelFor(rows, std::max<size_t>(1, kGrain / (width * block)),
-                         [&](size_t begin, size_t end) {
-                           for (size_t i = begin; i < end; ++i) {
-                             const size_t first = i % plane * width;
-                             const uint8_t* x = x_.as<const uint8_t>() + i / plane * from;
-                             uint8_t* y = y_.as<uint8_t>() + i * width * block;
-                             for (size_t k = 0; k < width; ++k) {
-                               std::memcpy(y + k * block, x + places_[first + k] * block, block);
-                             }
-                           }
-                         });
-  }
-  size_t planes() const {
-    return x_.channels_last() ? x_.shape[0] : x_.shape[0] * kernels::CeilDiv(x_.shape[1], x_.block);
-  }
-
-  const Node& node_;
-  Operand x_, y_;
-  Shape from_, to_;  // of a channel
-  std::vector<size_t> places_;
 };
 
 /// The parameters of a Permute layer.
@@ -322,7 +258,6 @@ std::unique_ptr<Step> MakeIntegerMoving(const Graph& graph, const Node& node) {
     return std::make_unique<RescalingConcatStep>(node, ConcatAxis(graph, node));
   }
   if (JoinsChannels(graph, node) || Reshapes(node)) return Moving().Make(graph, node);
-  if (node.type() == "Upsample") return std::make_unique<MovedPositionsStep>(node);
   if (TranspositionOf(node, graph.values[node.inputs[0]].shape)) {
     return std::make_unique<TransposingStep>(node);
   }

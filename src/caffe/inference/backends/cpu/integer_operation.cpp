@@ -34,10 +34,8 @@ class IntegerOperationImpl : public IntegerOperationImplBase {
       case IntegerKind::BROADCAST:
         return HasFactorsByChannel(graph, node);
       case IntegerKind::MOVING:
-        // Upsample moves positions, in every channel alike.
-        return node.type() == "Upsample" ||
-               (JoinsChannels(graph, node) &&
-                HaveWholeChannels(graph, node, layout == kChannelsLast ? 1 : ChannelBlock()));
+        return JoinsChannels(graph, node) &&
+               HaveWholeChannels(graph, node, layout == kChannelsLast ? 1 : ChannelBlock());
       case IntegerKind::DIVISION:
         return NormalizesBlocks(node, graph.values[node.inputs[0]].shape, layout);
       default:
