@@ -69,81 +69,6 @@ void ForEachRow(const PoolingShape& s, const PlanePixels& pixels, Function&& f) 
               });
 }
 
-/// Calls f(window, input offset of the plane, output offset) for every output.
-template <int block, typename Function>
-void ForEachOutputRow(const PoolingShape& s, Function&& f) {
-  ForEachRow(s, {block, block, block}, [&](int row, size_t, size_t input, size_t output) {
-    for (int column = 0; column < s.pooled_width; ++column) {
-      f(BlockedWindowAt(s, row, column), input, output + column * block);
-    }
-  });
-}
-
-/// Calls f(window, input offset, output offset) plane by plane: overlapping windows belong to one
-/// thread.
-template <int block, typename Function>
-void ForEachOutputOfPlanes(const PoolingShape& s, float* dx, Function&& f) {
-  ParallelFor(s.planes, 1, [&](size_t begin, size_t end) {
-    std::fill(dx + begin * s.input_plane() * block, dx + end * s.input_plane() * block, 0.f);
-    for (size_t plane = begin; plane < end; ++plane) {
-      size_t output = plane * s.output_plane() * block;
-      for (int row = 0; row < s.pooled_height; ++row) {
-        for (int column = 0; column < s.pooled_width; ++column, output += block) {
-          f(BlockedWindowAt(s, row, column), plane * s.input_plane() * block, output);
-        }
-      }
-    }
-  });
-}
-
-template <int block, typename I>
-void MaxForward(const PoolingShape& s, const float* x, float* y, I* mask) {
-  ForEachOutputRow<block>(s, [&](const BlockedWindow& w, size_t input, size_t output) {
-    float best[block];
-    int32_t where[block];  // as wide as the values, for vector selection
-    std::fill(best, best + block, -std::numeric_limits<float>::infinity());
-    std::fill(where, where + block, -1);
-    for (int h = w.top; h < w.bottom; ++h) {
-      for (int v = w.left; v < w.right; ++v) {
-        const float* from = x + input + (size_t(h) * s.width + v) * block;
-        const int32_t here = (h - w.first_row) * s.kernel_w + v - w.first_column;
-        for (int k = 0; k < block; ++k) {
-          where[k] = from[k] > best[k] ? here : where[k];
-          best[k] = from[k] > best[k] ? from[k] : best[k];
-        }
-      }
-    }
-    std::copy(best, best + block, y + output);
-    for (int k = 0; k < block; ++k) mask[output + k] = static_cast<I>(where[k]);
-  });
-}
-
-template <int block, typename I>
-void MaskBackward(const PoolingShape& s, const float* dy, const I* mask, float* dx) {
-  ForEachOutputOfPlanes<block>(s, dx, [&](const BlockedWindow& w, size_t input, size_t output) {
-    for (int k = 0; k < block; ++k) {
-      const I where = mask[output + k];
-      if (where == I(-1)) continue;
-      const int h = w.first_row + where / s.kernel_w, v = w.first_column + where % s.kernel_w;
-      dx[input + (size_t(h) * s.width + v) * block + k] += dy[output + k];
-    }
-  });
-}
-
-template <int block>
-void AverageBackward(const PoolingShape& s, const float* dy, float* dx) {
-  ForEachOutputOfPlanes<block>(s, dx, [&](const BlockedWindow& w, size_t input, size_t output) {
-    float share[block];
-    for (int k = 0; k < block; ++k) share[k] = dy[output + k] / w.size;
-    for (int h = w.top; h < w.bottom; ++h) {
-      for (int v = w.left; v < w.right; ++v) {
-        float* to = dx + input + (size_t(h) * s.width + v) * block;
-        for (int k = 0; k < block; ++k) to[k] += share[k];
-      }
-    }
-  });
-}
-
 /// The part of a window that lies in the image, for `lanes` numbers of each pixel, and where it
 /// begins in a plane.
 PoolingWindow PartOf(const PoolingShape& s, const BlockedWindow& w, size_t pixel, size_t lanes,
@@ -226,20 +151,20 @@ void AverageOfBytes(const PoolingShape& shape, const PlanePixels& pixels, float 
 
 }  // namespace
 
+// Blocks are images of so many channels.
 template <typename I>
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float* x, float* y,
                               I* mask) {
-  if (!mask) return MaxOf(shape, InBlocks(block), x, y);
-  block == 8 ? MaxForward<8>(shape, x, y, mask) : MaxForward<16>(shape, x, y, mask);
+  PixelMaxPoolingForward(shape, block, x, y, mask);
 }
 template <typename I>
 void BlockedMaskPoolingBackward(const PoolingShape& shape, int block, const float* dy,
                                 const I* mask, float* dx) {
-  block == 8 ? MaskBackward<8>(shape, dy, mask, dx) : MaskBackward<16>(shape, dy, mask, dx);
+  PixelMaskPoolingBackward(shape, block, dy, mask, dx);
 }
 void BlockedAveragePoolingBackward(const PoolingShape& shape, int block, const float* dy,
                                    float* dx) {
-  block == 8 ? AverageBackward<8>(shape, dy, dx) : AverageBackward<16>(shape, dy, dx);
+  PixelAveragePoolingBackward(shape, block, dy, dx);
 }
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float16* x, float16* y) {
   MaxOf(shape, InBlocks(block), x, y);
