@@ -23,6 +23,12 @@ bool IsSum(const LayerParameter& layer) {
          layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
 }
 
+bool MovesElements(const Node& node) {
+  if (node.type() == "Upsample") return node.inputs.size() == 1;
+  return node.operation().type_agnostic && node.parameters.empty() && !node.outputs.empty() &&
+         !node.inputs.empty();
+}
+
 bool ReadsShapeOnly(const Node& node, size_t input) {
   return node.operation().IsShapeBottom(static_cast<int>(input));
 }

@@ -24,6 +24,10 @@ bool JoinsChannels(const Graph& graph, const Node& node);
 /// True for an Eltwise that adds, with whatever coefficients.
 bool IsSum(const LayerParameter& layer);
 
+/// True if its outputs are elements of its ReadInputs, in whatever order: Concat, Slice, Reshape,
+/// Upsample without a mask and the like.
+bool MovesElements(const Node& node);
+
 /// True for an input of which only the shape is read, as the second one of a Crop.
 bool ReadsShapeOnly(const Node& node, size_t input);
 

@@ -201,13 +201,6 @@ std::vector<Constant> AxpyParameters(const Graph& graph, const Node& node, const
   return {SumMultipliers({scale(0) * scale(1) * 256, scale(2)}, y)};
 }
 
-/// Only moves elements of its first input (of all inputs, for Concat).
-bool Moves(const Node& node) {
-  if (node.type() == "Upsample") return node.inputs.size() == 1;
-  return node.operation().type_agnostic && node.parameters.empty() && !node.outputs.empty() &&
-         !node.inputs.empty();
-}
-
 /// The second bottom gives one factor for each of some leading axes of the first.
 bool BroadcastsScale(const Graph& graph, const Node& node) {
   const int axis = node.layer.scale_param().axis();
@@ -237,7 +230,7 @@ std::string WhyNotIntegers(const Graph& graph, const Node& node) {
   const std::string reason = WhyNotTypes(graph, node);
   if (!reason.empty()) return reason;
   const std::string& type = node.type();
-  if (Moves(node)) return "";
+  if (MovesElements(node)) return "";
   if (node.outputs.size() > 1) return "it has several tops";
   if (type == "Eltwise") return node.inputs.size() > kMaxTerms ? kTooManyTerms : "";
   if (type == "Axpy") return "";
@@ -273,7 +266,7 @@ std::optional<AffineParameters> FixedAffine(const Node& node) {
 
 bool SharesAffine(const Node& node) {
   return node.type() != "Concat" &&
-         (node.type() == "Pooling" || node.operation().interpolates || Moves(node));
+         (node.type() == "Pooling" || node.operation().interpolates || MovesElements(node));
 }
 
 std::vector<Constant> IntegerParameters(const Graph& graph, const Node& node,

@@ -19,7 +19,7 @@ bool OnlyMoves(const Node& node) {
     return node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX &&
            node.outputs.size() == 1;
   }
-  return node.operation().type_agnostic;
+  return MovesElements(node);
 }
 
 /// Values that an 8-bit layer with weights reads, directly or through layers that move, pool or
