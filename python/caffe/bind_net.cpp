@@ -24,9 +24,7 @@ std::shared_ptr<NetHandle> MakeNet(const py::object& network_file, int phase, in
 }
 
 float ForwardLayers(NetHandle& net, int start, int end) {
-  const float loss = Compute({&net}, [&] { return net.net->ForwardFromTo(start, end); });
-  if (start == 0) net.views->ForgetEarlierBorrowed();
-  return loss;
+  return Compute({&net}, [&] { return net.net->ForwardFromTo(start, end); });
 }
 
 void BackwardLayers(NetHandle& net, int start, int end) {
@@ -114,8 +112,8 @@ void SetInputArrays(NetHandle& net, const py::object& data, const py::object& la
           classes.rows, " labels");
   Require(values.rows % layer->batch_size() == 0, "the ", values.rows,
           " rows of data are no multiple of the batch size ", layer->batch_size());
-  net.views->Borrow(py::make_tuple(data, labels));
   layer->Reset(values.data, classes.data, values.rows);
+  net.views->KeepInputs(py::make_tuple(data, labels));
 }
 
 }  // namespace

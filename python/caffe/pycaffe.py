@@ -272,7 +272,8 @@ class Net(_caffe.Net, _deprecated.OldNet):
             yield batch
 
     def set_input_arrays(self, data: np.ndarray, labels: np.ndarray) -> None:
-        """Lets the MemoryData layer that the net begins with read these arrays, without a copy.
+        """Lets the MemoryData layer that the net begins with read these arrays in each pass: what is
+        written into them is seen by the next one.
 
         ``data`` has shape (N, channels, height, width), ``labels`` N values; both are float32 and
         C contiguous, N a multiple of the batch size.

@@ -177,8 +177,7 @@ py::object BlobRef::Array(bool diff, ElementType type) {
     group_->Add(state);
   }
   const size_t bytes = values.count() * SizeOf(type);
-  return numpy.ndarray(extents, numpy.Type(type),
-                       ViewBuffer{state, data, bytes, group_->borrowed()});
+  return numpy.ndarray(extents, numpy.Type(type), ViewBuffer{state, data, bytes});
 }
 
 std::shared_ptr<BlobRef> NewBlob(const std::vector<int>& shape) {

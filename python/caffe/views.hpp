@@ -92,14 +92,8 @@ class ViewGroup : public std::enable_shared_from_this<ViewGroup> {
 
   std::shared_ptr<ViewState> Find(const SyncedMemory* memory);
   void Add(const std::shared_ptr<ViewState>& state) { states_.push_back(state); }
-  /// Memory of Python's that the blobs are going to use (Net.set_input_arrays): a tuple of all that
-  /// they may use now. Arrays made from now on keep it.
-  void Borrow(const py::object& memory) { borrowed_ = borrowed_ + py::make_tuple(memory); }
-  /// A pass took what was borrowed last.
-  void ForgetEarlierBorrowed() {
-    if (borrowed_.size() > 1) borrowed_ = py::make_tuple(borrowed_[borrowed_.size() - 1]);
-  }
-  const py::tuple& borrowed() const { return borrowed_; }
+  /// Keeps the arrays that the net's first layer reads from now on (Net.set_input_arrays).
+  void KeepInputs(py::object arrays) { inputs_ = std::move(arrays); }
   /// Told by a dying state.
   void Release(const ViewState& state);
 
@@ -114,7 +108,7 @@ class ViewGroup : public std::enable_shared_from_this<ViewGroup> {
 
   std::vector<std::weak_ptr<ViewState>> states_;  // in the order in which they were asked for
   std::vector<Released> released_;
-  py::tuple borrowed_;
+  py::object inputs_;
 };
 
 /// One slot with at least one array alive on it.
@@ -137,7 +131,6 @@ struct ViewBuffer {
   std::shared_ptr<ViewState> state;
   void* data;
   size_t bytes;
-  py::tuple borrowed;
 };
 
 /// The ElementType of what numpy.dtype() takes; throws TypeError for types that blobs do not have.

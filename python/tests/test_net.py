@@ -394,7 +394,7 @@ class TestInputArrays:
         layer { name: "sum" type: "Reduction" bottom: "data" top: "sum" reduction_param { axis: 1 } }
     """
 
-    def test_are_read_without_a_copy(self, write):
+    def test_are_read_in_each_pass(self, write):
         net = caffe.Net(write(self.NET), caffe.TEST)
         data = np.arange(12, dtype=np.float32).reshape(4, 1, 1, 3)
         net.set_input_arrays(data, np.arange(4, dtype=np.float32))
@@ -403,16 +403,23 @@ class TestInputArrays:
         outputs = net.forward()
         assert (outputs["sum"] == [21, 300]).all() and (outputs["label"] == [2, 3]).all()
 
-    def test_live_as_long_as_views_on_them(self, write):
+    def test_are_kept_by_the_net(self, write):
         net = caffe.Net(write(self.NET), caffe.TEST)
         net.set_input_arrays(np.full((2, 1, 1, 3), 7, np.float32), np.zeros(2, np.float32))
-        net.forward()
-        view = net.blobs["data"].data
-        net.set_input_arrays(np.full((2, 1, 1, 3), 8, np.float32), np.zeros(2, np.float32))
+        filler = [np.zeros((2, 1, 1, 3), np.float32) for _ in range(100)]  # would use free memory
+        assert (net.forward()["sum"] == [21, 21]).all() and len(filler) == 100
+
+    def test_are_seen_by_arrays_of_the_tops_that_outlive_the_net(self, write):
+        net = caffe.Net(write(self.NET), caffe.TEST)
+        view = net.blobs["data"].data  # before the first pass
+        for value in (7, 8):
+            net.set_input_arrays(np.full((2, 1, 1, 3), value, np.float32), np.zeros(2, np.float32))
+            net.forward()
+            assert (view == value).all()
         del net
         gc.collect()
-        filler = [np.zeros((2, 1, 1, 3), np.float32) for _ in range(100)]  # would use free memory
-        assert (view == 7).all() and len(filler) == 100
+        filler = [np.zeros((2, 1, 1, 3), np.float32) for _ in range(100)]
+        assert (view == 8).all() and len(filler) == 100
 
     @pytest.mark.parametrize("data, labels, message", [
         (np.zeros((4, 1, 1, 3)), np.zeros(4, np.float32), "data has to be an array of float32"),
