@@ -8,7 +8,7 @@
 namespace caffe {
 
 /// Batches of what the program puts in: images, which transform_param changes and which are
-/// copied (AddDatumVector, AddMatVector), or memory of the caller's that is used as it is (Reset).
+/// copied (AddDatumVector, AddMatVector), or memory of the caller's that is read as it is (Reset).
 /// Tops: data (batch_size, channels, height, width), labels (batch_size). The images are read
 /// batch by batch, again and again; new ones are taken when all of the last ones were used.
 ///
@@ -31,7 +31,7 @@ class MemoryDataLayer : public BaseDataLayer<Dtype> {
   virtual void AddMatVector(const vector<cv::Mat>& mat_vector, const vector<int>& labels);
 #endif
 
-  /// Uses `n` items at `data` and `n` labels; both stay the caller's and have to outlive their use.
+  /// Reads `n` items at `data` and `n` labels in each pass; both stay the caller's, who keeps them.
   /// `n` is a multiple of batch_size(). Nothing is transformed.
   void Reset(Dtype* data, Dtype* label, int n);
   /// From the next items on.

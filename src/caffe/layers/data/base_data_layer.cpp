@@ -78,6 +78,19 @@ void CopyToGpu(const vector<const Blob<Dtype>*>& blobs, Stream* stream) {
   stream->Synchronize();
 }
 
+/// A copy: programs keep pointers into the tops, and the thread fills the batch again. In GPU mode
+/// it is made on the GPU, where the batch is, too.
+template <typename Dtype>
+void CopyTo(Blob<Dtype>* top, const Blob<Dtype>& batch) {
+  top->ReshapeLike(batch);
+  const bool on_gpu = Caffe::mode() == Caffe::GPU && batch.count() > 0 &&
+                      MemoryOf(batch).head() == SyncedMemory::SYNCED;
+  if (!on_gpu) return top->CopyFrom(batch);
+  Device::Get().CopyOnDevice(top->data_tensor().overwrite_gpu_data(kElementType<Dtype>),
+                             MemoryOf(batch).gpu_data(), batch.count() * sizeof(Dtype),
+                             Context::Current().stream());
+}
+
 }  // namespace
 
 template <typename Dtype>
@@ -109,9 +122,8 @@ void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
   ReleaseCurrent();
   prefetch_current_ = prefetch_full_.pop("Waiting for data");
   consumed_ = prefetch_current_->state_;
-  // A copy: programs keep pointers into the tops, and the thread fills the batch again.
-  top[0]->CopyFrom(prefetch_current_->data_, false, true);
-  if (this->output_labels_) top[1]->CopyFrom(prefetch_current_->label_, false, true);
+  CopyTo(top[0], prefetch_current_->data_);
+  if (this->output_labels_) CopyTo(top[1], prefetch_current_->label_);
 }
 
 template <typename Dtype>

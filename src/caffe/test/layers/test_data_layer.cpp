@@ -326,7 +326,7 @@ TYPED_TEST(DataLayerTest, BatchesAreOnTheDeviceBeforeTheyAreAskedFor) {
     for (const TypeParam first : {0, 20, 40, 10, 30}) {
       source.Forward();
       const auto& memory = source.data().data();
-      ASSERT_EQ(memory->head(), SyncedMemory::SYNCED);
+      ASSERT_EQ(memory->head(), SyncedMemory::HEAD_AT_GPU);
       TypeParam value = -1;
       Stream& stream = Context::Current().stream();
       Device::Get().CopyToHost(&value, memory->gpu_data(), sizeof(value), stream);
