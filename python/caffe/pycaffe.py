@@ -152,10 +152,10 @@ class Net(_caffe.Net, _deprecated.OldNet):
 
     def _layer_index(self, name: Optional[str], otherwise: int) -> int:
         """The place of a layer in the net; of -1 the last one's."""
-        indices = self._once("_layer_indices", lambda: {
-            layer: index for index, layer in enumerate(self._layer_names)})
+        indices = self._once("_layer_indices", lambda: {  # the first one of a name
+            layer: index for index, layer in reversed(list(enumerate(self._layer_names)))})
         if name is None:
-            return otherwise % len(indices)
+            return otherwise % len(self._layer_names)
         if name not in indices:
             raise ValueError(f"the net has no layer '{name}'; its layers: {', '.join(indices)}")
         return indices[name]

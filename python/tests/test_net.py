@@ -189,6 +189,16 @@ class TestForward:
         with pytest.raises(ValueError, match="no layer 'treble'.*plus_one"):
             chain.forward(end="treble")
 
+    def test_from_the_first_layer_of_a_name(self, write):
+        net = caffe.Net(write("""
+            layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+            layer { name: "again" type: "Power" bottom: "x" top: "y" power_param { scale: 2 } }
+            layer { name: "again" type: "Power" bottom: "y" top: "z" power_param { shift: 1 } }
+        """), caffe.TEST)
+        net.blobs["x"].data[...] = 3
+        assert (net.forward(start="again")["z"] == 7).all()
+        assert set(net.forward(end="again")) == {"y"}
+
     def test_by_index(self, chain):
         assert chain._forward(0, len(chain.layers) - 1) == 0
         with pytest.raises(caffe.Error, match="the net has layers"):

@@ -142,12 +142,13 @@ void WriteMessage(const google::protobuf::Message& message, const std::string& n
 // A net begins with its name (a string, field 1) or with layers. The other messages begin with the
 // integers of their fields 1, or with what is an integer in a net.
 std::string DescribeOtherMessage(const uint8_t* data, size_t size) {
+  constexpr char kBlob[] = "a blob, such as an image mean, or a record";
   const auto tag = [](int field, wire::Type type) {
     return static_cast<uint8_t>(field << 3 | static_cast<int>(type));
   };
   if (size == 0) return "";
   if (data[0] == tag(BlobProto::kDataFieldNumber, wire::Type::LENGTH_DELIMITED)) {
-    return "a blob, such as an image mean";
+    return kBlob;
   }
   if (data[0] != tag(SolverState::kIterFieldNumber, wire::Type::VARINT)) return "";
   const uint8_t* next = std::find_if(data + 1, data + std::min<size_t>(size, 11),
@@ -157,7 +158,7 @@ std::string DescribeOtherMessage(const uint8_t* data, size_t size) {
     return "the state of a solver, which names its weights: caffe train takes it with -snapshot";
   }
   const bool is_blob = next[1] == tag(BlobProto::kChannelsFieldNumber, wire::Type::VARINT);
-  return is_blob ? "a blob, such as an image mean" : "";
+  return is_blob ? kBlob : "";
 }
 
 void ReadProtoBinary(const std::string& name, google::protobuf::Message* message) {

@@ -22,6 +22,29 @@ bool IsHdf5(const string& file) {
   return std::equal(begin, begin + sizeof(begin), kSignature);
 }
 
+/// Finds a net's layers for those of another one, by their names: layers of one name in turn, and
+/// the last of them for all that are left.
+class LayersInTurn {
+ public:
+  explicit LayersInTurn(const vector<string>& names) {
+    for (size_t i = 0; i < names.size(); ++i) layers_[names[i]].push_back(static_cast<int>(i));
+  }
+  /// -1, which is logged, if there is none.
+  int Next(const string& name) {
+    const auto found = layers_.find(name);
+    if (found == layers_.end()) {
+      LOG_IF(INFO, Caffe::root_solver()) << "Ignoring source layer " << name;
+      return -1;
+    }
+    DLOG(INFO) << "Copying source layer " << name;
+    return found->second[std::min(seen_[name]++, found->second.size() - 1)];
+  }
+
+ private:
+  std::map<string, vector<int>> layers_;
+  std::map<string, size_t> seen_;
+};
+
 /// What is wrong with the stored parameters of a layer, and what to do.
 template <typename... Parts>
 [[noreturn]] void FailToCopy(const string& layer, const Parts&... parts) {
@@ -83,24 +106,14 @@ void Net<Dtype>::CopyTrainedLayersFromBinaryProto(const string& trained_filename
   WithFile(trained_filename, [&] { CopyLayers(reader.layers()); });
 }
 
-// Layers of one name get what is stored under it in turn.
 template <typename Dtype>
 void Net<Dtype>::CopyLayers(const vector<StoredLayer>& sources) {
-  std::map<string, vector<int>> targets;
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    targets[layer_names_[i]].push_back(static_cast<int>(i));
-  }
-  std::map<string, size_t> seen;
+  LayersInTurn targets(layer_names_);
   set<int> copied;
   for (const StoredLayer& source : sources) {
     const string& name = source.param.name();
-    const auto found = targets.find(name);
-    if (found == targets.end()) {
-      LOG_IF(INFO, Caffe::root_solver()) << "Ignoring source layer " << name;
-      continue;
-    }
-    DLOG(INFO) << "Copying source layer " << name;
-    const int target = found->second[std::min(seen[name]++, found->second.size() - 1)];
+    const int target = targets.Next(name);
+    if (target < 0) continue;
     AddReplaced(layers_[target].get(), activations_.get());
     CopyLayer(sources, source, target);
     WarnOfNotFinite(name, layers_[target]->blobs());
@@ -232,16 +245,13 @@ Layer<Dtype>* Net<Dtype>::ScaleAfter(int layer_id) const {
 
 template <typename Dtype>
 void Net<Dtype>::ShareTrainedLayersWith(const Net* other) {
+  LayersInTurn in_turn(layer_names_);
   for (size_t i = 0; i < other->layers_.size(); ++i) {
     const string& name = other->layer_names_[i];
-    const auto target = layer_names_index_.find(name);
-    if (target == layer_names_index_.end()) {
-      LOG_IF(INFO, Caffe::root_solver()) << "Ignoring source layer " << name;
-      continue;
-    }
-    DLOG(INFO) << "Copying source layer " << name;
+    const int target = in_turn.Next(name);
+    if (target < 0) continue;
     const auto& sources = other->layers_[i]->blobs();
-    const auto& targets = layers_[target->second]->blobs();
+    const auto& targets = layers_[target]->blobs();
     Require(targets.size() == sources.size(), "Incompatible number of blobs for layer ", name, ": ",
             sources.size(), " in the other net, ", targets.size(), " here");
     for (size_t j = 0; j < targets.size(); ++j) {

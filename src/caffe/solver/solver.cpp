@@ -426,6 +426,7 @@ void Solver<Dtype>::TellIteration() {
 
 template <typename Dtype>
 void Solver<Dtype>::Step(int iters) {
+  before_tests_.reset();
   const int start_iter = iter_;
   const int stop_iter = iter_ + iters;
   iteration_timer_.Start();
@@ -489,6 +490,7 @@ void Solver<Dtype>::Solve(const char* resume_file) {
   if (param_.snapshot_after_train() && (!param_.snapshot() || iter_ % param_.snapshot() != 0)) {
     Snapshot();
   }
+  before_tests_.reset();
   if (requested_early_exit_) {
     LOG_IF(INFO, Caffe::root_solver()) << "Optimization stopped early.";
     return;
@@ -510,7 +512,9 @@ void Solver<Dtype>::TestAll() {
   // A snapshot within the tests has them all begin again.
   before_tests_.emplace();
   SavePositions(&*before_tests_);
-  const AtScopeExit over([this] { before_tests_.reset(); });
+  const AtScopeExit over([this] {
+    if (!requested_early_exit_) before_tests_.reset();  // else Solve's snapshot comes
+  });
   for (Callback* callback : callbacks_) callback->on_test();
   for (size_t i = 0; i < test_nets_.size() && !requested_early_exit_; ++i) Test(i);
 }

@@ -71,6 +71,7 @@ string Solver<Dtype>::SnapshotToHDF5() {
 template <typename Dtype>
 void Solver<Dtype>::Restore(const char* state_file, bool data_positions) {
   const string file = state_file;
+  before_tests_.reset();
   restores_positions_ = data_positions;
   const AtScopeExit over([this] { restores_positions_ = true; });
   WithFile(file, [&] {

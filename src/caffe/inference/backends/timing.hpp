@@ -54,7 +54,7 @@ class Timing {
   const int iterations_;
   TimingCache* const cache_;
   const size_t max_workspace_;
-  std::set<std::string> measured_;  // keys of what was not in the cache
+  std::set<std::string> measured_;          // keys of what was not in the cache
   std::map<std::string, double> reorders_;  // by their keys
 };
 

@@ -1,5 +1,8 @@
 #include "node_facts.hpp"
 
+#include <set>
+#include <string>
+
 #include "caffe/operation.hpp"
 
 namespace caffe::inference {
@@ -27,6 +30,12 @@ bool MovesElements(const Node& node) {
   if (node.type() == "Upsample") return node.inputs.size() == 1;
   return node.operation().type_agnostic && node.parameters.empty() && !node.outputs.empty() &&
          !node.inputs.empty();
+}
+
+bool KeepsElements(const Node& node) {
+  static const std::set<std::string> partial = {"BatchReindex", "Crop", "CropCenter", "Filter",
+                                                "MergeCrop"};
+  return MovesElements(node) && partial.count(node.type()) == 0;
 }
 
 bool ReadsShapeOnly(const Node& node, size_t input) {

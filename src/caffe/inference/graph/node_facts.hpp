@@ -27,6 +27,8 @@ bool IsSum(const LayerParameter& layer);
 /// True if its outputs are elements of its ReadInputs, in whatever order: Concat, Slice, Reshape,
 /// Upsample without a mask and the like.
 bool MovesElements(const Node& node);
+/// True if, moreover, all elements of its ReadInputs are in its outputs: not after cropping.
+bool KeepsElements(const Node& node);
 
 /// True for an input of which only the shape is read, as the second one of a Crop.
 bool ReadsShapeOnly(const Node& node, size_t input);

@@ -114,9 +114,9 @@ class IntegerPlan {
       std::vector<int> inputs = ReadInputs(node);
       if (node.type() == "Concat") {
         inputs.erase(std::remove_if(inputs.begin(), inputs.end(), is_fixed), inputs.end());
-        groups.Add(inputs, node.outputs);
+        groups.Add(inputs, node.outputs, /*keeps=*/true);
       } else if (SharesAffine(node)) {
-        groups.Add(inputs, node.outputs);
+        groups.Add(inputs, node.outputs, KeepsElements(node));
       }
     }
     return groups;
@@ -144,7 +144,7 @@ class IntegerPlan {
   /// True if further nodes turned out not to be integer-only.
   bool FindIntervals() {
     groups_.emplace(FindGroups());
-    without_range_ = groups_->ValuesWithoutRange(graph_, table_);
+    without_range_ = groups_->WithoutRange(graph_, table_);
     intervals_.assign(graph_.values.size(), Interval());
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const BlobCalibration* found = table_.Find(graph_.values[i].name);
@@ -197,7 +197,7 @@ class IntegerPlan {
       const Interval& after = IntervalOfGroup(node.outputs[0]);
       if (before.known() || !(after.known() || is_fixed)) continue;
       before = BeforeFunction(node, after);
-      if (before.known()) without_range_[groups_->GroupOf(node.inputs[0])] = -1;
+      if (before.known()) without_range_[node.inputs[0]] = false;
     }
   }
 
@@ -208,9 +208,7 @@ class IntegerPlan {
     }
     for (const int value : values) {
       if (FixedOf(value)) continue;
-      const int without_range = without_range_[groups_->GroupOf(value)];
-      if (without_range >= 0) return without_range;
-      if (!IntervalOfGroup(value).known()) return value;
+      if (without_range_[value] || !IntervalOfGroup(value).known()) return value;
     }
     return -1;
   }
@@ -358,7 +356,7 @@ class IntegerPlan {
   const IntegerOptions& options_;
   std::vector<std::string> reasons_;   // of each node; "": integers compute it
   std::optional<MovedValues> groups_;  // of values with one scale
-  std::vector<int> without_range_;     // in each group: see MovedValues::ValuesWithoutRange
+  std::vector<bool> without_range_;    // of each value: see MovedValues::WithoutRange
   std::vector<Interval> intervals_;    // of each group
 };
 

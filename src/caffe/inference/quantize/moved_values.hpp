@@ -14,23 +14,24 @@ class MovedValues {
  public:
   explicit MovedValues(size_t values) : groups_(values), moved_(values, false) {}
 
-  /// The outputs consist of numbers of the inputs. In the order of the nodes.
-  void Add(const std::vector<int>& inputs, const std::vector<int>& outputs);
+  /// The outputs' numbers are within the inputs' range, as the node moves, pools or interpolates
+  /// these; `keeps`: all of the inputs' numbers are among them. In the order of the nodes.
+  void Add(const std::vector<int>& inputs, const std::vector<int>& outputs, bool keeps);
 
   /// The group's representative.
   int GroupOf(int value) { return groups_.Of(value); }
 
-  /// Per group, by its representative: a value that the ranges of the others do not cover, as it
-  /// has none in the table and is neither made of the others nor wholly in one that has; else -1.
-  std::vector<int> ValuesWithoutRange(const Graph& graph, const CalibrationTable& table);
+  /// Per value: its range is not known. It has none in the table, is not made of others in its
+  /// group, and no other that has one holds all of its numbers.
+  std::vector<bool> WithoutRange(const Graph& graph, const CalibrationTable& table) const;
 
  private:
-  struct Move {
+  struct Keeping {
     std::vector<int> inputs, outputs;
   };
   Groups groups_;
   std::vector<bool> moved_;  // to this value
-  std::vector<Move> moves_;
+  std::vector<Keeping> keeping_;
 };
 
 }  // namespace caffe::inference

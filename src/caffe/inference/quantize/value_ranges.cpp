@@ -41,6 +41,30 @@ std::vector<bool> ReadAsIntegers(const Graph& graph, const std::vector<bool>& in
   return read;
 }
 
+/// Values that share a range. Where the range of one is not known the nodes that move it are left
+/// out, so that the others keep theirs.
+MovedValues SharingRanges(const Graph& graph, const CalibrationTable& table) {
+  std::vector<bool> shares(graph.nodes.size());
+  for (size_t i = 0; i < shares.size(); ++i) shares[i] = OnlyMoves(graph.nodes[i]);
+  for (;;) {
+    MovedValues groups(graph.values.size());
+    for (size_t i = 0; i < shares.size(); ++i) {
+      const Node& node = graph.nodes[i];
+      if (shares[i]) groups.Add(ReadInputs(node), node.outputs, KeepsElements(node));
+    }
+    const std::vector<bool> without = groups.WithoutRange(graph, table);
+    bool changed = false;
+    for (size_t i = 0; i < shares.size(); ++i) {
+      const std::vector<int> inputs = ReadInputs(graph.nodes[i]);
+      const bool unknown =
+          std::any_of(inputs.begin(), inputs.end(), [&](int input) { return without[input]; });
+      changed = changed || (shares[i] && unknown);
+      shares[i] = shares[i] && !unknown;
+    }
+    if (!changed) return groups;
+  }
+}
+
 struct Threshold {
   double value = 0;
   bool is_unsigned = true;
@@ -51,11 +75,7 @@ struct Threshold {
 std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
                             const std::vector<bool>& integers, const std::vector<bool>& rounds,
                             bool unsigned_too, QuantizationScheme scheme) {
-  MovedValues groups(graph.values.size());
-  for (const Node& node : graph.nodes) {
-    if (OnlyMoves(node)) groups.Add(ReadInputs(node), node.outputs);
-  }
-  const std::vector<int> without = groups.ValuesWithoutRange(graph, table);
+  MovedValues groups = SharingRanges(graph, table);
   std::vector<Threshold> thresholds(graph.values.size());
   std::vector<Interval> intervals(graph.values.size());
   for (size_t i = 0; i < graph.values.size(); ++i) {
@@ -72,7 +92,7 @@ std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
   for (size_t i = 0; i < ranges.size(); ++i) {
     const int index = groups.GroupOf(static_cast<int>(i));
     const Threshold& group = thresholds[index];
-    if (group.value <= 0 || without[index] >= 0 || !read[i] || graph.values[i].is_constant()) {
+    if (group.value <= 0 || !read[i] || graph.values[i].is_constant()) {
       continue;
     }
     if (scheme != QuantizationScheme::SYMMETRIC) {

@@ -2,6 +2,11 @@
 // may not be taken from the others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/quantize/moved_values.hpp"
@@ -28,28 +33,45 @@ CalibrationTable SeenBlobs(const std::vector<std::string>& blobs) {
   return table;
 }
 
-TEST(MovedValues, FindsTheValueThatTheOthersDoNotCover) {
+std::vector<std::string> Without(const MovedValues& groups, const Graph& graph,
+                                 const std::vector<std::string>& blobs) {
+  const std::vector<bool> without = groups.WithoutRange(graph, SeenBlobs(blobs));
+  std::vector<std::string> names;
+  for (size_t i = 0; i < without.size(); ++i) {
+    if (without[i]) names.push_back(graph.values[i].name);
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(MovedValues, FindTheOnesThatOthersDoNotCover) {
   const Graph graph = GraphOfValues({"a", "b", "joined", "flat"});
   MovedValues groups(4);
-  groups.Add({0, 1}, {2});
-  groups.Add({2}, {3});
+  groups.Add({0, 1}, {2}, true);
+  groups.Add({2}, {3}, true);
   for (const int value : {1, 2, 3}) EXPECT_EQ(groups.GroupOf(value), groups.GroupOf(0));
-  const auto without = [&](const std::vector<std::string>& blobs) {
-    return groups.ValuesWithoutRange(graph, SeenBlobs(blobs))[groups.GroupOf(0)];
-  };
-  EXPECT_EQ(without({"a", "b"}), -1);
-  EXPECT_EQ(without({"a", "flat"}), -1);  // the range of the whole is that of each part
-  EXPECT_EQ(without({"joined"}), -1);
-  EXPECT_EQ(without({"a"}), 1);
-  EXPECT_EQ(without({"b"}), 0);
+  EXPECT_EQ(Without(groups, graph, {"a", "b"}), Names());
+  EXPECT_EQ(Without(groups, graph, {"flat"}), Names());  // the range of the whole is each part's
+  EXPECT_EQ(Without(groups, graph, {"joined"}), Names());
+  EXPECT_EQ(Without(groups, graph, {"a"}), Names{"b"});
+  EXPECT_EQ(Without(groups, graph, {}), (Names{"a", "b"}));
 }
 
 TEST(MovedValues, APartDoesNotCoverTheWhole) {
   const Graph graph = GraphOfValues({"whole", "first", "second"});
   MovedValues groups(3);
-  groups.Add({0}, {1, 2});
-  EXPECT_EQ(groups.ValuesWithoutRange(graph, SeenBlobs({"first"}))[groups.GroupOf(0)], 0);
-  EXPECT_EQ(groups.ValuesWithoutRange(graph, SeenBlobs({"first", "second"}))[groups.GroupOf(0)], -1);
+  groups.Add({0}, {1, 2}, true);
+  EXPECT_EQ(Without(groups, graph, {"first"}), Names{"whole"});
+  EXPECT_EQ(Without(groups, graph, {"first", "second"}), Names());
+}
+
+TEST(MovedValues, WhatIsPooledOrCroppedDoesNotCoverWhatItWasMadeOf) {
+  const Graph graph = GraphOfValues({"whole", "pooled"});
+  MovedValues groups(2);
+  groups.Add({0}, {1}, false);
+  EXPECT_EQ(Without(groups, graph, {"pooled"}), Names{"whole"});
+  EXPECT_EQ(Without(groups, graph, {"whole"}), Names());
 }
 
 /// Convolutions of `data` with weights 1 (up to 1) and 100 (up to 100), joined and convolved with
@@ -111,11 +133,65 @@ TEST(Integers, DoNotSaturateWhereOneBottomOfAConcatHasNoRange) {
   EXPECT_NEAR(values[1], 101, 1);
 }
 
+/// The names of the layers that compute in 8 bits.
+std::set<std::string> InBytes(const Engine& engine) {
+  std::set<std::string> names;
+  for (const LayerInfo& layer : engine.layers()) {
+    if (layer.precision() == "INT8" || layer.integers) names.insert(layer.name);
+  }
+  return names;
+}
+
+// A Concat with a blob of unknown range does not take their range from layers that share it.
+TEST(Int8, LayersKeepTheirRangesBesideAConcatWithAnUnknownOne) {
+  for (const auto arithmetic : {Arithmetic::FLOAT, Arithmetic::INTEGER}) {
+    NetworkDefinition net = JoinedNet();
+    net.AddLayer(ParseLayer("name: 'next' type: 'Convolution' bottom: 'small' top: 'next' "
+                            "convolution_param { num_output: 1 kernel_size: 1 bias_term: false }"),
+                 {Constant::Of({1, 1, 1, 1}, {0.5f})});
+    net.MarkOutput("next");
+    net.SetRange("next", -0.5, 0.5);
+    BuilderConfig config = Int8();
+    config.quantization.arithmetic = arithmetic;
+    config.skip_passes = {"siblings"};
+    EXPECT_EQ(InBytes(*Builder(config).Build(net)).count("next"), 1u) << Name(arithmetic);
+  }
+}
+
+// Means are smaller than what they are of.
+TEST(Int8, DoesNotSaturateWhereOnlyThePooledBlobHasARange) {
+  NetworkDefinition net("pooled");
+  net.AddInput("data", {1, 1, 2, 2});
+  net.AddLayer(ParseLayer("name: 'large' type: 'Convolution' bottom: 'data' top: 'large' "
+                          "convolution_param { num_output: 1 kernel_size: 1 bias_term: false }"),
+               {Constant::Of({1, 1, 1, 1}, {100})});
+  net.AddLayer(
+      ParseLayer("name: 'mean' type: 'Pooling' bottom: 'large' top: 'mean' "
+                 "pooling_param { pool: AVE global_pooling: true }"));
+  net.AddLayer(ParseLayer("name: 'last' type: 'Convolution' bottom: 'mean' top: 'last' "
+                          "convolution_param { num_output: 1 kernel_size: 1 bias_term: false }"),
+               {Constant::Of({1, 1, 1, 1}, {1})});
+  net.MarkOutput("last");
+  net.SetRange("data", -1, 1);
+  net.SetRange("mean", -1, 1);
+  net.SetRange("last", -1, 1);
+  for (const auto arithmetic : {Arithmetic::FLOAT, Arithmetic::INTEGER}) {
+    BuilderConfig config = Int8();
+    config.quantization.arithmetic = arithmetic;
+    ExecutionContext context(Builder(config).Build(net));
+    const float data[] = {1, -0.3f, -0.3f, -0.4f};
+    std::copy_n(data, 4, context.Input("data"));
+    context.Run();
+    EXPECT_NEAR(context.Output("last")[0], 0, 0.3) << Name(arithmetic);
+  }
+}
+
 // TanH has the range -1 to 1 whether or not the table says so.
 TEST(Integers, AConcatHasRoomForABottomWithAFixedRange) {
   BuilderConfig config = Int8();
   config.quantization.arithmetic = Arithmetic::INTEGER_ONLY;
-  NetworkDefinition net = JoinedNet("name: 'function' type: 'TanH' bottom: 'large' top: 'function'");
+  NetworkDefinition net =
+      JoinedNet("name: 'function' type: 'TanH' bottom: 'large' top: 'function'");
   net.SetRange("small", -0.01, 0.01);
   net.SetRange("large", -4, 4);
   net.SetRange("last", -1, 1);

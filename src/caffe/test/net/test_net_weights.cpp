@@ -55,6 +55,9 @@ TEST(NetWeights, LayersOfOneNameGetTheirOwn) {
   from->ToProto(&message);
   to->CopyTrainedLayersFrom(message);
   ExpectSameParameters(*from, *to);
+  const auto sharing = MakeNet(wide);
+  sharing->ShareTrainedLayersWith(from.get());
+  ExpectSameParameters(*from, *sharing);
 
   string one = wide;
   one.erase(one.rfind("layer {"));

@@ -368,28 +368,34 @@ TEST_P(Resume, RestoreAloneLeavesThePastDataToTheProgram) {
 
 // The resumed run tests again, with the same batches.
 TEST_P(Resume, ASnapshotInTheMiddleOfATestHasItBeginAgain) {
-  const auto make = [&] {
-    return std::unique_ptr<Solver<float>>(SolverRegistry<float>::CreateSolver(Param("part")));
+  const auto make = [&](const std::string& prefix) {
+    return std::unique_ptr<Solver<float>>(SolverRegistry<float>::CreateSolver(Param(prefix)));
   };
   const auto positions = [](Solver<float>* solver) {
     std::vector<std::string> states;
     for (const auto& net : solver->test_nets()) states.push_back(net->layers()[0]->SaveState());
     return states;
   };
-  const std::unique_ptr<Solver<float>> whole = make();
-  int calls = 0;
-  whole->SetActionFunction([&] {
-    if (whole->iter() != 4 || ++calls != 3) return SolverAction::NONE;
-    return SolverAction::SNAPSHOT;  // behind iteration 4 and the first of two batches of its test
-  });
+  const std::unique_ptr<Solver<float>> whole = make("whole");
   whole->Step(7);
-  const std::unique_ptr<Solver<float>> second = make();
   const bool hdf5 = std::string(std::get<1>(GetParam())) == "HDF5";
-  second->Restore((folder_ + "/part_iter_4.solverstate" + (hdf5 ? ".h5" : "")).c_str(),
-                  /*data_positions=*/true);
-  second->Step(3);
-  EXPECT_EQ(positions(second.get()), positions(whole.get()));
-  EXPECT_EQ(Parameters(second.get()), Parameters(whole.get()));
+  const std::string state = folder_ + "/part_iter_4.solverstate" + (hdf5 ? ".h5" : "");
+  for (const SolverAction::Enum request : {SolverAction::SNAPSHOT, SolverAction::STOP}) {
+    std::remove(state.c_str());
+    const std::unique_ptr<Solver<float>> first = make("part");
+    int calls = 0;
+    first->SetActionFunction([&] {
+      if (first->iter() != 4 || ++calls != 3) return SolverAction::NONE;
+      return request;  // behind iteration 4 and the first of two batches of its test
+    });
+    first->Solve();
+    EXPECT_EQ(first->iter(), request == SolverAction::STOP ? 4 : 9);
+    const std::unique_ptr<Solver<float>> second = make("part");
+    second->Restore(state.c_str(), /*data_positions=*/true);
+    second->Step(3);
+    EXPECT_EQ(positions(second.get()), positions(whole.get())) << request;
+    EXPECT_EQ(Parameters(second.get()), Parameters(whole.get())) << request;
+  }
 }
 
 // Snapshots hold the masters, which float16 would truncate.

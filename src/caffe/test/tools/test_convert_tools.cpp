@@ -163,7 +163,8 @@ TEST_F(ConvertToolsTest, MeanOfADatabase) {
   EXPECT_EQ(mean.data(0), 10);
   EXPECT_EQ(mean.data(1), 11);
   ExpectContains(ToolError("compute_image_mean", "%none %mean"), "none");
-  ExpectContains(ToolError("compute_image_mean", "--backend=leveldb %db"), "it is an LMDB: choose that");
+  ExpectContains(ToolError("compute_image_mean", "--backend=leveldb %db"),
+                 "it is an LMDB: choose that");
 }
 
 TEST_F(ConvertToolsTest, FeaturesOfANet) {

@@ -151,7 +151,7 @@ class Cpu : public Target {
     if (name == "int8") return sums_bytes ? 0.26 : 0.7;
     if (name == "int8_winograd") return sums_bytes ? 0.22 : 0.4;
     if (name == "deconvolution") return 0.2;
-    if (name == "move" || name == "crop" || name == "integers") return 0.01;
+    if (name == "move" || name == "crop" || name == "upsample" || name == "integers") return 0.01;
     if (name == "integer_definition") return 10;
     if (name != "layer") return 1;
     return candidate.outputs.empty() || candidate.outputs[0].layout != kPlain ? 1.5 : 2;
