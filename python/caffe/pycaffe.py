@@ -146,9 +146,11 @@ class Net(_caffe.Net, _deprecated.OldNet):
         return self._once("_bottom_names", lambda: self._names_of(self._bottom_ids))
 
     def _names_of(self, ids: Any) -> "OrderedDict[str, List[str]]":
-        blobs = self._blob_names
-        return OrderedDict((name, [blobs[blob] for blob in ids(layer)])
+        return OrderedDict((name, self._names(ids(layer)))
                            for layer, name in enumerate(self._layer_names))
+
+    def _names(self, blobs: Iterable[int]) -> List[str]:
+        return [self._blob_names[blob] for blob in blobs]
 
     def _layer_index(self, name: Optional[str], otherwise: int) -> int:
         """The place of a layer in the net; of -1 the last one's."""
@@ -157,7 +159,8 @@ class Net(_caffe.Net, _deprecated.OldNet):
         if name is None:
             return otherwise % len(self._layer_names)
         if name not in indices:
-            raise ValueError(f"the net has no layer '{name}'; its layers: {', '.join(indices)}")
+            layers = ", ".join(dict.fromkeys(self._layer_names))
+            raise ValueError(f"the net has no layer '{name}'; its layers: {layers}")
         return indices[name]
 
     def _blob(self, name: str) -> Blob:
@@ -198,7 +201,7 @@ class Net(_caffe.Net, _deprecated.OldNet):
         the next pass overwrites them.
         """
         first, last = self._layer_index(start, 0), self._layer_index(end, -1)
-        names = self.outputs if end is None else self.top_names[end]
+        names = self.outputs if end is None else self._names(self._top_ids(last))
         wanted = {name: self._blob(name) for name in (*names, *(blobs or ()))}
         if inputs:
             self._fill(inputs, self.inputs, gradients=False)
@@ -214,7 +217,7 @@ class Net(_caffe.Net, _deprecated.OldNet):
         named in ``diffs``, as views. Gradients of parameters are added to those that are there.
         """
         first, last = self._layer_index(start, -1), self._layer_index(end, 0)
-        names = self.inputs if end is None else self.bottom_names[end]
+        names = self.inputs if end is None else self._names(self._bottom_ids(last))
         wanted = {name: self._blob(name) for name in (*names, *(diffs or ()))}
         if gradients:
             self._fill(gradients, self.outputs, gradients=True)
