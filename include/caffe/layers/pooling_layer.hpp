@@ -58,15 +58,12 @@ class PoolingLayer : public Layer<Dtype> {
   void PoolAtRandom(const T* x, T* y);
   template <typename Function>
   void WithMask(size_t count, Function&& f);
-  kernels::PoolingShape BlockedShape(const Layout& layout) const;
-  kernels::PoolingShape ImageShape() const;
   template <typename T>
-  bool ForwardChannelsLast(const Blob<Dtype>& bottom, const vector<Blob<Dtype>*>& top);
+  bool ForwardPixels(const Blob<Dtype>& bottom, const vector<Blob<Dtype>*>& top);
   template <typename D>
-  void BackwardChannelsLast(const Blob<Dtype>& top, Blob<Dtype>* bottom);
-  bool ForwardBlocked(const Blob<Dtype>& bottom, const vector<Blob<Dtype>*>& top);
-  int Pieces(int images) const;
-  void BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* bottom);
+  void BackwardPixels(const Blob<Dtype>& top, Blob<Dtype>* bottom);
+  size_t PixelChannels() const;
+  kernels::PoolingShape PixelShape() const;
   void BackwardReference(const Blob<Dtype>& top, Blob<Dtype>* bottom);
   void FindMask(const Blob<Dtype>& bottom);
   void ForgetMask();
@@ -94,9 +91,10 @@ class PoolingLayer : public Layer<Dtype> {
   std::shared_ptr<SyncedMemory> gpu_mask_;
   Layout gpu_layout_;  // of the bottom in that pass; the mask lies as the top does
 #endif
-  Layout channels_last_;  // of the bottom in the latest forward pass; PLAIN: it was not, or is not
-                          // used
-  Layout pooled_layout_;  // of the top, as the latest forward pass wrote it
+  // Of the bottom in the latest forward pass, where channels lie side by side at each pixel; else
+  // PLAIN.
+  Layout pixels_;
+  Layout pooled_layout_;  // of the top in the same pass, there or by oneDNN
   /// Null where the library's own kernels compute.
   onednn::Pooling* OneDnn(const Blob<Dtype>& bottom, size_t tops);
   bool is_reference(size_t tops) const {

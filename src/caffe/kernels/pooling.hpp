@@ -57,33 +57,19 @@ template <typename D>
 void AveragePoolingBackward(const PoolingShape& shape, const D* dy, D* dx);
 
 // The same for channels in blocks of 8 or 16: x (planes, height, width, block), y likewise, a plane
-// being a block of channels of one image. With `mask` as above, if it is not null.
-template <typename I>
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float* x, float* y,
-                              I* mask);
-template <typename I>
-void BlockedMaskPoolingBackward(const PoolingShape& shape, int block, const float* dy,
-                                const I* mask, float* dx);
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float* x, float* y);
-void BlockedAveragePoolingBackward(const PoolingShape& shape, int block, const float* dy,
-                                   float* dx);
-// 16 bits; sums are float.
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float16* x, float16* y);
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const bfloat16* x, bfloat16* y);
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float16* x,
-                                  float16* y);
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
-                                  bfloat16* y);
+// being a block of channels of one image. T: float, float16, bfloat16, and for maxima int8_t or
+// uint8_t. Sums are float.
+template <typename T>
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const T* x, T* y);
+template <typename T>
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const T* x, T* y);
 // 8 bits. Maxima keep the scale of x; a window without numbers gives the minimum value, -127 or 0.
 // Means are, in float, the exact sum divided by the window's size, then times `factor` (x's scale /
 // y's), rounded to the nearest integer (halves to even) and saturated to [-127, 127] or [0, 255]:
 // the same bits on every instruction set. For windows of up to 65,000 positions.
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const int8_t* x, int8_t* y);
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const uint8_t* x, uint8_t* y);
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
-                                  const int8_t* x, int8_t* y);
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
-                                  const uint8_t* x, uint8_t* y);
+template <typename T>
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor, const T* x,
+                                  T* y);
 
 // The same with channels last, bit for bit; a plane is an image. Padding of zeros stays zeros, but
 // for maxima of windows without numbers. T: float, float16, bfloat16, and for maxima, and means

@@ -4,7 +4,6 @@
 
 #include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
-#include "caffe/core/float_pieces.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/kernels/reference.hpp"
@@ -176,55 +175,32 @@ void PoolingLayer<Dtype>::PoolAtRandom(const T* x, T* y) {
   });
 }
 
-/// `shape` with the blocks of channels of `layout` for planes.
-template <typename Dtype>
-kernels::PoolingShape PoolingLayer<Dtype>::BlockedShape(const Layout& layout) const {
-  kernels::PoolingShape blocked = *shape_;
-  blocked.planes = layout.num * kernels::CeilDiv(layout.channels, layout.block);
-  return blocked;
-}
-
-/// How many equal pieces of FLOAT16 images are pooled one after the other, so that what is wide
-/// stays in the cache.
-template <typename Dtype>
-int PoolingLayer<Dtype>::Pieces(int images) const {
-  constexpr size_t kWideFloats = size_t(1) << 18;
-  const size_t planes = shape_->planes / std::max(1, images);
-  const size_t image = planes * (shape_->input_plane() + shape_->output_plane());
-  int pieces = std::min<size_t>(images, std::max<size_t>(1, image * images / kWideFloats));
-  while (images % pieces != 0) ++pieces;
-  return pieces;
-}
-
-/// `shape` with images for planes.
-template <typename Dtype>
-kernels::PoolingShape PoolingLayer<Dtype>::ImageShape() const {
-  kernels::PoolingShape shape = *shape_;
-  shape.planes = channels_last_.num;
-  return shape;
-}
-
-// Where the bottom lies with channels last, so does the top.
+// Channels last, or in blocks: either way numbers of several channels lie side by side at each
+// pixel of a plane, and the top's lie as the bottom's.
 template <typename Dtype>
 template <typename T>
-bool PoolingLayer<Dtype>::ForwardChannelsLast(const Blob<Dtype>& bottom,
-                                              const vector<Blob<Dtype>*>& top) {
-  channels_last_ = StoredLayout<T>(bottom);
-  if (top.size() > 1 || method() == PoolingParameter_PoolMethod_STOCHASTIC) {
-    channels_last_ = Layout();
+bool PoolingLayer<Dtype>::ForwardPixels(const Blob<Dtype>& bottom,
+                                        const vector<Blob<Dtype>*>& top) {
+  const Layout layout = LayoutFor<T>(bottom.data_tensor(), bottom.shape());
+  const bool blocked = layout.kind == Layout::CHANNELS_BLOCKED;
+  if (layout.kind == Layout::PLAIN || !(blocked || layout == ChannelsLast(bottom.shape())) ||
+      bottom.count() == 0 || top.size() > 1 || method() == PoolingParameter_PoolMethod_STOCHASTIC) {
+    return false;
   }
-  if (channels_last_.kind == Layout::PLAIN) return false;
-  const T* x = ReadAs<T>(bottom.data_tensor(), channels_last_);
-  T* y = OverwriteAs<T>(top[0]->data_tensor(), ChannelsLast(top[0]->shape()));
-  const size_t channels = channels_last_.channels;
+  pixels_ = layout;
+  pooled_layout_ = blocked ? Layout::ChannelsBlocked(layout.block, layout.num, layout.channels,
+                                                     shape_->output_plane())
+                           : ChannelsLast(top[0]->shape());
+  const T* x = ReadAs<T>(bottom.data_tensor(), pixels_);
+  T* y = OverwriteAs<T>(top[0]->data_tensor(), pooled_layout_);
   if (method() == PoolingParameter_PoolMethod_AVE) {
-    kernels::PixelAveragePoolingForward(ImageShape(), channels, x, y);
+    kernels::PixelAveragePoolingForward(PixelShape(), PixelChannels(), x, y);
   } else if (this->phase_ == TEST) {
-    kernels::PixelMaxPoolingForward<T, int>(ImageShape(), channels, x, y, nullptr);
+    kernels::PixelMaxPoolingForward<T, int>(PixelShape(), PixelChannels(), x, y, nullptr);
   } else {
     has_mask_ = true;
-    WithMask(top[0]->count(), [&](auto* mask) {
-      kernels::PixelMaxPoolingForward(ImageShape(), channels, x, y, mask);
+    WithMask(pooled_layout_.extent(top[0]->count()), [&](auto* mask) {
+      kernels::PixelMaxPoolingForward(PixelShape(), PixelChannels(), x, y, mask);
     });
   }
   return true;
@@ -232,105 +208,29 @@ bool PoolingLayer<Dtype>::ForwardChannelsLast(const Blob<Dtype>& bottom,
 
 template <typename Dtype>
 template <typename D>
-void PoolingLayer<Dtype>::BackwardChannelsLast(const Blob<Dtype>& top, Blob<Dtype>* bottom) {
-  const D* dy = ReadAs<D>(top.diff_tensor(), ChannelsLast(top.shape()));
-  D* dx = OverwriteAs<D>(bottom->diff_tensor(), channels_last_);
-  const size_t channels = channels_last_.channels;
+void PoolingLayer<Dtype>::BackwardPixels(const Blob<Dtype>& top, Blob<Dtype>* bottom) {
+  const D* dy = ReadAs<D>(top.diff_tensor(), pooled_layout_);
+  D* dx = OverwriteAs<D>(bottom->diff_tensor(), pixels_);
   if (method() == PoolingParameter_PoolMethod_AVE) {
-    return kernels::PixelAveragePoolingBackward(ImageShape(), channels, dy, dx);
+    return kernels::PixelAveragePoolingBackward(PixelShape(), PixelChannels(), dy, dx);
   }
-  WithMask(top.count(), [&](auto* mask) {
-    kernels::PixelMaskPoolingBackward(ImageShape(), channels, dy, mask, dx);
+  WithMask(pooled_layout_.extent(top.count()), [&](auto* mask) {
+    kernels::PixelMaskPoolingBackward(PixelShape(), PixelChannels(), dy, mask, dx);
   });
 }
 
-// Where the bottom lies in blocks of channels, so does the top.
+/// The channels that lie side by side in pixels_.
 template <typename Dtype>
-bool PoolingLayer<Dtype>::ForwardBlocked(const Blob<Dtype>& bottom,
-                                         const vector<Blob<Dtype>*>& top) {
-  const ElementType type = this->forward_type();
-  const auto fits = [](ElementType t) {
-    return t == ElementType::FLOAT || t == ElementType::FLOAT16;
-  };
-  Layout source = type == ElementType::FLOAT16
-                      ? LayoutFor<float16>(bottom.data_tensor(), bottom.shape())
-                      : LayoutFor<float>(bottom.data_tensor(), bottom.shape());
-  pooled_layout_ = Layout();
-  if (source.kind != Layout::CHANNELS_BLOCKED || (source.block != 8 && source.block != 16) ||
-      !fits(type) || !fits(this->backward_type()) || top.size() > 1 || source.num == 0 ||
-      method() == PoolingParameter_PoolMethod_STOCHASTIC) {
-    return false;
-  }
-  Layout target =
-      Layout::ChannelsBlocked(source.block, source.num, source.channels, shape_->output_plane());
-  const bool means = method() == PoolingParameter_PoolMethod_AVE;
-  if (type == ElementType::FLOAT16 && this->phase_ == TEST) {
-    const kernels::PoolingShape shape = BlockedShape(source);
-    const float16* x = ReadAs<float16>(bottom.data_tensor(), source);
-    float16* y = OverwriteAs<float16>(top[0]->data_tensor(), target);
-    means ? kernels::BlockedAveragePoolingForward(shape, source.block, x, y)
-          : kernels::BlockedMaxPoolingForward(shape, source.block, x, y);
-    return true;
-  }
-  pooled_layout_ = target;
-  const size_t masked = target.extent(0);
-  const int pieces = type == ElementType::FLOAT16 ? Pieces(source.num) : 1;
-  source.num /= pieces;
-  target.num /= pieces;
-  const kernels::PoolingShape shape = BlockedShape(source);
-  FloatReader x(bottom.data_tensor(), type, source, pieces);
-  FloatWriter y(top[0]->data_tensor(), type, target, pieces);
-  const auto pool = [&](auto&& one) {
-    for (int piece = 0; piece < pieces; ++piece) {
-      y.Write(piece, [&](float* to) { one(piece, x.Piece(piece), to); });
-    }
-  };
-  if (means) {
-    pool([&](int, const float* from, float* to) {
-      kernels::BlockedAveragePoolingForward(shape, source.block, from, to);
-    });
-  } else if (this->phase_ == TEST) {
-    pool([&](int, const float* from, float* to) {
-      kernels::BlockedMaxPoolingForward<int>(shape, source.block, from, to, nullptr);
-    });
-  } else {
-    has_mask_ = true;
-    WithMask(masked, [&](auto* mask) {
-      pool([&](int piece, const float* from, float* to) {
-        kernels::BlockedMaxPoolingForward(shape, source.block, from, to,
-                                          mask + piece * (masked / pieces));
-      });
-    });
-  }
-  return true;
+size_t PoolingLayer<Dtype>::PixelChannels() const {
+  return pixels_.kind == Layout::CHANNELS_BLOCKED ? pixels_.block : pixels_.channels;
 }
 
-// The gradient of ForwardBlocked, in the layout it chose.
+/// shape_ with images, or their blocks of channels, for planes.
 template <typename Dtype>
-void PoolingLayer<Dtype>::BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* bottom) {
-  Layout target = pooled_layout_;
-  Layout source =
-      Layout::ChannelsBlocked(target.block, target.num, target.channels, shape_->input_plane());
-  const ElementType type = this->backward_type();
-  const size_t masked = target.extent(0);
-  const int pieces = type == ElementType::FLOAT16 ? Pieces(source.num) : 1;
-  source.num /= pieces;
-  target.num /= pieces;
-  const kernels::PoolingShape shape = BlockedShape(target);
-  FloatReader dy(top.diff_tensor(), type, target, pieces);
-  FloatWriter dx(bottom->diff_tensor(), type, source, pieces);
-  for (int piece = 0; piece < pieces; ++piece) {
-    dx.Write(piece, [&](float* to) {
-      if (method() == PoolingParameter_PoolMethod_AVE) {
-        kernels::BlockedAveragePoolingBackward(shape, target.block, dy.Piece(piece), to);
-        return;
-      }
-      WithMask(masked, [&](auto* mask) {
-        kernels::BlockedMaskPoolingBackward(shape, target.block, dy.Piece(piece),
-                                            mask + piece * (masked / pieces), to);
-      });
-    });
-  }
+kernels::PoolingShape PoolingLayer<Dtype>::PixelShape() const {
+  kernels::PoolingShape shape = *shape_;
+  shape.planes = pixels_.num * kernels::CeilDiv(pixels_.channels, PixelChannels());
+  return shape;
 }
 
 template <typename Dtype>
@@ -353,7 +253,7 @@ template <typename Dtype>
 void PoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
   if (this->phase_ == TEST) ForgetMask();
-  channels_last_ = Layout();
+  pixels_ = Layout();
   active_ = OneDnn(*bottom[0], top.size());
   if (active_) {
     pooled_layout_ = onednn_->layout();
@@ -362,12 +262,11 @@ void PoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), pooled_layout_));
     return;
   }
-  if (!is_reference(top.size()) && ForwardBlocked(*bottom[0], top)) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     if constexpr (!std::is_same<T, double>::value) {
       const bool may = !is_reference(top.size()) && this->backward_type() != ElementType::DOUBLE;
-      if (may && ForwardChannelsLast<T>(*bottom[0], top)) return;
+      if (may && ForwardPixels<T>(*bottom[0], top)) return;
     }
     const T* x = bottom[0]->template cpu_data_as<T>();
     T* y = top[0]->template overwrite_cpu_data_as<T>();
@@ -430,19 +329,16 @@ void PoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     return;
   }
   if (is_reference(top.size())) return BackwardReference(*top[0], bottom[0]);
-  if (pooled_layout_.kind == Layout::CHANNELS_BLOCKED && this->phase_ == TRAIN) {
-    return BackwardBlocked(*top[0], bottom[0]);
-  }
-  const bool turned = channels_last_.kind == Layout::CHANNELS_LAST;
-  if (method() != PoolingParameter_PoolMethod_AVE && !(turned && has_mask_)) {
+  const bool has_pixels = pixels_.kind != Layout::PLAIN;
+  if (method() != PoolingParameter_PoolMethod_AVE && !(has_pixels && has_mask_)) {
     FindMask(*bottom[0]);
-    channels_last_ = Layout();
+    pixels_ = Layout();
   }
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
     if constexpr (!std::is_same<D, double>::value) {
-      if (channels_last_.kind == Layout::CHANNELS_LAST) {
-        return this->template BackwardChannelsLast<D>(*top[0], bottom[0]);
+      if (pixels_.kind != Layout::PLAIN) {
+        return this->template BackwardPixels<D>(*top[0], bottom[0]);
       }
     }
     const D* dy = top[0]->template cpu_diff_as<D>();

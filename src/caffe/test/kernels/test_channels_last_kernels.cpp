@@ -459,17 +459,10 @@ void CheckPooling(const PoolingShape& shape, size_t block, std::mt19937* random)
     ExpectTheSame<T, T>(num, channels, shape.input_plane(), shape.output_plane(), block, x, random,
                         in_blocks, in_pixels);
   };
-  check(
-      [&](const T* from, T* to) {
-        if constexpr (std::is_same<T, float>::value) {
-          BlockedMaxPoolingForward<int>(s.blocks, width, from, to, nullptr);
-        } else {
-          BlockedMaxPoolingForward(s.blocks, width, from, to);
-        }
-      },
-      [&](const T* from, T* to, const ChannelsLast& channels_last) {
-        ChannelsLastMaxPoolingForward(s.images, channels_last, from, to);
-      });
+  check([&](const T* from, T* to) { BlockedMaxPoolingForward(s.blocks, width, from, to); },
+        [&](const T* from, T* to, const ChannelsLast& channels_last) {
+          ChannelsLastMaxPoolingForward(s.images, channels_last, from, to);
+        });
   if constexpr (std::is_integral<T>::value) {
     check([&](const T* from,
               T* to) { BlockedAveragePoolingForward(s.blocks, width, 1.3f, from, to); },

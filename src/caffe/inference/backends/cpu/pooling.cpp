@@ -3,7 +3,6 @@
 #include "caffe/layers/pooling_layer.hpp"
 
 #include <optional>
-#include <type_traits>
 
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/backends/pooling_node.hpp"
@@ -54,8 +53,6 @@ class PoolingStep : public Step {
                     : kernels::ChannelsLastMaxPoolingForward(shape_, *pixels_, x, y);
     } else if (takes_means()) {
       kernels::BlockedAveragePoolingForward(shape_, x_.block, x, y);
-    } else if constexpr (std::is_same<T, float>::value) {
-      kernels::BlockedMaxPoolingForward<int>(shape_, x_.block, x, y, nullptr);
     } else {
       kernels::BlockedMaxPoolingForward(shape_, x_.block, x, y);
     }

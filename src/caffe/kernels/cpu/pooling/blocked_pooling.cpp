@@ -116,10 +116,7 @@ void MaxByRows(const PoolingShape& s, const PlanePixels& pixels, Function* pool,
   });
 }
 
-PlanePixels InBlocks(int block) {
-  const size_t lanes = block;
-  return {lanes, lanes, lanes};
-}
+PlanePixels Together(size_t channels) { return {channels, channels, channels}; }
 PlanePixels PixelsOf(const ChannelsLast& channels) {
   channels.Check();
   return {channels.channels, channels.x_pixel, channels.y_pixel};
@@ -151,53 +148,18 @@ void AverageOfBytes(const PoolingShape& shape, const PlanePixels& pixels, float 
 
 }  // namespace
 
-// Blocks are images of so many channels.
-template <typename I>
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float* x, float* y,
-                              I* mask) {
-  PixelMaxPoolingForward(shape, block, x, y, mask);
+template <typename T>
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const T* x, T* y) {
+  MaxOf(shape, Together(block), x, y);
 }
-template <typename I>
-void BlockedMaskPoolingBackward(const PoolingShape& shape, int block, const float* dy,
-                                const I* mask, float* dx) {
-  PixelMaskPoolingBackward(shape, block, dy, mask, dx);
+template <typename T>
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const T* x, T* y) {
+  AverageOfStored(shape, Together(block), x, y);
 }
-void BlockedAveragePoolingBackward(const PoolingShape& shape, int block, const float* dy,
-                                   float* dx) {
-  PixelAveragePoolingBackward(shape, block, dy, dx);
-}
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float16* x, float16* y) {
-  MaxOf(shape, InBlocks(block), x, y);
-}
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
-                              bfloat16* y) {
-  MaxOf(shape, InBlocks(block), x, y);
-}
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float* x, float* y) {
-  AverageOfStored(shape, InBlocks(block), x, y);
-}
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float16* x,
-                                  float16* y) {
-  AverageOfStored(shape, InBlocks(block), x, y);
-}
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
-                                  bfloat16* y) {
-  AverageOfStored(shape, InBlocks(block), x, y);
-}
-
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const int8_t* x, int8_t* y) {
-  MaxOf(shape, InBlocks(block), x, y);
-}
-void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const uint8_t* x, uint8_t* y) {
-  MaxOf(shape, InBlocks(block), x, y);
-}
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
-                                  const int8_t* x, int8_t* y) {
-  AverageOfBytes(shape, InBlocks(block), factor, x, y);
-}
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
-                                  const uint8_t* x, uint8_t* y) {
-  AverageOfBytes(shape, InBlocks(block), factor, x, y);
+template <typename T>
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor, const T* x,
+                                  T* y) {
+  AverageOfBytes(shape, Together(block), factor, x, y);
 }
 
 template <typename T>
@@ -217,8 +179,6 @@ void ChannelsLastAveragePoolingForward(const PoolingShape& shape, const Channels
 }
 
 namespace {
-
-PlanePixels Together(size_t channels) { return {channels, channels, channels}; }
 
 /// A window as ChannelLoops takes it, and where it begins in its image.
 ChannelLoops::Window LoopWindow(const PoolingShape& s, const BlockedWindow& w, size_t pixel,
@@ -321,6 +281,7 @@ void PixelMaskPoolingBackward(const PoolingShape& s, size_t channels, const D* d
 
 template <typename T>
 void PixelAveragePoolingForward(const PoolingShape& s, size_t channels, const T* x, T* y) {
+  if (channels % 8 == 0) return AverageOfStored(s, Together(channels), x, y);
   const auto pool = ChosenKernels().channels.average_window[StorageOf<T>()];
   ForEachRow(s, Together(channels), [&](int row, size_t lanes, size_t input, size_t output) {
     for (int column = 0; column < s.pooled_width; ++column, output += channels) {
@@ -353,29 +314,27 @@ CAFFE_PIXELS(float16);
 #undef CAFFE_PIXELS
 #undef CAFFE_PIXEL_MASKS
 
-#define CAFFE_LAST(T)                                                                             \
+#define CAFFE_POOLING(T)                                                                          \
+  template void BlockedMaxPoolingForward(const PoolingShape&, int, const T*, T*);                 \
   template void ChannelsLastMaxPoolingForward(const PoolingShape&, const ChannelsLast&, const T*, \
-                                              T*);                                                \
-  template void ChannelsLastAveragePoolingForward(const PoolingShape&, const ChannelsLast&,       \
+                                              T*)
+#define CAFFE_MEANS(T)                                                                      \
+  CAFFE_POOLING(T);                                                                         \
+  template void BlockedAveragePoolingForward(const PoolingShape&, int, const T*, T*);       \
+  template void ChannelsLastAveragePoolingForward(const PoolingShape&, const ChannelsLast&, \
                                                   const T*, T*)
-CAFFE_LAST(float);
-CAFFE_LAST(float16);
-CAFFE_LAST(bfloat16);
-#undef CAFFE_LAST
-#define CAFFE_LAST(T)                                                                              \
-  template void ChannelsLastMaxPoolingForward(const PoolingShape&, const ChannelsLast&, const T*,  \
-                                              T*);                                                 \
+CAFFE_MEANS(float);
+CAFFE_MEANS(float16);
+CAFFE_MEANS(bfloat16);
+#undef CAFFE_MEANS
+#define CAFFE_MEANS(T)                                                                             \
+  CAFFE_POOLING(T);                                                                                \
+  template void BlockedAveragePoolingForward(const PoolingShape&, int, float, const T*, T*);       \
   template void ChannelsLastAveragePoolingForward(const PoolingShape&, const ChannelsLast&, float, \
                                                   const T*, T*)
-CAFFE_LAST(int8_t);
-CAFFE_LAST(uint8_t);
-#undef CAFFE_LAST
-
-#define CAFFE_BLOCKED_POOLING(I)                                                              \
-  template void BlockedMaxPoolingForward(const PoolingShape&, int, const float*, float*, I*); \
-  template void BlockedMaskPoolingBackward(const PoolingShape&, int, const float*, const I*, float*)
-CAFFE_BLOCKED_POOLING(uint8_t);
-CAFFE_BLOCKED_POOLING(int);
-#undef CAFFE_BLOCKED_POOLING
+CAFFE_MEANS(int8_t);
+CAFFE_MEANS(uint8_t);
+#undef CAFFE_MEANS
+#undef CAFFE_POOLING
 
 }  // namespace caffe::kernels
