@@ -58,10 +58,6 @@ class ScaleLayer : public Layer<Dtype> {
   /// cannot.
   bool WantsScaleGradient(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
                           const vector<bool>& propagate_down) const;
-  Layout BlockedLayout(const vector<Blob<Dtype>*>& bottom, const Tensor& tensor) const;
-  bool ForwardBlocked(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
-  bool BackwardBlocked(const vector<Blob<Dtype>*>& top, bool propagate_down,
-                       const vector<Blob<Dtype>*>& bottom);
   Blob<Dtype>& Scale(const vector<Blob<Dtype>*>& bottom) {
     return bottom.size() > 1 ? *bottom[1] : *this->blobs_[0];
   }

@@ -3,27 +3,35 @@
 
 #include <cstddef>
 
+#include "caffe/element_type.hpp"
+
 namespace caffe::kernels {
 
-/// Arrays (num, channels / block, spatial, block) whose last block is padded with zeros.
+/// Arrays (outer, channels / block, inner, block) whose last block is padded with zeros.
 struct BlockedChannels {
-  size_t num, channels, spatial, block;
+  size_t outer, channels, inner, block;
 };
 
-// Counterparts of functions in batch_norm.hpp and elementwise.hpp, which are for Caffe's order.
-// Vectors have one entry per channel. Threads work on different blocks of channels.
+// Counterparts of the functions of pixel_channels.hpp, of float and float16. Zeros stay in the
+// padding.
 
-/// The mean and the biased variance of each channel, in two passes.
-void BlockedMoments(const BlockedChannels& shape, const float* x, double* mean, double* variance);
+template <typename T>
+void BlockedMoments(const BlockedChannels& shape, const T* x, double* mean, double* variance);
 
-/// sum[c] = the sum of x, dot[c] = the sum of x z; each may be null, and z with `dot`.
-void BlockedSums(const BlockedChannels& shape, const float* x, const float* z, double* sum,
-                 double* dot);
+/// z may be null where `dot` is.
+template <typename X, typename Z>
+void BlockedSums(const BlockedChannels& shape, const X* x, const Z* z, double* sum, double* dot);
 
-/// y = a[c] x + b[c] z + d[c]; the second term is left out if b and z are null, the third if d is;
-/// y may be x.
-void BlockedCombine(const BlockedChannels& shape, const float* a, const float* x, const float* b,
-                    const float* z, const float* d, float* y);
+template <typename T>
+void BlockedAffine(const BlockedChannels& shape, const float* a, const float* b, const T* x, T* y);
+
+template <typename T>
+void BlockedAffineTwice(const BlockedChannels& shape, const float* a, const float* b,
+                        const float* c, const float* d, const T* x, T* y, T* z);
+
+template <typename Z, typename X>
+void BlockedCombine(const BlockedChannels& shape, const float* a, const X* x, const float* b,
+                    const Z* z, const float* d, X* y);
 
 }  // namespace caffe::kernels
 

@@ -4,8 +4,6 @@
 #include <cstddef>
 
 #include "caffe/element_type.hpp"
-#include "caffe/kernels/batch_norm.hpp"
-#include "caffe/kernels/elementwise.hpp"
 
 namespace caffe::kernels {
 
@@ -39,37 +37,6 @@ void PixelAffineTwice(size_t pixels, size_t channels, const AccumulatorType<T>* 
 template <typename Z, typename X>
 void PixelCombine(size_t pixels, size_t channels, const AccumulatorType<X>* a, const X* x,
                   const AccumulatorType<X>* b, const Z* z, const AccumulatorType<X>* d, X* y);
-
-/// Where the channels of an array lie: (outer, channels, inner), or, `last`, (outer, inner,
-/// channels).
-struct ChannelOrder {
-  size_t outer, channels, inner;
-  bool last;
-  size_t pixels() const { return outer * inner; }
-};
-
-template <typename T>
-void ChannelMoments(const ChannelOrder& s, const T* x, double* mean, double* variance) {
-  s.last ? PixelMoments(s.pixels(), s.channels, x, mean, variance)
-         : ChannelMoments(s.outer, s.channels, s.inner, x, mean, variance);
-}
-template <typename X, typename Z>
-void ChannelSums(const ChannelOrder& s, const X* x, const Z* z, double* sum, double* dot) {
-  s.last ? SumsOverPixels(s.pixels(), s.channels, x, z, sum, dot)
-         : ChannelSums(s.outer, s.channels, s.inner, x, z, sum, dot);
-}
-template <typename T>
-void ChannelAffine(const ChannelOrder& s, const AccumulatorType<T>* a, const AccumulatorType<T>* b,
-                   const T* x, T* y) {
-  s.last ? PixelAffine(s.pixels(), s.channels, a, b, x, y)
-         : ChannelAffine(s.outer, s.channels, s.inner, a, b, x, y);
-}
-template <typename Z, typename X>
-void ChannelCombine(const ChannelOrder& s, const AccumulatorType<X>* a, const X* x,
-                    const AccumulatorType<X>* b, const Z* z, const AccumulatorType<X>* d, X* y) {
-  s.last ? PixelCombine(s.pixels(), s.channels, a, x, b, z, d, y)
-         : ChannelCombine(s.outer, s.channels, s.inner, a, x, b, z, d, y);
-}
 
 }  // namespace caffe::kernels
 

@@ -1,16 +1,30 @@
 #ifndef CAFFE_LAYERS_CHANNEL_ORDER_HPP_
 #define CAFFE_LAYERS_CHANNEL_ORDER_HPP_
 
-#include "caffe/kernels/pixel_channels.hpp"
-#include "caffe/tensor.hpp"
+#include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/channels.hpp"
 
 namespace caffe {
 
-/// (outer, channels, inner) as kernels take it in a layout of ChannelLayout: Caffe's order or
-/// channels last.
+/// The layout in which kernels::ChannelOrder takes a blob whose values were written last as T and
+/// that stands for (outer, channels, ...): in blocks of 8 or 16 or channels last, if its channels
+/// are those; else PLAIN.
+template <typename T, typename Dtype>
+Layout OrderedLayout(const Blob<Dtype>& blob, size_t outer, size_t channels) {
+  const Layout layout = LayoutFor<T>(blob.data_tensor(), blob.shape());
+  const bool blocked =
+      layout.kind == Layout::CHANNELS_BLOCKED && (layout.block == 8 || layout.block == 16);
+  if (!blocked || std::is_same<T, double>::value) return ChannelLayout<T>(blob, outer, channels);
+  return layout.num == outer && layout.channels == channels ? layout : Layout();
+}
+
+/// (outer, channels, inner) as kernels take it in a layout of OrderedLayout.
 inline kernels::ChannelOrder OrderIn(const Layout& layout, size_t outer, size_t channels,
                                      size_t inner) {
-  return {outer, channels, inner, layout.kind == Layout::CHANNELS_LAST};
+  const size_t lanes = layout.kind == Layout::CHANNELS_LAST      ? channels
+                       : layout.kind == Layout::CHANNELS_BLOCKED ? size_t(layout.block)
+                                                                 : 1;
+  return {outer, channels, inner, lanes};
 }
 
 }  // namespace caffe

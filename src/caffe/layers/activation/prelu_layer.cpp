@@ -5,7 +5,7 @@
 #include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/activation.hpp"
-#include "caffe/kernels/pixel_channels.hpp"
+#include "caffe/kernels/channels.hpp"
 #include "caffe/kernels/pointwise.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
@@ -68,8 +68,8 @@ Layout PReLULayer<Dtype>::LayoutOf(const Blob<Dtype>& blob) const {
 template <typename Dtype>
 kernels::ChannelOrder PReLULayer<Dtype>::OrderIn(const Layout& layout) const {
   const bool last = layout.kind == Layout::CHANNELS_LAST && !channel_shared_;
-  if (last) return {outer_ * inner_, channels_, 1, last};
-  return {outer_, channels_, inner_, last};
+  if (last) return {outer_ * inner_, channels_, 1, channels_};
+  return {outer_, channels_, inner_, 1};
 }
 
 // One slope a channel, where channels lie in blocks.
@@ -138,7 +138,7 @@ void PReLULayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     const G* slope = this->blobs_[0]->template cpu_data_as<G>();
     if (slopes_wanted) {
       vector<double> sums(channels_);
-      if (order.last) {
+      if (order.last()) {
         Workspace::Buffer<T> negative(Context::Current().workspace(), input.count());
         kernels::Activate<T>({kernels::Activation::CLIP, -kInfinity, 0}, input.count(), x,
                              negative.get());

@@ -1,6 +1,5 @@
 #include "caffe/layers/bias_layer.hpp"
 
-#include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/layers/channel_order.hpp"
 #include "caffe/layers/layer_shapes.hpp"
@@ -51,7 +50,7 @@ void BiasLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     using T = decltype(tag);
     using F = AccumulatorType<T>;
     const vector<F> ones(bias_dim_, F(1));
-    const Layout layout = ChannelLayout<T>(*bottom[0], outer_dim_, bias_dim_);
+    const Layout layout = OrderedLayout<T>(*bottom[0], outer_dim_, bias_dim_);
     const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
     kernels::ChannelAffine(OrderIn(layout, outer_dim_, bias_dim_, inner_dim_), ones.data(),
                            Bias(bottom).template cpu_data_as<F>(), x,
@@ -69,7 +68,7 @@ void BiasLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     using G = AccumulatorType<D>;
-    const Layout layout = ChannelLayout<T>(*top[0], outer_dim_, bias_dim_);
+    const Layout layout = OrderedLayout<T>(*top[0], outer_dim_, bias_dim_);
     const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
     if (bias_wanted) {
       vector<double> sums(bias_dim_);
@@ -83,7 +82,8 @@ void BiasLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
       }
     }
     if (propagate_down[0] && bottom[0] != top[0]) {
-      kernels::Convert(top[0]->count(), dy, OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
+      kernels::Convert(layout.extent(top[0]->count()), dy,
+                       OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
     }
   });
 }

@@ -1,8 +1,5 @@
 #include "caffe/layers/scale_layer.hpp"
 
-#include "caffe/core/as_stored.hpp"
-#include "caffe/kernels/blocked_channels.hpp"
-#include "caffe/kernels/elementwise.hpp"
 #include "caffe/layers/channel_order.hpp"
 #include "caffe/layers/convolution/fused_followers.hpp"
 #include "caffe/layers/layer_shapes.hpp"
@@ -55,63 +52,6 @@ void ScaleLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   if (bottom[0] != top[0]) top[0]->ReshapeLike(*bottom[0]);
 }
 
-// Channels in blocks stay so.
-template <typename Dtype>
-bool ScaleLayer<Dtype>::ForwardBlocked(const vector<Blob<Dtype>*>& bottom,
-                                       const vector<Blob<Dtype>*>& top) {
-  const Layout layout = BlockedLayout(bottom, bottom[0]->data_tensor());
-  if (layout.kind == Layout::PLAIN) return false;
-  const float* x = ReadAs<float>(bottom[0]->data_tensor(), layout);
-  if (bottom[0] == top[0] && this->phase_ == TRAIN) {
-    temp_.ReshapeLike(*bottom[0]);
-    std::copy_n(x, layout.extent(0), OverwriteAs<float>(temp_.data_tensor(), layout));
-  }
-  const float* bias =
-      bias_param_id_ < 0 ? nullptr : this->blobs_[bias_param_id_]->template cpu_data_as<float>();
-  kernels::BlockedCombine({layout.num, layout.channels, layout.spatial, size_t(layout.block)},
-                          this->blobs_[0]->template cpu_data_as<float>(), x, nullptr, nullptr, bias,
-                          OverwriteAs<float>(top[0]->data_tensor(), layout));
-  return true;
-}
-
-/// The blocked layout of `tensor`, PLAIN if the layer cannot work in it.
-template <typename Dtype>
-Layout ScaleLayer<Dtype>::BlockedLayout(const vector<Blob<Dtype>*>& bottom,
-                                        const Tensor& tensor) const {
-  const bool able = bottom.size() == 1 && ScalesChannels() &&
-                    this->types() == LayerTypes::All(ElementType::FLOAT);
-  return able ? BlockedLayoutFor<float>(tensor, bottom[0]->shape()) : Layout();
-}
-
-template <typename Dtype>
-bool ScaleLayer<Dtype>::BackwardBlocked(const vector<Blob<Dtype>*>& top, bool propagate_down,
-                                        const vector<Blob<Dtype>*>& bottom) {
-  const Layout layout = BlockedLayout(bottom, top[0]->diff_tensor());
-  if (layout.kind == Layout::PLAIN) return false;
-  const bool scale_wanted = this->param_propagate_down_[0];
-  const bool bias_wanted = bias_param_id_ >= 0 && this->param_propagate_down_[bias_param_id_];
-  const Blob<Dtype>& input = bottom[0] == top[0] ? temp_ : *bottom[0];
-  if (scale_wanted && input.count() != top[0]->count()) return false;
-  const kernels::BlockedChannels shape = {layout.num, layout.channels, layout.spatial,
-                                          size_t(layout.block)};
-  const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
-  vector<double> sums(scale_dim_), dots(scale_dim_);
-  kernels::BlockedSums(shape, dy,
-                       scale_wanted ? ReadAs<float>(input.data_tensor(), layout) : nullptr,
-                       bias_wanted ? sums.data() : nullptr, scale_wanted ? dots.data() : nullptr);
-  const auto add = [&](const vector<double>& gradient, int i) {
-    float* diff = this->blobs_[i]->template mutable_cpu_diff_as<float>();
-    for (int c = 0; c < scale_dim_; ++c) diff[c] += static_cast<float>(gradient[c]);
-  };
-  if (scale_wanted) add(dots, 0);
-  if (bias_wanted) add(sums, bias_param_id_);
-  if (propagate_down) {
-    kernels::BlockedCombine(shape, this->blobs_[0]->template cpu_data_as<float>(), dy, nullptr,
-                            nullptr, nullptr, OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
-  }
-  return true;
-}
-
 template <typename Dtype>
 void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
@@ -121,11 +61,10 @@ void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     pointwise.shift.resize(scale_dim_, 0.f);
     return ApplyAsStored(pointwise, *bottom[0], top[0]);
   }
-  if (ForwardBlocked(bottom, top)) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;
-    const Layout layout = ChannelLayout<T>(*bottom[0], outer_dim_, scale_dim_);
+    const Layout layout = OrderedLayout<T>(*bottom[0], outer_dim_, scale_dim_);
     if (bottom[0] == top[0] && this->phase_ == TRAIN) KeepAs<T>(*bottom[0], layout, &temp_);
     const F* scale = Scale(bottom).template cpu_data_as<F>();
     const F* bias =
@@ -155,7 +94,6 @@ template <typename Dtype>
 void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                      const vector<bool>& propagate_down,
                                      const vector<Blob<Dtype>*>& bottom) {
-  if (BackwardBlocked(top, propagate_down[0], bottom)) return;
   const bool own_scale = bottom.size() == 1;
   const bool scale_wanted = WantsScaleGradient(bottom, top, propagate_down);
   const bool bias_wanted = bias_param_id_ >= 0 && this->param_propagate_down_[bias_param_id_];
@@ -164,7 +102,7 @@ void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     using G = AccumulatorType<D>;
-    const Layout layout = ChannelLayout<T>(*top[0], outer_dim_, scale_dim_);
+    const Layout layout = OrderedLayout<T>(*top[0], outer_dim_, scale_dim_);
     const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
     vector<double> sums(bias_wanted ? scale_dim_ : 0), dots(scale_wanted ? scale_dim_ : 0);
     if (bias_wanted || scale_wanted) {

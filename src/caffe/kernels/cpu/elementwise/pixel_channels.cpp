@@ -1,44 +1,18 @@
 #include "caffe/kernels/pixel_channels.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <type_traits>
 #include <vector>
 
-#include "caffe/kernels/ceil_div.hpp"
+#include "caffe/kernels/batch_norm.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
+#include "caffe/kernels/cpu/elementwise/pixel_rows.hpp"
 #include "caffe/kernels/cpu/elementwise/stored.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/elementwise.hpp"
 
 namespace caffe::kernels {
 namespace {
-
-constexpr size_t kVectorLanes = 16;  // of the widest vectors
-constexpr size_t kMaxSegments = 32;
-
-/// An array of pixels as rows of `period` numbers, which vectors divide unless there are very many
-/// channels: of one pixel or of several. `rest` numbers are behind the last row.
-struct PixelRows {
-  PixelRows(size_t pixels, size_t channels) : channels(channels) {
-    constexpr size_t kManyChannels = 256, kFewNumbers = 64;
-    period = channels >= kManyChannels ? channels : std::lcm(channels, kVectorLanes);
-    // Sums of more numbers wait less for one another.
-    if (period < kFewNumbers) period *= CeilDiv(kFewNumbers, period);
-    rows = pixels * channels / period;
-    rest = pixels * channels % period;
-  }
-  size_t offset_of_rest() const { return rows * period; }
-  /// Values of each channel, repeated for all pixels of a row; `otherwise` if they are null.
-  std::vector<float> OfRow(const float* values, float otherwise = 0) const {
-    std::vector<float> row(period, otherwise);
-    for (size_t i = 0; values && i < period; i += channels) {
-      std::copy_n(values, channels, row.begin() + i);
-    }
-    return row;
-  }
-
-  size_t channels, period, rows, rest;
-};
 
 /// Calls f(rows, numbers of a row, offset) for parts of the rows, spread over threads, and for the
 /// rest.
@@ -77,18 +51,6 @@ class Segments {
 void Fold(const PixelRows& s, size_t numbers, const double* places, double* channels) {
   for (size_t i = 0; i < numbers; ++i) channels[i % s.channels] += places[i];
 }
-
-/// The moments of some values.
-struct ValueMoments {
-  double count = 0, mean = 0, squares = 0;
-  void Add(const ValueMoments& other) {
-    if (other.count == 0) return;
-    const double all = count + other.count, difference = other.mean - mean;
-    squares += other.squares + difference * difference * count * other.count / all;
-    mean += difference * other.count / all;
-    count = all;
-  }
-};
 
 }  // namespace
 
