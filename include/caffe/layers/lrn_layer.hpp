@@ -60,10 +60,6 @@ class LRNLayer : public Layer<Dtype> {
   kernels::LrnShape ShapeNow() const;
   /// False where the library's own kernels compute.
   bool ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top);
-  /// False where the bottom does not lie in blocks of T.
-  template <typename T>
-  bool ForwardBlocked(const kernels::LrnShape& shape, const Blob<Dtype>& bottom, Blob<Dtype>* top);
-
   template <typename T>
   Layout LayoutOf(const Blob<Dtype>& blob) const;
 

@@ -48,6 +48,10 @@ void PixelLrnForward(const LrnShape& shape, const T* x, T* y);
 template <typename T, typename D>
 void PixelLrnBackward(const LrnShape& shape, const T* x, const D* dy, D* dx);
 
+/// LrnBackward across channels in blocks, zeros in the padding. T, D: float or float16.
+template <typename T, typename D>
+void BlockedLrnBackward(const LrnShape& shape, int block, const T* x, const D* dy, D* dx);
+
 /// dx = dy / s^beta - 2 alpha beta / n * x * the sum over windows of dy x / s^(beta + 1). s is
 /// recomputed.
 template <typename T, typename D>

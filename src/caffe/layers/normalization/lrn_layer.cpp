@@ -61,28 +61,19 @@ bool LRNLayer<Dtype>::ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top)
   });
 }
 
-// Where it lies: no second copy in Caffe's order.
-template <typename Dtype>
-template <typename T>
-bool LRNLayer<Dtype>::ForwardBlocked(const kernels::LrnShape& shape, const Blob<Dtype>& bottom,
-                                     Blob<Dtype>* top) {
-  if (this->phase_ != TEST || engine_ == Engine::REFERENCE || shape.within_channel) {
-    return false;
-  }
-  const Layout layout = LayoutFor<T>(bottom.data_tensor(), bottom.shape());
-  if (layout.kind != Layout::CHANNELS_BLOCKED) return false;
-  const T* x = ReadAs<T>(bottom.data_tensor(), layout);
-  kernels::BlockedLrnForward(shape, layout.block, x, OverwriteAs<T>(top->data_tensor(), layout));
-  return true;
-}
-
-// Windows within a channel are computed in Caffe's order.
+// Across channels a blob is read where it lies; windows within a channel are computed in Caffe's
+// order.
 template <typename Dtype>
 template <typename T>
 Layout LRNLayer<Dtype>::LayoutOf(const Blob<Dtype>& blob) const {
-  const bool across = !WithinChannel(this->layer_param_.lrn_param());
-  const bool able = across && engine_ != Engine::REFERENCE && !std::is_same<T, double>::value;
-  return able ? StoredLayout<T>(blob) : Layout();
+  if (WithinChannel(this->layer_param_.lrn_param()) || engine_ == Engine::REFERENCE ||
+      std::is_same<T, double>::value) {
+    return Layout();
+  }
+  const Layout layout = LayoutFor<T>(blob.data_tensor(), blob.shape());
+  const bool blocked =
+      layout.kind == Layout::CHANNELS_BLOCKED && (layout.block == 8 || layout.block == 16);
+  return blocked ? layout : StoredLayout<T>(blob);
 }
 
 template <typename Dtype>
@@ -94,11 +85,13 @@ void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     if constexpr (!std::is_same<T, double>::value) {
-      if (ForwardBlocked<T>(shape, *bottom[0], top[0])) return;
       const Layout layout = LayoutOf<T>(*bottom[0]);
-      if (layout.kind == Layout::CHANNELS_LAST) {
+      if (layout.kind != Layout::PLAIN) {
         const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
-        return kernels::PixelLrnForward(shape, x, OverwriteAs<T>(top[0]->data_tensor(), layout));
+        T* y = OverwriteAs<T>(top[0]->data_tensor(), layout);
+        return layout.kind == Layout::CHANNELS_LAST
+                   ? kernels::PixelLrnForward(shape, x, y)
+                   : kernels::BlockedLrnForward(shape, layout.block, x, y);
       }
     }
     const auto forward =
@@ -120,10 +113,13 @@ void LRNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using D = decltype(diff_tag);
     if constexpr (!std::is_same<T, double>::value) {
       const Layout layout = LayoutOf<T>(*bottom[0]);
-      if (layout.kind == Layout::CHANNELS_LAST) {
+      if (layout.kind != Layout::PLAIN) {
+        const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
         const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
-        return kernels::PixelLrnBackward(shape, ReadAs<T>(bottom[0]->data_tensor(), layout), dy,
-                                         OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
+        D* dx = OverwriteAs<D>(bottom[0]->diff_tensor(), layout);
+        return layout.kind == Layout::CHANNELS_LAST
+                   ? kernels::PixelLrnBackward(shape, x, dy, dx)
+                   : kernels::BlockedLrnBackward(shape, layout.block, x, dy, dx);
       }
     }
     const D* dy = top[0]->template cpu_diff_as<D>();

@@ -298,6 +298,15 @@ void ExpectResponses(const LrnShape& s, const std::vector<T>& x, const std::vect
   PixelLrnBackward(s, ToLast(x, s.num, s.channels).data(), ToLast(dy, s.num, s.channels).data(),
                    gradient.data());
   ExpectNear(ToLast(dx, s.num, s.channels), gradient, kRoundingOf<D>);
+  for (const int block : {8, 16}) {
+    const auto blocks = [&](const auto& values) {
+      return ToBlocks(values, s.num, s.channels, size_t(s.height) * s.width, block);
+    };
+    const std::vector<D> expected = blocks(dx);
+    gradient.assign(expected.size(), D(-7.f));
+    BlockedLrnBackward(s, block, blocks(x).data(), blocks(dy).data(), gradient.data());
+    ExpectNear(expected, gradient, kRoundingOf<D>);
+  }
 }
 
 TEST_P(PixelKernels, NormalizeResponses) {

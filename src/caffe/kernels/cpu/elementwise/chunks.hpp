@@ -33,7 +33,7 @@ class InputChunk {
   }
 
  private:
-  C buffer_[std::is_same<C, T>::value ? 1 : kChunk];
+  alignas(64) C buffer_[std::is_same<C, T>::value ? 1 : kChunk];
 };
 
 /// A chunk of an array for writing.
@@ -58,7 +58,7 @@ class OutputChunk {
   }
 
  private:
-  C buffer_[std::is_same<C, T>::value ? 1 : kChunk];
+  alignas(64) C buffer_[std::is_same<C, T>::value ? 1 : kChunk];
 };
 
 /// Calls f(offset, length) for the chunks of [0, n), several threads taking a part each.

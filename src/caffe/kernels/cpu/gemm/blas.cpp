@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include <memory>
+#include <new>
 
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
@@ -95,10 +96,18 @@ void TeamGemm(bool ta, bool tb, int m, int n, int k, F alpha, const F* a, int ld
   });
 }
 
+/// So that no vector lies across two lines of the cache.
+constexpr std::align_val_t kLine{64};
+struct DeleteLines {
+  void operator()(void* lines) const { operator delete[](lines, kLine); }
+};
+template <typename T>
+using ScratchPtr = std::unique_ptr<T[], DeleteLines>;
+
 /// Scratch of one call; uninitialised.
 template <typename T>
-std::unique_ptr<T[]> Scratch(size_t count) {
-  return std::unique_ptr<T[]>(new T[count]);
+ScratchPtr<T> Scratch(size_t count) {
+  return ScratchPtr<T>(new (kLine) T[count]);
 }
 
 /// A rows x columns piece of a stored matrix as C, contiguous where it is widened.
@@ -127,7 +136,7 @@ class Panel {
  private:
   const C* data_;
   int stride_;
-  std::unique_ptr<C[]> widened_;
+  ScratchPtr<C> widened_;
 };
 
 /// The piece of op(matrix), of `rows` rows, with columns [column, column + columns); as stored.
@@ -224,69 +233,101 @@ void FewRowsGemm(int m, int n, int k, AccumulatorType<C> alpha, const A* a, int 
   });
 }
 
-/// With up to this many rows of C, or terms of its sums, the other matrix is widened a few rows at
-/// a time, which then stay in the L1 cache, and goes through memory once: the gradients of an
-/// InnerProduct with a small batch.
+/// With up to this many rows of C, or terms of its sums, the other matrix is widened once, a few
+/// rows at a time or all of it: the gradients of an InnerProduct with a small batch.
 constexpr int kFewTerms = 32;
-constexpr size_t kShortChunk = 512;
+/// Rows of C that ArithmeticLoops::add_products computes together.
+constexpr int kRowsTogether = 4;
 
-/// C = alpha A B + beta C with few rows of A and C; B is stored as (k, n).
+/// Weights of add_products: alpha times a[i][t] for `terms` columns from t on of rows [i, i + 4),
+/// with zeros for rows that A lacks. `row`: from one row, `column` from one column to the next.
+struct ProductWeights {
+  ProductWeights(int rows, int i, float alpha, const float* a, size_t row, size_t column,
+                 int terms) {
+    for (int t = 0; t < terms; ++t) {
+      for (int r = 0; r < kRowsTogether; ++r) {
+        values[t * kRowsTogether + r] = i + r < rows ? alpha * a[(i + r) * row + t * column] : 0.f;
+      }
+    }
+  }
+  float values[kFewTerms * kRowsTogether];
+};
+
+/// C = alpha A B + beta C with few rows of A and C; B is stored as (k, n) and goes through memory
+/// once.
 template <typename A, typename B, typename C>
 void FewRowsTimes(int m, int n, int k, float alpha, const A* a, int lda, const B* b, int ldb,
                   float beta, C* c, int ldc) {
   constexpr int kRows = 16;  // of B at a time
+  constexpr size_t kColumns = 512;
   const Panel<float, A> left(a, lda, m, k);
+  const int rows = static_cast<int>(RoundUp(m, kRowsTogether));
   const auto& loops = Loops<float>();
-  ParallelFor(CeilDiv(n, kShortChunk), 1, [&](size_t begin, size_t end) {
-    const auto sums = Scratch<float>(m * kShortChunk), terms = Scratch<float>(kShortChunk);
-    const auto wide = Scratch<float>(kRows * kShortChunk);
-    const float* rows[kRows];
-    for (int r = 0; r < kRows; ++r) rows[r] = wide.get() + r * kShortChunk;
+  ParallelFor(CeilDiv(n, kColumns), 1, [&](size_t begin, size_t end) {
+    const auto sums = Scratch<float>(rows * kColumns), terms = Scratch<float>(kColumns);
+    const auto wide = Scratch<float>(kRows * kColumns);
+    const float* terms_of[kRows];
+    for (int r = 0; r < kRows; ++r) terms_of[r] = wide.get() + r * kColumns;
     for (size_t chunk = begin; chunk < end; ++chunk) {
-      const size_t first = chunk * kShortChunk, length = std::min(kShortChunk, n - first);
-      std::fill_n(sums.get(), m * kShortChunk, 0.f);
-      for (int row = 0; row < k; row += kRows) {
-        const int count = std::min(kRows, k - row);
+      const size_t first = chunk * kColumns, length = std::min(kColumns, n - first);
+      std::fill_n(sums.get(), rows * kColumns, 0.f);
+      for (int t = 0; t < k; t += kRows) {
+        const int count = std::min(kRows, k - t);
         for (int r = 0; r < count; ++r) {
-          Convert(length, b + size_t(row + r) * ldb + first, wide.get() + r * kShortChunk);
+          Convert(length, b + size_t(t + r) * ldb + first, wide.get() + r * kColumns);
         }
-        for (int i = 0; i < m; ++i) {
-          loops.weighted_sum(length, count, left.data() + size_t(i) * left.stride() + row, rows, 0,
-                             terms.get());
-          loops.add(length, terms.get(), sums.get() + i * kShortChunk,
-                    sums.get() + i * kShortChunk);
+        for (int i = 0; i < rows; i += kRowsTogether) {
+          const ProductWeights weights(m, i, alpha, left.data() + t, left.stride(), 1, count);
+          float* targets[kRowsTogether];
+          for (int r = 0; r < kRowsTogether; ++r) targets[r] = sums.get() + (i + r) * kColumns;
+          loops.add_products(length, count, weights.values, terms_of, targets);
         }
       }
       for (int i = 0; i < m; ++i) {
         C* const target = c + size_t(i) * ldc + first;
-        const float* const sum = sums.get() + i * kShortChunk;
-        if (beta != 0.f) Convert(length, target, terms.get());
-        loops.axpby(length, alpha, sum, beta, terms.get());
-        Convert(length, terms.get(), target);
+        float* const sum = sums.get() + i * kColumns;
+        if (beta != 0.f) {
+          Convert(length, target, terms.get());
+          loops.axpby(length, beta, terms.get(), 1.f, sum);
+        }
+        Convert(length, sum, target);
       }
     }
   });
 }
 
-/// C = alpha A^T B + beta C where few terms are summed: A is stored as (k, m), B as (k, n).
+/// C = alpha A^T B + beta C where few terms are summed: A is stored as (k, m), B as (k, n). C goes
+/// through memory once.
 template <typename A, typename B>
 void FewTermsGemm(int m, int n, int k, float alpha, const A* a, int lda, const B* b, int ldb,
                   float beta, float* c, int ldc) {
+  constexpr size_t kCachedNumbers = 1 << 16;  // of B
   const Panel<float, A> left(a, lda, k, m);
   const Panel<float, B> right(b, ldb, k, n);
   const auto& loops = Loops<float>();
-  const size_t grain = std::max<size_t>(1, kLoopGrain / (size_t(n) * k + 1));
-  ParallelFor(m, grain, [&](size_t begin, size_t end) {
-    const auto terms = Scratch<float>(kShortChunk);
-    float weights[kFewTerms];
-    const float* rows[kFewTerms];
-    for (size_t first = 0; first < size_t(n); first += kShortChunk) {
-      const size_t length = std::min(kShortChunk, n - first);
-      for (int t = 0; t < k; ++t) rows[t] = right.data() + size_t(t) * right.stride() + first;
-      for (size_t i = begin; i < end; ++i) {
-        for (int t = 0; t < k; ++t) weights[t] = left.data()[size_t(t) * left.stride() + i];
-        loops.weighted_sum(length, k, weights, rows, 0, terms.get());
-        loops.axpby(length, alpha, terms.get(), beta, c + i * ldc + first);
+  const size_t columns = kCachedNumbers / k;
+  const size_t grain = std::max<size_t>(1, kLoopGrain / (size_t(n) * k * kRowsTogether));
+  ParallelFor(CeilDiv(m, kRowsTogether), grain, [&](size_t begin, size_t end) {
+    const auto unwanted = Scratch<float>(std::min<size_t>(n, columns));
+    std::fill_n(unwanted.get(), std::min<size_t>(n, columns), 0.f);
+    const float* terms[kFewTerms];
+    for (size_t first = 0; first < size_t(n); first += columns) {
+      const size_t length = std::min(columns, n - first);
+      for (int t = 0; t < k; ++t) terms[t] = right.data() + size_t(t) * right.stride() + first;
+      for (size_t group = begin; group < end; ++group) {
+        const int i = static_cast<int>(group) * kRowsTogether;
+        const ProductWeights weights(m, i, alpha, left.data(), 1, left.stride(), k);
+        float* targets[kRowsTogether];
+        for (int r = 0; r < kRowsTogether; ++r) {
+          targets[r] = i + r < m ? c + size_t(i + r) * ldc + first : unwanted.get();
+          if (i + r >= m || beta == 1.f) continue;
+          if (beta == 0.f) {
+            std::fill_n(targets[r], length, 0.f);
+          } else {
+            loops.affine(length, beta, 0.f, targets[r], targets[r]);
+          }
+        }
+        loops.add_products(length, k, weights.values, terms, targets);
       }
     }
   });
@@ -334,7 +375,7 @@ void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorTy
   } else {
     const int row_band = PieceOf(m, k);
     const int column_band = PieceOf(n, std::max(k, row_band));
-    std::unique_ptr<F[]> narrow;
+    ScratchPtr<F> narrow;
     if (kNarrow) narrow = Scratch<F>(size_t(row_band) * column_band);
     for (int row = 0; row < m; row += row_band) {
       const int rows = std::min(row_band, m - row);
@@ -384,7 +425,7 @@ void Gemv(bool transpose, int m, int n, AccumulatorType<Y> alpha, const A* a, co
     FewRowsGemm(1, m, n, alpha, x, n, a, n, beta, y, m);
   } else {
     const Panel<F, X> vector(x, inputs, 1, inputs);
-    std::unique_ptr<F[]> result = Scratch<F>(outputs);
+    const ScratchPtr<F> result = Scratch<F>(outputs);
     if (beta == F(0)) {
       std::fill_n(result.get(), outputs, F(0));
     } else {

@@ -382,12 +382,19 @@ void ChannelsLastLrnForward(const LrnShape& s, const ChannelsLast& channels, flo
 
 namespace {
 
+/// Where the channels of a pixel lie: `blocks` runs of `lanes`, `step` elements apart; the next
+/// pixel's are behind each of them.
+struct PixelRuns {
+  size_t lanes, blocks, step;
+};
+
 /// Some pixels, each with half a window of zeros in front of its channels and behind them: so sums
 /// over windows are sums of shifted rows. Everything stays in the cache.
 class PaddedPixels {
  public:
-  PaddedPixels(const LrnShape& s, size_t most)
+  PaddedPixels(const LrnShape& s, const PixelRuns& runs, size_t most)
       : s_(s),
+        runs_(runs),
         half_(s.size / 2),
         pitch_(s.channels + 2 * half_),
         taps_(s.size, 1.f),
@@ -396,7 +403,8 @@ class PaddedPixels {
         gradient_(RowsOf(most)),
         products_(RowsOf(most)),
         sums_(RowsOf(most)),
-        powers_(RowsOf(most)) {}
+        powers_(RowsOf(most)),
+        run_(runs.blocks > 1 || runs.lanes != size_t(s.channels) ? most * runs.lanes : 0) {}
 
   template <typename T>
   void Forward(size_t pixels, const T* x, T* y) {
@@ -428,16 +436,38 @@ class PaddedPixels {
   float* At(Row* row) const { return row->data() + half_; }
 
   template <typename T>
-  void Load(size_t pixels, const T* x, Row* row) const {
-    for (size_t i = 0; i < pixels; ++i) {
-      Convert(s_.channels, x + i * s_.channels, At(row) + half_ + i * pitch_);
+  void Load(size_t pixels, const T* x, Row* row) {
+    float* first = At(row) + half_;
+    if (run_.empty()) {
+      for (size_t i = 0; i < pixels; ++i) {
+        Convert(s_.channels, x + i * s_.channels, first + i * pitch_);
+      }
+    }
+    for (size_t b = 0; !run_.empty() && b < runs_.blocks; ++b, first += runs_.lanes) {
+      Convert(pixels * runs_.lanes, x + b * runs_.step, run_.data());
+      for (size_t i = 0; i < pixels; ++i) {
+        std::copy_n(run_.data() + i * runs_.lanes, Lanes(b), first + i * pitch_);
+      }
     }
   }
   template <typename T>
-  void Store(size_t pixels, const Row& row, T* y) const {
-    for (size_t i = 0; i < pixels; ++i) {
-      Convert(s_.channels, row.data() + 2 * half_ + i * pitch_, y + i * s_.channels);
+  void Store(size_t pixels, const Row& row, T* y) {
+    const float* first = row.data() + 2 * half_;
+    if (run_.empty()) {
+      for (size_t i = 0; i < pixels; ++i) {
+        Convert(s_.channels, first + i * pitch_, y + i * s_.channels);
+      }
     }
+    for (size_t b = 0; !run_.empty() && b < runs_.blocks; ++b, first += runs_.lanes) {
+      if (Lanes(b) < runs_.lanes) std::fill(run_.begin(), run_.end(), 0.f);
+      for (size_t i = 0; i < pixels; ++i) {
+        std::copy_n(first + i * pitch_, Lanes(b), run_.data() + i * runs_.lanes);
+      }
+      Convert(pixels * runs_.lanes, run_.data(), y + b * runs_.step);
+    }
+  }
+  size_t Lanes(size_t block) const {
+    return std::min(runs_.lanes, s_.channels - block * runs_.lanes);
   }
   /// sums_ = term + factor times the sums of products_ over windows.
   void SumWindows(size_t n, float factor, float term) {
@@ -474,23 +504,28 @@ class PaddedPixels {
 
   const ArithmeticLoops<float>& loops_ = Loops<float>();
   const LrnShape& s_;
+  const PixelRuns runs_;
   const size_t half_, pitch_;
   std::vector<float> taps_;
   std::vector<const float*> rows_;
   Row x_, gradient_, products_, sums_, powers_;
+  std::vector<float> run_;  // of all pixels; empty where a pixel is one run
 };
 
-/// Calls f(PaddedPixels, how many pixels, offset of the first one) for all pixels.
+/// Calls f(PaddedPixels, how many pixels, offset of the first one) for the pixels of `planes`
+/// planes, with channels in blocks.
 template <typename Function>
-void ForEachPixels(const LrnShape& s, Function&& f) {
+void ForEachPixels(const LrnShape& s, size_t planes, size_t plane, size_t block, Function&& f) {
   constexpr size_t kNumbers = 1 << 11;
-  const size_t pixels = s.num * Plane(s);
-  if (pixels == 0 || s.channels == 0) return;
+  if (planes * plane == 0 || s.channels == 0) return;
+  const PixelRuns runs = {block, CeilDiv(s.channels, block), plane * block};
   const size_t most = std::max<size_t>(1, kNumbers / (s.channels + s.size - 1));
-  ParallelFor(CeilDiv(pixels, most), 1, [&](size_t begin, size_t end) {
-    PaddedPixels padded(s, most);
+  const size_t parts = CeilDiv(plane, most);
+  ParallelFor(planes * parts, 1, [&](size_t begin, size_t end) {
+    PaddedPixels padded(s, runs, most);
     for (size_t i = begin; i < end; ++i) {
-      f(padded, std::min(most, pixels - i * most), i * most * s.channels);
+      const size_t start = i % parts * most;
+      f(padded, std::min(most, plane - start), (i / parts * runs.blocks * plane + start) * block);
     }
   });
 }
@@ -499,15 +534,24 @@ void ForEachPixels(const LrnShape& s, Function&& f) {
 
 template <typename T>
 void PixelLrnForward(const LrnShape& s, const T* x, T* y) {
-  ForEachPixels(s, [&](PaddedPixels& padded, size_t pixels, size_t offset) {
-    padded.Forward(pixels, x + offset, y + offset);
+  const size_t pixels = s.num * Plane(s);
+  ForEachPixels(s, 1, pixels, s.channels, [&](PaddedPixels& padded, size_t count, size_t offset) {
+    padded.Forward(count, x + offset, y + offset);
   });
 }
 
 template <typename T, typename D>
 void PixelLrnBackward(const LrnShape& s, const T* x, const D* dy, D* dx) {
-  ForEachPixels(s, [&](PaddedPixels& padded, size_t pixels, size_t offset) {
-    padded.Backward(pixels, x + offset, dy + offset, dx + offset);
+  const size_t pixels = s.num * Plane(s);
+  ForEachPixels(s, 1, pixels, s.channels, [&](PaddedPixels& padded, size_t count, size_t offset) {
+    padded.Backward(count, x + offset, dy + offset, dx + offset);
+  });
+}
+
+template <typename T, typename D>
+void BlockedLrnBackward(const LrnShape& s, int block, const T* x, const D* dy, D* dx) {
+  ForEachPixels(s, s.num, Plane(s), block, [&](PaddedPixels& padded, size_t count, size_t offset) {
+    padded.Backward(count, x + offset, dy + offset, dx + offset);
   });
 }
 
@@ -539,7 +583,9 @@ CAFFE_LRN(float, float16);
 CAFFE_LRN(float16, float);
 CAFFE_LRN(float16, float16);
 #undef CAFFE_LRN
-#define CAFFE_LRN(T, D) template void PixelLrnBackward(const LrnShape&, const T*, const D*, D*)
+#define CAFFE_LRN(T, D)                                                    \
+  template void PixelLrnBackward(const LrnShape&, const T*, const D*, D*); \
+  template void BlockedLrnBackward(const LrnShape&, int, const T*, const D*, D*)
 CAFFE_LRN(float, float);
 CAFFE_LRN(float, float16);
 CAFFE_LRN(float16, float);

@@ -42,6 +42,8 @@ struct ArithmeticLoops {
   double (*dot)(size_t n, const T* x, const T* z);
   /// sums[2 r + j] += the dot product of w[r] and x[j], r < 4, j < 2; for n up to a few thousand.
   void (*dot_tile)(size_t n, const T* const* w, const T* const* x, double* sums);
+  /// y[r][i] += the sum of w[4 t + r] x[t][i] over the terms t, r < 4; y is none of the x.
+  void (*add_products)(size_t n, size_t terms, const T* w, const T* const* x, T* const* y);
   void (*exponential)(size_t n, T a, T b, const T* x, T* y);  ///< y = b exp(a x)
   void (*sigmoid)(size_t n, T a, const T* x, T* y);           ///< y = 1 / (1 + exp(-a x))
   void (*tanh)(size_t n, const T* x, T* y);                   ///< y = tanh(x)
