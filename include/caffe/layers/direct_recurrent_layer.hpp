@@ -1,6 +1,7 @@
 #ifndef CAFFE_DIRECT_RECURRENT_LAYER_HPP_
 #define CAFFE_DIRECT_RECURRENT_LAYER_HPP_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -139,6 +140,10 @@ class DirectRecurrentLayer : public RecurrentLayer<Dtype> {
   Blob<Dtype> gates_;     // (T, N, G)
   Blob<Dtype> conted_;    // (T, N, D): cont times h of the step before
 };
+
+/// num_output of a message `field`: Error unless it is positive and four times as many rows can be
+/// counted.
+int RecurrentOutputs(const char* field, uint32_t num_output);
 
 /// The tops of a DirectRecurrentLayer with that many states.
 std::vector<Shape> RecurrentShapes(const RecurrentParameter& param, int states,

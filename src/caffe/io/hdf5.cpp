@@ -401,22 +401,27 @@ namespace {
 
 /// Throws Error where the data of a local heap, which holds a group's names, reach beyond the file:
 /// libhdf5 1.10 takes as much memory as they say, or reads at no address. (HDF5 File Format
-/// Specification 3.0, II.A and III.D. What looks like a heap by chance has four zero bytes too.)
+/// Specification 3.0, II.A and III.D.) Data look like a heap by chance only where they have its
+/// signature with four zero bytes, three of which libhdf5 does not read, or a length that is
+/// likely.
 void CheckLocalHeaps(const std::string& file) {
   const MappedFile bytes(file);
   const uint8_t* const data = bytes.data();
   const size_t size = bytes.size();
   constexpr size_t kSuperblock = 16, kHeap = 8;  // up to the numbers of both
+  constexpr uint64_t kLikelyLength = uint64_t(1) << 40;
   if (size < kSuperblock || std::memcmp(data, "\x89HDF\r\n\x1a\n", 8) != 0) return;
   const bool is_old = data[8] < 2;
   const size_t offsets = data[is_old ? 13 : 9], lengths = data[is_old ? 14 : 10];
   if (offsets > 8 || lengths > 8) return;
   const uint8_t *at = data, *const end = data + size;
-  while (const void* const found = memmem(at, end - at, "HEAP\0\0\0\0", kHeap)) {
-    at = static_cast<const uint8_t*>(found) + kHeap;
-    if (size_t(end - at) < 2 * lengths + offsets) return;
-    const uint64_t length = LittleEndian(at, lengths);
-    const uint64_t place = LittleEndian(at + 2 * lengths, offsets);
+  while (const void* const found = memmem(at, end - at, "HEAP\0", 5)) {
+    const uint8_t* const heap = static_cast<const uint8_t*>(found);
+    at = heap + 5;
+    if (size_t(end - heap) < kHeap + 2 * lengths + offsets) return;
+    const uint64_t length = LittleEndian(heap + kHeap, lengths);
+    const uint64_t place = LittleEndian(heap + kHeap + 2 * lengths, offsets);
+    if (std::memcmp(at, "\0\0\0", 3) != 0 && length >= kLikelyLength) continue;
     Require(place <= size && length <= size - place, Error::File{file},
             ": is damaged: the names of a group lie outside of it");
   }

@@ -99,7 +99,8 @@ void ApplyAsStored(const Pointwise& pointwise, const Blob<Dtype>& bottom, Blob<D
   }
   const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
   const size_t channels = pointwise.scale.size();
-  const size_t num = bottom.shape(0), spatial = bottom.count(2);
+  const size_t num = bottom.num_axes() == 0 ? 1 : bottom.shape(0);
+  const size_t spatial = bottom.count() / std::max<size_t>(1, num * channels);
   const size_t block = layout.kind == Layout::CHANNELS_LAST ? channels : layout.block;
   const float* x = ReadAs<float>(bottom.data_tensor(), layout);
   kernels::ApplyPointwise(num, channels, spatial, block, pointwise.scale.data(),

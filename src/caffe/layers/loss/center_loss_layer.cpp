@@ -1,5 +1,7 @@
 #include "caffe/layers/center_loss_layer.hpp"
 
+#include <unordered_map>
+
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
@@ -83,7 +85,7 @@ void CenterLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   const Dtype* distance = distance_.cpu_data();
   if (this->param_propagate_down_[0]) {
     const Dtype* labels = bottom[1]->cpu_data();
-    vector<int> counts(N_, 0);
+    std::unordered_map<int, int> counts;  // of the labels that there are
     for (int i = 0; i < M_; ++i) ++counts[ReadLabel(labels[i], i, N_, nullptr)];
     Dtype* d_centers = this->blobs_[0]->mutable_cpu_diff();
     for (int i = 0; i < M_; ++i) {

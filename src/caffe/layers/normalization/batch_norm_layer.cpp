@@ -176,8 +176,7 @@ void BatchNormLayer<Dtype>::Forward_fused(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void BatchNormLayer<Dtype>::RunForward(const Blob<Dtype>& bottom, bool fused, Blob<Dtype>* top) {
   Pointwise pointwise;
-  if (this->forward_type() == ElementType::FLOAT && bottom.num_axes() > 1 &&
-      DescribePointwise(&pointwise)) {
+  if (this->forward_type() == ElementType::FLOAT && DescribePointwise(&pointwise)) {
     if (fused) pointwise = followers_->Describe(channels_, pointwise);
     return ApplyAsStored(pointwise, bottom, top);
   }

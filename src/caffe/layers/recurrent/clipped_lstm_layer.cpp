@@ -20,9 +20,7 @@ std::pair<int, int> Lengths(const LSTMParameter& param, const Shape& input) {
 std::vector<Shape> LstmShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   const LSTMParameter& param = layer.lstm_param();
   const Shape& input = bottoms.at(0);
-  const int outputs = static_cast<int>(param.num_output());
-  Require(outputs > 0, Error::Field{"lstm_param"}, ": num_output must be positive, got ",
-          param.num_output());
+  const int outputs = RecurrentOutputs("lstm_param", param.num_output());
   Require(param.clipping_threshold() >= 0, Error::Field{"lstm_param"},
           ": clipping_threshold must not be negative, ", "got ", param.clipping_threshold());
   const auto [steps, batch] = Lengths(param, input);

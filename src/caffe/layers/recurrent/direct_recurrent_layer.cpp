@@ -1,6 +1,7 @@
 #include "caffe/layers/direct_recurrent_layer.hpp"
 
 #include <cstring>
+#include <limits>
 
 #include "caffe/context.hpp"
 #include "caffe/kernels/blas.hpp"
@@ -23,13 +24,20 @@ void TimesCont(int n, int d, const T* cont, const T* x, bool add, T* y) {
 
 }  // namespace
 
+int RecurrentOutputs(const char* field, uint32_t num_output) {
+  constexpr uint32_t kMost = std::numeric_limits<int>::max() / 4;
+  const int outputs = static_cast<int>(num_output);
+  Require(outputs > 0, Error::Field{field}, ": num_output must be positive, got ", num_output);
+  Require(num_output <= kMost, Error::Field{field}, ": num_output must be at most ", kMost,
+          ", got ", num_output);
+  return outputs;
+}
+
 std::vector<Shape> RecurrentShapes(const RecurrentParameter& param, int states,
                                    const std::vector<Shape>& bottoms) {
   const Shape& x = bottoms.at(0);
   const Shape& cont = bottoms.at(1);
-  const int outputs = static_cast<int>(param.num_output());
-  Require(outputs > 0, Error::Field{"recurrent_param"}, ": num_output must be positive, got ",
-          param.num_output());
+  const int outputs = RecurrentOutputs("recurrent_param", param.num_output());
   Require(x.size() >= 2, "bottom 0, the inputs, must have axes (time, batch, ...), not ",
           ShapeString(x));
   Require(cont == Shape(x.begin(), x.begin() + 2), "bottom 1, the continuation indicators, must ",

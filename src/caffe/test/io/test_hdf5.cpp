@@ -296,8 +296,14 @@ TEST(Hdf5, NamesOutsideOfTheFileAreRefused) {
     ExpectContains(ErrorOf([&] { Hdf5Handle::OpenFile(file); }),
                    file + ": is damaged: the names of a group lie outside of it");
   }
+  std::string reserved = bytes;  // libhdf5 does not read these bytes
+  reserved.replace(heap + 5, 3, "abc").replace(heap + 24, 8, ones);
+  ExpectContains(ErrorOf([&] { Hdf5Handle::OpenFile(NewFile(reserved)); }), "lie outside of it");
   const std::string behind = NewFile(bytes + std::string("HEAP\0\0\0\0\xff\xff", 10));
   EXPECT_GT(Hdf5Handle::OpenFile(behind).id(), 0) << "too short for a heap";
+  const std::string numbers =
+      NewFile(bytes + std::string("HEAP\0abc", 8) + std::string(40, '\xbd'));
+  EXPECT_GT(Hdf5Handle::OpenFile(numbers).id(), 0) << "data that look like a heap by chance";
 }
 
 TEST(NetHdf5, GroupsThatHoldThemselvesEnd) {

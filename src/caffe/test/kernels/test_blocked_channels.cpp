@@ -65,7 +65,7 @@ class BlockedChannelKernels : public OnInstructionSet {
   const ::testing::ScopedTrace trace_{__FILE__, __LINE__, Join("CAFFE_TEST_SEED=", seed_)};
 };
 
-void ExpectNear(const Doubles& expected, const Doubles& actual, double bound) {
+void ExpectNearInBlocks(const Doubles& expected, const Doubles& actual, double bound) {
   ASSERT_EQ(expected.size(), actual.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSERT_NEAR(expected[i], actual[i], bound * std::max(1., std::fabs(expected[i]))) << i;
@@ -80,13 +80,14 @@ void ForEachElement(const BlockedChannels& s, Function&& f) {
 
 /// Numbers in blocks are near those in Caffe's order, and zeros in the padding.
 template <typename T>
-void ExpectNear(const BlockedChannels& s, const Doubles& plain, const std::vector<T>& blocks) {
+void ExpectNearInBlocks(const BlockedChannels& s, const Doubles& plain,
+                        const std::vector<T>& blocks) {
   const Doubles expected = ToBlocks(plain, s.outer, s.channels, s.inner, s.block);
-  ExpectNear(expected, Doubles(blocks.begin(), blocks.end()), sizeof(T) == 2 ? 1e-3 : 1e-5);
+  ExpectNearInBlocks(expected, Doubles(blocks.begin(), blocks.end()), sizeof(T) == 2 ? 1e-3 : 1e-5);
 }
 
 template <typename T>
-void ExpectMoments(const BlockedChannels& s, const Array<T>& x) {
+void ExpectMomentsInBlocks(const BlockedChannels& s, const Array<T>& x) {
   const double count = double(s.outer * s.inner);
   Doubles mean(s.channels), variance(s.channels), means(s.channels, -1), variances(s.channels, -1);
   ForEachElement(s, [&](size_t c, size_t i) { mean[c] += x.plain[i] / count; });
@@ -94,29 +95,29 @@ void ExpectMoments(const BlockedChannels& s, const Array<T>& x) {
     variance[c] += (x.plain[i] - mean[c]) * (x.plain[i] - mean[c]) / count;
   });
   BlockedMoments(s, x.blocks.data(), means.data(), variances.data());
-  ExpectNear(mean, means, 1e-6);
-  ExpectNear(variance, variances, 1e-5);
+  ExpectNearInBlocks(mean, means, 1e-6);
+  ExpectNearInBlocks(variance, variances, 1e-5);
 }
 
 TEST_P(BlockedChannelKernels, MomentsDoNotCancel) {
   ForEachShape([&](const BlockedChannels& s) {
     for (const float mean : {0.f, 1000.f}) {
-      ExpectMoments(s, Normal<float>(s, mean));
-      ExpectMoments(s, Normal<float16>(s, mean));
+      ExpectMomentsInBlocks(s, Normal<float>(s, mean));
+      ExpectMomentsInBlocks(s, Normal<float16>(s, mean));
     }
   });
 }
 
 template <typename X, typename Z>
-void ExpectSums(const BlockedChannels& s, const Array<X>& x, const Array<Z>& z) {
+void ExpectSumsInBlocks(const BlockedChannels& s, const Array<X>& x, const Array<Z>& z) {
   Doubles sum(s.channels), dot(s.channels), sums(s.channels, -1), dots(s.channels, -1);
   ForEachElement(s, [&](size_t c, size_t i) {
     sum[c] += x.plain[i];
     dot[c] += x.plain[i] * z.plain[i];
   });
   BlockedSums(s, x.blocks.data(), z.blocks.data(), sums.data(), dots.data());
-  ExpectNear(sum, sums, 1e-4);
-  ExpectNear(dot, dots, 1e-4);
+  ExpectNearInBlocks(sum, sums, 1e-4);
+  ExpectNearInBlocks(dot, dots, 1e-4);
   Doubles alone(s.channels, -1), product(s.channels, -1);
   BlockedSums<X, Z>(s, x.blocks.data(), nullptr, alone.data(), nullptr);
   EXPECT_EQ(alone, sums);
@@ -126,10 +127,10 @@ void ExpectSums(const BlockedChannels& s, const Array<X>& x, const Array<Z>& z) 
 
 TEST_P(BlockedChannelKernels, Sum) {
   ForEachShape([&](const BlockedChannels& s) {
-    ExpectSums(s, Normal<float>(s), Normal<float>(s));
-    ExpectSums(s, Normal<float>(s), Normal<float16>(s));
-    ExpectSums(s, Normal<float16>(s), Normal<float>(s));
-    ExpectSums(s, Normal<float16>(s), Normal<float16>(s));
+    ExpectSumsInBlocks(s, Normal<float>(s), Normal<float>(s));
+    ExpectSumsInBlocks(s, Normal<float>(s), Normal<float16>(s));
+    ExpectSumsInBlocks(s, Normal<float16>(s), Normal<float>(s));
+    ExpectSumsInBlocks(s, Normal<float16>(s), Normal<float16>(s));
   });
 }
 
@@ -150,9 +151,9 @@ TEST_P(BlockedChannelKernels, SumsHaveTheSameBitsForAnyNumberOfThreads) {
 }
 
 template <typename X, typename Z>
-void ExpectCombined(const BlockedChannels& s, const Array<X>& x, const Array<Z>& z,
-                    const std::vector<float>& a, const std::vector<float>& b,
-                    const std::vector<float>& d) {
+void ExpectCombinedInBlocks(const BlockedChannels& s, const Array<X>& x, const Array<Z>& z,
+                            const std::vector<float>& a, const std::vector<float>& b,
+                            const std::vector<float>& d) {
   Doubles scaled(x.plain.size()), affine(scaled), combined(scaled);
   ForEachElement(s, [&](size_t c, size_t i) {
     scaled[i] = double(a[c]) * x.plain[i];
@@ -161,28 +162,28 @@ void ExpectCombined(const BlockedChannels& s, const Array<X>& x, const Array<Z>&
   });
   std::vector<X> y(x.blocks.size()), also(x.blocks);
   BlockedAffine(s, a.data(), nullptr, x.blocks.data(), y.data());
-  ExpectNear(s, scaled, y);
+  ExpectNearInBlocks(s, scaled, y);
   BlockedAffineTwice(s, b.data(), d.data(), a.data(), d.data(), also.data(), y.data(), also.data());
-  ExpectNear(s, affine, also);
+  ExpectNearInBlocks(s, affine, also);
   BlockedAffineTwice(s, a.data(), d.data(), b.data(), b.data(), x.blocks.data(), y.data(),
                      also.data());
-  ExpectNear(s, affine, y);
+  ExpectNearInBlocks(s, affine, y);
   std::vector<X> in_place(x.blocks);
   BlockedAffine(s, a.data(), d.data(), in_place.data(), in_place.data());
-  ExpectNear(s, affine, in_place);
+  ExpectNearInBlocks(s, affine, in_place);
   in_place = x.blocks;
   BlockedCombine(s, a.data(), in_place.data(), b.data(), z.blocks.data(), d.data(),
                  in_place.data());
-  ExpectNear(s, combined, in_place);
+  ExpectNearInBlocks(s, combined, in_place);
 }
 
 TEST_P(BlockedChannelKernels, Combine) {
   ForEachShape([&](const BlockedChannels& s) {
     const std::vector<float> a = Factors(s), b = Factors(s), d = Factors(s);
-    ExpectCombined(s, Normal<float>(s), Normal<float>(s), a, b, d);
-    ExpectCombined(s, Normal<float>(s), Normal<float16>(s), a, b, d);
-    ExpectCombined(s, Normal<float16>(s), Normal<float>(s), a, b, d);
-    ExpectCombined(s, Normal<float16>(s), Normal<float16>(s), a, b, d);
+    ExpectCombinedInBlocks(s, Normal<float>(s), Normal<float>(s), a, b, d);
+    ExpectCombinedInBlocks(s, Normal<float>(s), Normal<float16>(s), a, b, d);
+    ExpectCombinedInBlocks(s, Normal<float16>(s), Normal<float>(s), a, b, d);
+    ExpectCombinedInBlocks(s, Normal<float16>(s), Normal<float16>(s), a, b, d);
   });
 }
 

@@ -86,6 +86,10 @@ const std::vector<BadLayerCase> kRecurrentBadCases = {
         .Bottom({3, 2, 4})
         .Bottom({3, 2})
         .Says("recurrent_param: num_output must be positive, got 0"),
+    BadLayerCase("ManyOutputs", "type: 'LSTM' recurrent_param { num_output: 2147483647 }")
+        .Bottom({3, 2, 4})
+        .Bottom({3, 2})
+        .Says("recurrent_param: num_output must be at most 536870911, got 2147483647"),
     BadLayerCase("Input", "type: 'RNN' recurrent_param { num_output: 1 }")
         .Bottom({3})
         .Bottom({3})
@@ -144,6 +148,9 @@ const std::vector<BadLayerCase> kRecurrentBadCases = {
     BadLayerCase("LstmNumOutput", "type: 'Lstm'")
         .Bottom({2, 3})
         .Says("lstm_param: num_output must be positive"),
+    BadLayerCase("LstmManyOutputs", "type: 'Lstm' lstm_param { num_output: 536870912 }")
+        .Bottom({2, 3})
+        .Says("lstm_param: num_output must be at most 536870911, got 536870912"),
     BadLayerCase("LstmBatch", "type: 'Lstm' lstm_param { num_output: 2 batch_size: 2 }")
         .Bottom({3, 3})
         .Says("batch_size 2 must divide the number of items of bottom 0, which has shape 3 3"),

@@ -280,6 +280,29 @@ TEST_F(NetFusion, GradientsInTestAreThoseOfLayersOneByOne) {
   }
 }
 
+// A blob without a channel axis has one channel, in layers that are computed together, too.
+TEST_F(NetFusion, OneChannelNeedsNoAxis) {
+  for (const char* shape : {"", "dim: 3"}) {
+    const auto net = MakeNet(std::string("layer { name: 'x' type: 'Input' top: 'x' input_param { "
+                                         "shape { ") +
+                                 shape +
+                                 "} } }"
+                                 "layer { name: 'a' type: 'BatchNorm' bottom: 'x' top: 'x' }"
+                                 "layer { name: 'b' type: 'BatchNorm' bottom: 'x' top: 'x' }",
+                             TEST);
+    for (const char* name : {"a", "b"}) {
+      const auto& blobs = net->layer_by_name(name)->blobs();
+      const float statistics[] = {1, 4, 1};
+      for (int i = 0; i < 3; ++i) blobs[i]->mutable_cpu_data()[0] = statistics[i];
+    }
+    Blob<float>* x = net->input_blobs()[0];
+    std::fill_n(x->mutable_cpu_data(), x->count(), 11.f);
+    net->Forward();
+    for (int i = 0; i < x->count(); ++i)
+      EXPECT_NEAR(net->output_blobs()[0]->cpu_data()[i], 2, 1e-5);
+  }
+}
+
 TEST_F(NetFusion, KeepsItsResultsWithoutOneDnn) {
   net_->Forward();
   const Values with = Get("ip");

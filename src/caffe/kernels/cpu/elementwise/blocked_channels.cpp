@@ -38,7 +38,7 @@ struct Planes {
 /// Calls f(rows, numbers of a row, offset in OfRows, offset) for the parts of all planes, spread
 /// over threads.
 template <typename Function>
-void ForEachPart(const Planes& s, Function&& f) {
+void ForEachPlanePart(const Planes& s, Function&& f) {
   const size_t grain = std::max<size_t>(1, kLoopGrain / std::max<size_t>(1, s.size));
   ParallelFor(s.shape.outer * s.blocks, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
@@ -152,7 +152,7 @@ void BlockedAffine(const BlockedChannels& shape, const float* a, const float* b,
   const Planes s(shape);
   const std::vector<float> factor = s.OfRows(a), term = s.OfRows(b);
   const auto affine = ChosenKernels().channels.affine[StorageOf<T>()];
-  ForEachPart(s, [&](size_t rows, size_t n, size_t values, size_t at) {
+  ForEachPlanePart(s, [&](size_t rows, size_t n, size_t values, size_t at) {
     affine(rows, n, factor.data() + values, term.data() + values, x + at, y + at);
   });
 }
@@ -163,7 +163,7 @@ void BlockedAffineTwice(const BlockedChannels& shape, const float* a, const floa
   const Planes s(shape);
   const std::vector<float> of[4] = {s.OfRows(a), s.OfRows(b), s.OfRows(c), s.OfRows(d)};
   const auto affine = ChosenKernels().channels.affine_twice[StorageOf<T>()];
-  ForEachPart(s, [&](size_t rows, size_t n, size_t values, size_t at) {
+  ForEachPlanePart(s, [&](size_t rows, size_t n, size_t values, size_t at) {
     affine(rows, n, of[0].data() + values, of[1].data() + values, of[2].data() + values,
            of[3].data() + values, x + at, y + at, z + at);
   });
@@ -175,7 +175,7 @@ void BlockedCombine(const BlockedChannels& shape, const float* a, const X* x, co
   const Planes s(shape);
   const std::vector<float> factor = s.OfRows(a), other = s.OfRows(b), term = s.OfRows(d);
   const auto combine = ChosenKernels().channels.combine[StorageOf<X>()][StorageOf<Z>()];
-  ForEachPart(s, [&](size_t rows, size_t n, size_t values, size_t at) {
+  ForEachPlanePart(s, [&](size_t rows, size_t n, size_t values, size_t at) {
     combine(rows, n, factor.data() + values, x + at, other.data() + values, z + at,
             term.data() + values, y + at);
   });
