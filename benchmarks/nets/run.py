@@ -3,7 +3,9 @@
 ncnn on the same nets in their own formats, PyTorch on the same architecture.
 
 All programs of one comparison are alive at once and take turns, round after round, so that a noisy
-machine is noisy for all of them. A program that is not there is left out with a message.
+machine is noisy for all of them. A program that is not there is left out with a message. Programs
+are also "Cortado FLOAT16", "Cortado ONEDNN", "PyTorch channels last" and "PyTorch BF16" (autocast,
+channels last).
 
     benchmarks/nets/run.py [--threads 2] [--rounds 15] [--nets lenet] [--programs Cortado,OpenCV]
 
@@ -34,6 +36,8 @@ for _name, _size in LARGE_NETS.items():
                    TRAIN_BATCHES.get(_name, 0), (3, _size, _size))
 FORWARD_BATCHES = (1, 8)
 PYTORCH_NETS = ("lenet", "cifar10_quick", "bvlc_alexnet", "resnet18")
+PYTORCH_WAYS = {"PyTorch": [], "PyTorch channels last": ["channels_last"],
+                "PyTorch BF16": ["channels_last", "bfloat16"]}  # the last one: autocast
 
 
 class Programs:
@@ -46,7 +50,8 @@ class Programs:
         wanted = arguments.programs.split(",")
         names = ("Cortado", "Cortado FLOAT16", "Cortado ONEDNN")
         self.cortado = [name for name in names if name in wanted]
-        self.python = find_peers(wanted, arguments.python)
+        self.pytorch = [name for name in PYTORCH_WAYS if name in wanted]
+        self.python = find_peers(wanted + (["PyTorch"] if self.pytorch else []), arguments.python)
 
     def commands(self, net, mode, batch):
         deploy, train, _, image = NETS[net]
@@ -63,8 +68,9 @@ class Programs:
         if mode == "forward":
             yield from self.peers(net, deploy, batch, shape)
         if "PyTorch" in self.python and net in PYTORCH_NETS:
-            yield "PyTorch", [self.python["PyTorch"], WORKERS, "pytorch", net, shape,
-                              str(self.threads), mode]
+            for program in self.pytorch:
+                yield program, [self.python["PyTorch"], WORKERS, "pytorch", net, shape,
+                                str(self.threads), mode, *PYTORCH_WAYS[program]]
 
     def peers(self, net, deploy, batch, shape):
         """Programs that compute the same net: they get its files and what Cortado computes."""
@@ -86,7 +92,7 @@ def print_rows(net, mode, batch, workers):
     first = statistics.median(workers[0].times) if workers else None
     for worker in workers:
         median = statistics.median(worker.times)
-        print("%-16s %-8s %5d  %-16s %10.3f %10.3f %10.1f %9.2f %8.0f" %
+        print("%-16s %-8s %5d  %-22s %10.3f %10.3f %10.1f %9.2f %8.0f" %
               (net, mode, batch, worker.program, median, min(worker.times), batch * 1000 / median,
                median / first, worker.peak_megabytes))
 
@@ -97,6 +103,7 @@ def main():
     parser.add_argument("--build-dir", default=os.path.join(ROOT, "build"))
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--steps", default="forward,train", help="one, or both (default)")
     parser.add_argument("--nets", default=",".join(NETS))
     parser.add_argument("--programs",
                         default="Cortado,Cortado FLOAT16,OpenCV,OpenVINO,onnxruntime,ncnn,PyTorch")
@@ -114,14 +121,14 @@ def main():
         programs = Programs(arguments, folder)
         print("%d threads, %d rounds; ratio: times as long as the first program\n" %
               (arguments.threads, arguments.rounds))
-        print("%-16s %-8s %5s  %-16s %10s %10s %10s %9s %8s" %
+        print("%-16s %-8s %5s  %-22s %10s %10s %10s %9s %8s" %
               ("net", "step", "batch", "program", "median ms", "min ms", "images/s", "ratio",
                "peak MB"))
         for net in arguments.nets.split(","):
             cases = [("forward", batch) for batch in FORWARD_BATCHES]
             if NETS[net][2]:
                 cases.append(("train", NETS[net][2]))
-            for mode, batch in cases:
+            for mode, batch in (case for case in cases if case[0] in arguments.steps.split(",")):
                 workers = take_turns(programs.commands(net, mode, batch), arguments.threads,
                                      arguments.rounds, "%s %s, batch %d" % (net, mode, batch))
                 print_rows(net, mode, batch, workers)

@@ -5,7 +5,7 @@ iterations on standard input by as many times in milliseconds on one line, as ne
     workers.py openvino MODEL REFERENCE SHAPE THREADS [PRECISION TOLERANCE]
     workers.py onnxruntime MODEL REFERENCE SHAPE THREADS [PRECISION TOLERANCE]
     workers.py ncnn PREFIX REFERENCE SHAPE THREADS [PRECISION TOLERANCE]
-    workers.py pytorch NET SHAPE THREADS forward|train
+    workers.py pytorch NET SHAPE THREADS forward|train [channels_last] [bfloat16]
 
 SHAPE is the input's: 8,3,224,224. REFERENCE is a path to which net_benchmark wrote the images and
 its output; a program whose output differs by more than TOLERANCE of its largest value is not timed.
@@ -260,7 +260,7 @@ def resnet18(nn):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000))
 
 
-def pytorch(name, shape, threads, mode):
+def pytorch(name, shape, threads, mode, *ways):
     import torch
 
     torch.set_num_threads(int(threads))
@@ -269,13 +269,18 @@ def pytorch(name, shape, threads, mode):
     net = {"lenet": lenet, "cifar10_quick": cifar10_quick, "bvlc_alexnet": bvlc_alexnet,
            "resnet18": resnet18}[name](torch.nn)
     images = torch.rand(extents(shape))
+    if "channels_last" in ways:
+        net = net.to(memory_format=torch.channels_last)
+        images = images.to(memory_format=torch.channels_last)
+    precision = torch.autocast("cpu", torch.bfloat16, enabled="bfloat16" in ways)
 
     if mode == "forward":
         net.eval()
 
         @torch.no_grad()
         def step():
-            torch.softmax(net(images), 1)
+            with precision:
+                torch.softmax(net(images), 1)
     else:
         labels = torch.randint(10, (images.shape[0],))
         loss_of = torch.nn.CrossEntropyLoss()
@@ -283,7 +288,9 @@ def pytorch(name, shape, threads, mode):
 
         def step():
             optimizer.zero_grad()
-            loss_of(net(images), labels).backward()
+            with precision:
+                loss = loss_of(net(images), labels)
+            loss.backward()
             optimizer.step()
 
     serve(step)

@@ -47,11 +47,9 @@ Layout UnpaddedLayoutFor(const Tensor& tensor, const std::vector<int>& shape) {
   return padded ? Layout() : layout;
 }
 
-/// The same, but PLAIN for a layout other than channels in blocks of 8 or 16, and for types other
-/// than float, which have no kernels for blocks.
+/// The same, but PLAIN for a layout other than channels in blocks of 8 or 16.
 template <typename T>
 Layout BlockedLayoutFor(const Tensor& tensor, const std::vector<int>& shape) {
-  if (!std::is_same<T, float>::value) return Layout();
   const Layout layout = LayoutFor<T>(tensor, shape);
   const bool blocked =
       layout.kind == Layout::CHANNELS_BLOCKED && (layout.block == 8 || layout.block == 16);

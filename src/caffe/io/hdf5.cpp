@@ -403,7 +403,7 @@ namespace {
 /// libhdf5 1.10 takes as much memory as they say, or reads at no address. (HDF5 File Format
 /// Specification 3.0, II.A and III.D.) Data look like a heap by chance only where they have its
 /// signature with four zero bytes, three of which libhdf5 does not read, or a length that is
-/// likely.
+/// likely; names of groups, which are within the data of heaps, may be "HEAP".
 void CheckLocalHeaps(const std::string& file) {
   const MappedFile bytes(file);
   const uint8_t* const data = bytes.data();
@@ -414,16 +414,28 @@ void CheckLocalHeaps(const std::string& file) {
   const bool is_old = data[8] < 2;
   const size_t offsets = data[is_old ? 13 : 9], lengths = data[is_old ? 14 : 10];
   if (offsets > 8 || lengths > 8) return;
+  std::vector<std::pair<uint64_t, uint64_t>> names;  // where those of sound heaps begin and end
+  std::vector<uint64_t> beyond;                      // heaps whose names are outside of the file
   const uint8_t *at = data, *const end = data + size;
   while (const void* const found = memmem(at, end - at, "HEAP\0", 5)) {
     const uint8_t* const heap = static_cast<const uint8_t*>(found);
     at = heap + 5;
-    if (size_t(end - heap) < kHeap + 2 * lengths + offsets) return;
+    if (size_t(end - heap) < kHeap + 2 * lengths + offsets) break;
     const uint64_t length = LittleEndian(heap + kHeap, lengths);
     const uint64_t place = LittleEndian(heap + kHeap + 2 * lengths, offsets);
-    if (std::memcmp(at, "\0\0\0", 3) != 0 && length >= kLikelyLength) continue;
-    Require(place <= size && length <= size - place, Error::File{file},
-            ": is damaged: the names of a group lie outside of it");
+    const bool likely = lengths == 8 && length < kLikelyLength;
+    if (std::memcmp(at, "\0\0\0", 3) != 0 && !likely) continue;
+    if (place <= size && length <= size - place) {
+      names.emplace_back(place, place + length);
+    } else {
+      beyond.push_back(heap - data);
+    }
+  }
+  for (const uint64_t heap : beyond) {
+    const bool is_name = std::any_of(names.begin(), names.end(), [&](const auto& range) {
+      return range.first <= heap && heap < range.second;
+    });
+    Require(is_name, Error::File{file}, ": is damaged: the names of a group lie outside of it");
   }
 }
 

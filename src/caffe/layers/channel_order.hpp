@@ -11,11 +11,13 @@ namespace caffe {
 /// are those; else PLAIN.
 template <typename T, typename Dtype>
 Layout OrderedLayout(const Blob<Dtype>& blob, size_t outer, size_t channels) {
-  const Layout layout = LayoutFor<T>(blob.data_tensor(), blob.shape());
-  const bool blocked =
-      layout.kind == Layout::CHANNELS_BLOCKED && (layout.block == 8 || layout.block == 16);
-  if (!blocked || std::is_same<T, double>::value) return ChannelLayout<T>(blob, outer, channels);
-  return layout.num == outer && layout.channels == channels ? layout : Layout();
+  if constexpr (!std::is_same<T, double>::value) {
+    const Layout layout = BlockedLayoutFor<T>(blob.data_tensor(), blob.shape());
+    if (layout.kind != Layout::PLAIN) {
+      return layout.num == outer && layout.channels == channels ? layout : Layout();
+    }
+  }
+  return ChannelLayout<T>(blob, outer, channels);
 }
 
 /// (outer, channels, inner) as kernels take it in a layout of OrderedLayout.

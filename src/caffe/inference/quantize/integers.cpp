@@ -116,7 +116,7 @@ class IntegerPlan {
         inputs.erase(std::remove_if(inputs.begin(), inputs.end(), is_fixed), inputs.end());
         groups.Add(inputs, node.outputs, /*keeps=*/true);
       } else if (SharesAffine(node)) {
-        groups.Add(inputs, node.outputs, KeepsElements(node));
+        groups.Add(inputs, node.outputs, KeepsRange(graph_, node));
       }
     }
     return groups;
@@ -144,7 +144,6 @@ class IntegerPlan {
   /// True if further nodes turned out not to be integer-only.
   bool FindIntervals() {
     groups_.emplace(FindGroups());
-    without_range_ = groups_->WithoutRange(graph_, table_);
     intervals_.assign(graph_.values.size(), Interval());
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const BlobCalibration* found = table_.Find(graph_.values[i].name);
@@ -152,7 +151,7 @@ class IntegerPlan {
       IntervalOfGroup(static_cast<int>(i)).Include(IntervalOf(graph_.values[i].name, *found));
     }
     IncludeFixedBottoms();
-    DeriveIntervals();
+    without_range_ = groups_->WithoutRange(graph_, table_, DeriveIntervals());
     bool changed = false;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!IsInteger(i)) continue;
@@ -187,8 +186,10 @@ class IntegerPlan {
     }
   }
 
-  // From the last node to the first: values between a layer and its activation.
-  void DeriveIntervals() {
+  // From the last node to the first: values between a layer and its activation. Per value: it has
+  // one now.
+  std::vector<bool> DeriveIntervals() {
+    std::vector<bool> derived(graph_.values.size());
     for (size_t i = graph_.nodes.size(); i-- > 0;) {
       const Node& node = graph_.nodes[i];
       if (!IsInteger(i) || node.inputs.size() != 1 || node.outputs.size() != 1) continue;
@@ -197,8 +198,9 @@ class IntegerPlan {
       const Interval& after = IntervalOfGroup(node.outputs[0]);
       if (before.known() || !(after.known() || is_fixed)) continue;
       before = BeforeFunction(node, after);
-      if (before.known()) without_range_[node.inputs[0]] = false;
+      derived[node.inputs[0]] = before.known();
     }
+    return derived;
   }
 
   int UnknownValue(const Node& node) {

@@ -50,7 +50,7 @@ MovedValues SharingRanges(const Graph& graph, const CalibrationTable& table) {
     MovedValues groups(graph.values.size());
     for (size_t i = 0; i < shares.size(); ++i) {
       const Node& node = graph.nodes[i];
-      if (shares[i]) groups.Add(ReadInputs(node), node.outputs, KeepsElements(node));
+      if (shares[i]) groups.Add(ReadInputs(node), node.outputs, KeepsRange(graph, node));
     }
     const std::vector<bool> without = groups.WithoutRange(graph, table);
     bool changed = false;

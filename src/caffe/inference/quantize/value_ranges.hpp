@@ -18,7 +18,7 @@ namespace caffe::inference {
 /// reshaping, max pooling) share one scale, that of the largest threshold, so that
 /// bytes are copied; a value that the table lacks gets its scale in this way too,
 /// if it consists of the others' numbers or is wholly in one of them. Others that
-/// it lacks have none, nor have those which they share a scale with. Without `unsigned_too` all are
+/// it lacks have none, and share none. Without `unsigned_too` all are
 /// signed, even if they are never negative. Schemes other than SYMMETRIC have zero points.
 std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
                             const std::vector<bool>& integers, const std::vector<bool>& rounds = {},

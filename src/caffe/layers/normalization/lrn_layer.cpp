@@ -70,10 +70,8 @@ Layout LRNLayer<Dtype>::LayoutOf(const Blob<Dtype>& blob) const {
       std::is_same<T, double>::value) {
     return Layout();
   }
-  const Layout layout = LayoutFor<T>(blob.data_tensor(), blob.shape());
-  const bool blocked =
-      layout.kind == Layout::CHANNELS_BLOCKED && (layout.block == 8 || layout.block == 16);
-  return blocked ? layout : StoredLayout<T>(blob);
+  const Layout layout = BlockedLayoutFor<T>(blob.data_tensor(), blob.shape());
+  return layout.kind == Layout::PLAIN ? StoredLayout<T>(blob) : layout;
 }
 
 template <typename Dtype>

@@ -58,6 +58,15 @@ TEST(MovedValues, FindTheOnesThatOthersDoNotCover) {
   EXPECT_EQ(Without(groups, graph, {}), (Names{"a", "b"}));
 }
 
+TEST(MovedValues, ADerivedRangeCoversWhatWasMovedThere) {
+  const Graph graph = GraphOfValues({"before", "flat"});
+  MovedValues groups(2);
+  groups.Add({0}, {1}, true);
+  EXPECT_EQ(Without(groups, graph, {}), Names{"before"});
+  const std::vector<bool> without = groups.WithoutRange(graph, SeenBlobs({}), {false, true});
+  EXPECT_FALSE(without[0] || without[1]);
+}
+
 TEST(MovedValues, APartDoesNotCoverTheWhole) {
   const Graph graph = GraphOfValues({"whole", "first", "second"});
   MovedValues groups(3);
@@ -184,6 +193,33 @@ TEST(Int8, DoesNotSaturateWhereOnlyThePooledBlobHasARange) {
     context.Run();
     EXPECT_NEAR(context.Output("last")[0], 0, 0.3) << Name(arithmetic);
   }
+}
+
+// Numbers that are not the largest of their windows may saturate, unless another layer reads them.
+TEST(MovedValues, MaximaAloneNeedTheirRange) {
+  const auto keeps = [](const std::string& pool, bool read_elsewhere, bool moved = false) {
+    NetworkDefinition net("pooled");
+    net.AddInput("data", {1, 1, 4, 4});
+    if (moved) {
+      net.AddLayer(
+          ParseLayer("name: 'flip' type: 'Permute' bottom: 'data' top: 'flip' "
+                     "permute_param { order: 0 order: 1 order: 3 order: 2 }"));
+    }
+    net.AddLayer(ParseLayer(std::string("name: 'pool' type: 'Pooling' top: 'pool' bottom: ") +
+                            (moved ? "'flip'" : "'data'") +
+                            " pooling_param { kernel_size: 2 pool: " + pool + " }"));
+    if (read_elsewhere) {
+      net.AddLayer(ParseLayer("name: 'abs' type: 'AbsVal' bottom: 'data' top: 'abs'"));
+      net.MarkOutput("abs");
+    }
+    net.MarkOutput("pool");
+    const Graph graph = net.graph();
+    return KeepsRange(graph, graph.nodes[graph.FindNode("pool")]);
+  };
+  EXPECT_TRUE(keeps("MAX", false));
+  EXPECT_FALSE(keeps("MAX", true));
+  EXPECT_FALSE(keeps("AVE", false));
+  EXPECT_FALSE(keeps("MAX", true, true)) << "'data' has another reader than what is moved";
 }
 
 // TanH has the range -1 to 1 whether or not the table says so.

@@ -306,6 +306,17 @@ TEST(Hdf5, NamesOutsideOfTheFileAreRefused) {
   EXPECT_GT(Hdf5Handle::OpenFile(numbers).id(), 0) << "data that look like a heap by chance";
 }
 
+// The names of groups are padded with zeros, as the signature of what holds them is.
+TEST(Hdf5, GroupsMayBeCalledHeap) {
+  const std::string name = NewFileName();
+  WriteHdf5File(name, [](const Hdf5Handle& file) {
+    for (const char* group : {"HEAP", "LOW_HEAP", "conv1", "conv2", "fc"}) {
+      Hdf5Handle::CreateGroup(file.id(), group);
+    }
+  });
+  EXPECT_TRUE(hdf5_has_group(Hdf5Handle::OpenFile(name).id(), "LOW_HEAP"));
+}
+
 TEST(NetHdf5, GroupsThatHoldThemselvesEnd) {
   const auto net = MakeNet(kStoredNet);
   const std::string name = NewFileName();

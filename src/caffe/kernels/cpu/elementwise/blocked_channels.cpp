@@ -51,7 +51,8 @@ void ForEachPlanePart(const Planes& s, Function&& f) {
 
 /// Groups of images whose sums are taken apart: as many as the sizes alone determine.
 size_t Groups(const Planes& s) {
-  const size_t most = std::min(s.shape.outer, std::max<size_t>(1, kMaxSegments / s.blocks));
+  const size_t most =
+      std::min(s.shape.outer, std::max<size_t>(1, kMaxSegments / std::max<size_t>(1, s.blocks)));
   return std::clamp<size_t>(s.shape.outer * s.size / kLoopGrain, 1, std::max<size_t>(1, most));
 }
 
