@@ -26,6 +26,11 @@ bool IsSum(const LayerParameter& layer) {
          layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
 }
 
+bool IsMaxPooling(const Node& node) {
+  return node.type() == "Pooling" && node.outputs.size() == 1 &&
+         node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX;
+}
+
 bool MovesElements(const Node& node) {
   if (node.type() == "Upsample") return node.inputs.size() == 1;
   return node.operation().type_agnostic && node.parameters.empty() && !node.outputs.empty() &&
@@ -33,8 +38,7 @@ bool MovesElements(const Node& node) {
 }
 
 bool KeepsElements(const Node& node) {
-  static const std::set<std::string> partial = {"BatchReindex", "Crop", "CropCenter", "Filter",
-                                                "MergeCrop"};
+  static const std::set<std::string> partial = {"Crop", "CropCenter", "MergeCrop"};
   return MovesElements(node) && partial.count(node.type()) == 0;
 }
 

@@ -24,6 +24,9 @@ bool JoinsChannels(const Graph& graph, const Node& node);
 /// True for an Eltwise that adds, with whatever coefficients.
 bool IsSum(const LayerParameter& layer);
 
+/// True for a Pooling whose only output are maxima.
+bool IsMaxPooling(const Node& node);
+
 /// True if its outputs are elements of its ReadInputs, in whatever order: Concat, Slice, Reshape,
 /// Upsample without a mask and the like.
 bool MovesElements(const Node& node);

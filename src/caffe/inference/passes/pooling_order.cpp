@@ -3,6 +3,7 @@
 // pooling comes first and leaves f fewer elements.
 #include <utility>
 
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/operation.hpp"
@@ -11,10 +12,7 @@
 namespace caffe::inference {
 namespace {
 
-bool IsMaxPooling(const Node& node) {
-  return node.type() == "Pooling" && node.outputs.size() == 1 && node.epilogue.empty() &&
-         node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX;
-}
+bool OnlyTakesMaxima(const Node& node) { return IsMaxPooling(node) && node.epilogue.empty(); }
 
 bool Rises(const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1 || !node.epilogue.empty()) return false;
@@ -37,12 +35,12 @@ bool TakesActivation(const Graph& graph, int value) {
 Graph OrderPooling(Graph graph) {
   for (size_t second = 0; second < graph.nodes.size(); ++second) {
     const bool activation_second = Rises(graph.nodes[second]);
-    if (!activation_second && !IsMaxPooling(graph.nodes[second])) continue;
+    if (!activation_second && !OnlyTakesMaxima(graph.nodes[second])) continue;
     const int middle = graph.nodes[second].inputs[0];
     const int first = PrivateProducer(graph, middle);
     if (first < 0) continue;
     const bool pair =
-        activation_second ? IsMaxPooling(graph.nodes[first]) : Rises(graph.nodes[first]);
+        activation_second ? OnlyTakesMaxima(graph.nodes[first]) : Rises(graph.nodes[first]);
     if (!pair) continue;
     const int input = graph.nodes[first].inputs[0], output = graph.nodes[second].outputs[0];
     if (TakesActivation(graph, input) != activation_second) continue;

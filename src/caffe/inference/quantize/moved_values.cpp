@@ -33,10 +33,7 @@ std::vector<bool> MovedValues::WithoutRange(const Graph& graph, const Calibratio
 
 bool KeepsRange(const Graph& graph, const Node& node) {
   if (KeepsElements(node)) return true;
-  if (node.type() != "Pooling" || node.outputs.size() != 1 ||
-      node.layer.pooling_param().pool() != PoolingParameter_PoolMethod_MAX) {
-    return false;
-  }
+  if (!IsMaxPooling(node)) return false;
   const auto has = [&](const std::vector<int>& values) {
     return std::count(values.begin(), values.end(), node.inputs[0]) > 0;
   };

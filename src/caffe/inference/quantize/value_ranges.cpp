@@ -15,11 +15,7 @@ namespace {
 /// Its outputs are elements of its inputs.
 bool OnlyMoves(const Node& node) {
   if (!node.epilogue.empty()) return false;
-  if (node.type() == "Pooling") {
-    return node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX &&
-           node.outputs.size() == 1;
-  }
-  return MovesElements(node);
+  return MovesElements(node) || IsMaxPooling(node);
 }
 
 /// Values that an 8-bit layer with weights reads, directly or through layers that move, pool or

@@ -2,6 +2,7 @@
 
 #include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/reference.hpp"
+#include "caffe/layers/channel_order.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 #include "caffe/layers/onednn_unary.hpp"
 
@@ -66,12 +67,8 @@ bool LRNLayer<Dtype>::ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top)
 template <typename Dtype>
 template <typename T>
 Layout LRNLayer<Dtype>::LayoutOf(const Blob<Dtype>& blob) const {
-  if (WithinChannel(this->layer_param_.lrn_param()) || engine_ == Engine::REFERENCE ||
-      std::is_same<T, double>::value) {
-    return Layout();
-  }
-  const Layout layout = BlockedLayoutFor<T>(blob.data_tensor(), blob.shape());
-  return layout.kind == Layout::PLAIN ? StoredLayout<T>(blob) : layout;
+  const bool able = !WithinChannel(this->layer_param_.lrn_param()) && engine_ != Engine::REFERENCE;
+  return able ? OrderedLayout<T>(blob, num_, channels_) : Layout();
 }
 
 template <typename Dtype>

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "caffe/context.hpp"
-#include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/kernels/reference.hpp"
+#include "caffe/layers/channel_order.hpp"
 #include "caffe/onednn/for_shape.hpp"
 
 namespace caffe {
@@ -181,16 +181,16 @@ template <typename Dtype>
 template <typename T>
 bool PoolingLayer<Dtype>::ForwardPixels(const Blob<Dtype>& bottom,
                                         const vector<Blob<Dtype>*>& top) {
-  const Layout layout = LayoutFor<T>(bottom.data_tensor(), bottom.shape());
-  const bool blocked = layout.kind == Layout::CHANNELS_BLOCKED;
-  if (layout.kind == Layout::PLAIN || !(blocked || layout == ChannelsLast(bottom.shape())) ||
-      bottom.count() == 0 || top.size() > 1 || method() == PoolingParameter_PoolMethod_STOCHASTIC) {
+  const Layout layout = OrderedLayout<T>(bottom, bottom.num(), bottom.channels());
+  if (layout.kind == Layout::PLAIN || bottom.count() == 0 || top.size() > 1 ||
+      method() == PoolingParameter_PoolMethod_STOCHASTIC) {
     return false;
   }
   pixels_ = layout;
-  pooled_layout_ = blocked ? Layout::ChannelsBlocked(layout.block, layout.num, layout.channels,
-                                                     shape_->output_plane())
-                           : ChannelsLast(top[0]->shape());
+  pooled_layout_ = layout.kind == Layout::CHANNELS_LAST
+                       ? ChannelsLast(top[0]->shape())
+                       : Layout::ChannelsBlocked(layout.block, layout.num, layout.channels,
+                                                 shape_->output_plane());
   const T* x = ReadAs<T>(bottom.data_tensor(), pixels_);
   T* y = OverwriteAs<T>(top[0]->data_tensor(), pooled_layout_);
   if (method() == PoolingParameter_PoolMethod_AVE) {

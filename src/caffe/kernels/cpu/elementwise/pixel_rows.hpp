@@ -26,9 +26,9 @@ struct PixelRows {
     rest = pixels * channels % period;
   }
   size_t offset_of_rest() const { return rows * period; }
-  /// Values of each channel, repeated for all pixels of a row; `otherwise` if they are null.
-  std::vector<float> OfRow(const float* values, float otherwise = 0) const {
-    std::vector<float> row(period, otherwise);
+  /// Values of each channel, repeated for all pixels of a row; 0 if they are null.
+  std::vector<float> OfRow(const float* values) const {
+    std::vector<float> row(period, 0.f);
     for (size_t i = 0; values && i < period; i += channels) {
       std::copy_n(values, channels, row.begin() + i);
     }

@@ -382,17 +382,12 @@ void ChannelsLastLrnForward(const LrnShape& s, const ChannelsLast& channels, flo
 
 namespace {
 
-/// Where the channels of a pixel lie: `blocks` runs of `lanes`, `step` elements apart; the next
-/// pixel's are behind each of them.
-struct PixelRuns {
-  size_t lanes, blocks, step;
-};
-
 /// Some pixels, each with half a window of zeros in front of its channels and behind them: so sums
-/// over windows are sums of shifted rows. Everything stays in the cache.
+/// over windows are sums of shifted rows. Everything stays in the cache. In each of the runs a
+/// pixel's channels are right behind those of the one before.
 class PaddedPixels {
  public:
-  PaddedPixels(const LrnShape& s, const PixelRuns& runs, size_t most)
+  PaddedPixels(const LrnShape& s, const ChannelRuns& runs, size_t most)
       : s_(s),
         runs_(runs),
         half_(s.size / 2),
@@ -504,7 +499,7 @@ class PaddedPixels {
 
   const ArithmeticLoops<float>& loops_ = Loops<float>();
   const LrnShape& s_;
-  const PixelRuns runs_;
+  const ChannelRuns runs_;
   const size_t half_, pitch_;
   std::vector<float> taps_;
   std::vector<const float*> rows_;
@@ -518,7 +513,7 @@ template <typename Function>
 void ForEachPixels(const LrnShape& s, size_t planes, size_t plane, size_t block, Function&& f) {
   constexpr size_t kNumbers = 1 << 11;
   if (planes * plane == 0 || s.channels == 0) return;
-  const PixelRuns runs = {block, CeilDiv(s.channels, block), plane * block};
+  const ChannelRuns runs = {block, CeilDiv(s.channels, block), block, block, plane * block};
   const size_t most = std::max<size_t>(1, kNumbers / (s.channels + s.size - 1));
   const size_t parts = CeilDiv(plane, most);
   ParallelFor(planes * parts, 1, [&](size_t begin, size_t end) {
