@@ -18,7 +18,8 @@ struct NormShape;
 /// 2015, as SSD uses it (norm_param).
 ///
 /// With normalize_param instead it is NormFace's layer of the same name: over the channels at each
-/// place, without a scale, eps being 1e-6.
+/// place, without a scale, eps being 1e-6; with fix_gradient the norm counts as a constant in
+/// gradients. A second top with the norms, and so bp_norm, is refused.
 template <typename Dtype>
 class NormalizeLayer : public Layer<Dtype> {
  public:

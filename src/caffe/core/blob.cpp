@@ -80,6 +80,10 @@ Blob<Dtype>::Blob(const int num, const int channels, const int height, const int
 
 template <typename Dtype>
 void Blob<Dtype>::Reshape(const std::vector<int>& shape) {
+  const auto fits = [this](const Tensor& tensor) {
+    return static_cast<int>(tensor.count()) == count_;
+  };
+  if (count_ > 0 && shape == shape_ && fits(*data_) && fits(*diff_)) return;
   const int count = CheckedCount(shape, sizeof(Dtype));
   std::vector<int> extents = shape;
   if (count > capacity_) {
@@ -303,9 +307,9 @@ namespace {
 
 template <typename Dtype>
 void RequireSameCount(const Blob<Dtype>& blob, const Blob<Dtype>& other) {
-  Require(blob.count() == other.count(),
-          "blobs share what has one number of elements: ", blob.shape_string(), " is not ",
-          other.shape_string());
+  if (blob.count() == other.count()) return;
+  Fail("blobs share what has one number of elements: ", blob.shape_string(), " is not ",
+       other.shape_string());
 }
 
 }  // namespace

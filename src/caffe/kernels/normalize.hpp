@@ -15,14 +15,16 @@ namespace caffe::kernels {
 struct NormShape {
   size_t num = 0, channels = 0, spatial = 0;
   bool across_spatial = true;
-  double eps = 0;  ///< added to the sum
+  double eps = 0;           ///< added to the sum
+  bool fixed_norm = false;  ///< gradients take the norm for a constant; not of cuda's functions
 };
 
 /// y = scale[c] x / norm.
 template <typename T>
 void Normalize(const NormShape& shape, const double* scale, const T* x, T* y);
-/// dx = (scale[c] dy - x (sum of scale dy x) / norm^2) / norm, and d_scale[c] = the sum of
-/// dy x / norm; each unless it is null. dx must not be dy here.
+/// dx = (scale[c] dy - x (sum of scale dy x) / norm^2) / norm, without the second term where
+/// fixed_norm is set, and d_scale[c] = the sum of dy x / norm; each unless it is null. dx must not
+/// be dy here.
 template <typename T, typename D>
 void NormalizeGradient(const NormShape& shape, const double* scale, const T* x, const D* dy, D* dx,
                        double* d_scale);

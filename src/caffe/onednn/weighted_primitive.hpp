@@ -63,27 +63,22 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   const Layout& weights_source() const override { return weights_source_; }
   const Layout& weights_target() const override { return weights_target_; }
 
-  // Those of a convolution are always packed: the caller may have folded something into them.
-  bool packs() const override {
-    return Family::kWindows || forward_desc_.weights_desc() != problem_.plain_weights;
-  }
-  size_t packed_size() const override {
-    return forward_desc_.weights_desc().get_size() / SizeOf(type_);
-  }
+  bool packs() const override { return packs_; }
+  size_t packed_size() const override { return forward_weights_.get_size() / SizeOf(type_); }
   void PackWeights(const float* weights, void* packed) const override {
-    Run(pack_, Wrap(problem_.plain_weights, weights), Wrap(forward_desc_.weights_desc(), packed));
+    Run(pack_, Wrap(problem_.plain_weights, weights), Wrap(forward_weights_, packed));
   }
   void UnpackWeights(const void* packed, float* weights) const override {
-    Run(Reorder(forward_desc_.weights_desc(), problem_.plain_weights),
-        Wrap(forward_desc_.weights_desc(), packed), Wrap(problem_.plain_weights, weights));
+    Run(Reorder(forward_weights_, problem_.plain_weights), Wrap(forward_weights_, packed),
+        Wrap(problem_.plain_weights, weights));
   }
 
   void Forward(const void* x, const void* packed, const kernels::PostOps& post,
                void* y) const override {
-    Arguments arguments = {{DNNL_ARG_SRC, Wrap(forward_desc_.src_desc(), x)},
-                           {DNNL_ARG_WEIGHTS, Wrap(forward_desc_.weights_desc(), packed)},
-                           {DNNL_ARG_DST, Wrap(forward_desc_.dst_desc(), y)}};
-    if (has_bias_) arguments.emplace(DNNL_ARG_BIAS, Wrap(forward_desc_.bias_desc(), post.bias));
+    Arguments arguments = {{DNNL_ARG_SRC, Wrap(forward_source_, x)},
+                           {DNNL_ARG_WEIGHTS, Wrap(forward_weights_, packed)},
+                           {DNNL_ARG_DST, Wrap(forward_target_, y)}};
+    if (has_bias_) arguments.emplace(DNNL_ARG_BIAS, Wrap(forward_bias_, post.bias));
     if (has_residual_) {
       arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
                         Wrap(problem_.residual, post.residual.data));
@@ -152,12 +147,18 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
 
   bool MakeForward(const Options& options) {
     forward_desc_ = DescribeForward(problem_, options);
+    forward_source_ = forward_desc_.src_desc();
+    forward_weights_ = forward_desc_.weights_desc();
+    forward_target_ = forward_desc_.dst_desc();
+    if (has_bias_) forward_bias_ = forward_desc_.bias_desc();
     if (IsPlainLoop(forward_desc_, !Family::kByProducts) ||
-        !FindLayouts(forward_desc_.src_desc(), forward_desc_.dst_desc(), &source_, &target_)) {
+        !FindLayouts(forward_source_, forward_target_, &source_, &target_)) {
       return false;
     }
     forward_ = typename Family::Forward(forward_desc_);
-    if (packs()) pack_ = Reorder(problem_.plain_weights, forward_desc_.weights_desc());
+    // Those of a convolution are always packed: the caller may have folded something into them.
+    packs_ = Family::kWindows || forward_weights_ != problem_.plain_weights;
+    if (packs_) pack_ = Reorder(problem_.plain_weights, forward_weights_);
     return true;
   }
 
@@ -204,6 +205,9 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   Layout source_, target_, data_source_, data_target_, weights_source_, weights_target_;
 
   ForwardDesc forward_desc_;
+  // What forward_desc_ says, which takes long to ask for in each pass.
+  memory::desc forward_source_, forward_weights_, forward_bias_, forward_target_;
+  bool packs_ = false;
   typename Family::Forward forward_;
   dnnl::reorder pack_;
 

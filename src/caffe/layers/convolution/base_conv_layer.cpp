@@ -96,7 +96,7 @@ void BaseConvolutionLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   num_spatial_axes_ = bottom[0]->num_axes() - channel_axis_ - 1;
   geometry_ = ReadConvolutionGeometry(param, num_spatial_axes_);
   products_ = std::make_shared<Products>();
-  kernels::ConvolutionShape& shape = products_->shape;
+  kernels::ConvolutionShape& shape = products_->problem.shape;
   shape.kernel = OneAxisAtLeast(geometry_.kernel, 1);
   shape.stride = OneAxisAtLeast(geometry_.stride, 1);
   shape.pad = OneAxisAtLeast(geometry_.pad, 0);
@@ -151,26 +151,28 @@ void BaseConvolutionLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   top_shape.insert(top_shape.end(), output_shape_.begin(), output_shape_.end());
   for (Blob<Dtype>* blob : top) blob->Reshape(top_shape);
 
-  kernels::ConvolutionShape& shape = products_->shape;
-  shape.input = OneAxisAtLeast(reverse_dimensions() ? output_shape_ : input_extents(), 1);
-  shape.output = OneAxisAtLeast(reverse_dimensions() ? input_extents() : output_shape_, 1);
+  kernels::ConvolutionShape& shape = products_->problem.shape;
+  vector<int> input = OneAxisAtLeast(reverse_dimensions() ? output_shape_ : input_extents(), 1);
+  vector<int> output = OneAxisAtLeast(reverse_dimensions() ? input_extents() : output_shape_, 1);
+  if (input == shape.input && output == shape.output) return;  // as in most passes
   out_spatial_dim_ = top[0]->count(channel_axis_ + 1);
   bottom_dim_ = bottom[0]->count(channel_axis_);
   top_dim_ = top[0]->count(channel_axis_);
   vector<int> product_input = {shape.channels};
-  product_input.insert(product_input.end(), shape.input.begin(), shape.input.end());
+  product_input.insert(product_input.end(), input.begin(), input.end());
   product_input.resize(1 + num_spatial_axes_);
   Store(product_input, &conv_input_shape_);
   col_buffer_shape_ = {static_cast<int>(shape.column_rows()) * group_};
-  col_buffer_shape_.insert(col_buffer_shape_.end(), shape.output.begin(), shape.output.end());
+  col_buffer_shape_.insert(col_buffer_shape_.end(), output.begin(), output.end());
   col_buffer_shape_.resize(1 + num_spatial_axes_);
+  shape.input.swap(input);  // last: with what an error interrupts, the next call begins again
+  shape.output.swap(output);
 }
 
 template <typename Dtype>
-algorithms::ConvolutionProblem BaseConvolutionLayer<Dtype>::Products::ProblemOf(
-    BaseConvolutionLayer& layer, const Blob<Dtype>& bottom, const Pointwise& behind) const {
-  algorithms::ConvolutionProblem problem;
-  problem.shape = shape;
+const algorithms::ConvolutionProblem& BaseConvolutionLayer<Dtype>::Products::ProblemOf(
+    BaseConvolutionLayer& layer, const Blob<Dtype>& bottom, const Pointwise& behind) {
+  const kernels::ConvolutionShape& shape = problem.shape;
   problem.transposed = layer.reverse_dimensions();
   problem.num = layer.num_;
   problem.bias = layer.bias_term_;
@@ -188,10 +190,12 @@ template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::ForwardAll(const vector<Blob<Dtype>*>& bottom,
                                              const vector<Blob<Dtype>*>& top, bool fused) {
   FusedFollowers<Dtype>& followers = products_->followers;
-  const Pointwise behind = fused ? followers.DescribeOnce(num_output_) : Pointwise();
+  const Pointwise nothing;
+  const auto behind = fused ? followers.DescribeOnce(num_output_)
+                            : typename FusedFollowers<Dtype>::Described{nothing, 1};
   auto& product = fused ? products_->fused : products_->alone;
-  const bool fuses = product.Forward(products_->ProblemOf(*this, *bottom[0], behind), this->blobs_,
-                                     behind, fused ? followers.Stamp() : 1, bottom, top);
+  const bool fuses = product.Forward(products_->ProblemOf(*this, *bottom[0], behind.pointwise),
+                                     this->blobs_, behind.pointwise, behind.stamp, bottom, top);
   products_->latest = &product;
   if (fused && !fuses) followers.Run(top);
 }
@@ -214,7 +218,8 @@ const char* BaseConvolutionLayer<Dtype>::forward_engine() const {
 template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::forward_cpu_gemm(const Dtype* input, const Dtype* weights,
                                                    Dtype* output, bool /*skip_im2col*/) {
-  kernels::ConvolutionForward<Dtype, Dtype>(products_->shape, 1, input, weights, nullptr, output);
+  kernels::ConvolutionForward<Dtype, Dtype>(products_->problem.shape, 1, input, weights, nullptr,
+                                            output);
 }
 
 template <typename Dtype>
@@ -228,14 +233,14 @@ void BaseConvolutionLayer<Dtype>::forward_cpu_bias(Dtype* output, const Dtype* b
 template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::backward_cpu_gemm(const Dtype* output, const Dtype* weights,
                                                     Dtype* input) {
-  kernels::ConvolutionBackwardData<Dtype, Dtype>(products_->shape, 1, output, weights, nullptr,
-                                                 input);
+  kernels::ConvolutionBackwardData<Dtype, Dtype>(products_->problem.shape, 1, output, weights,
+                                                 nullptr, input);
 }
 
 template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::weight_cpu_gemm(const Dtype* input, const Dtype* output,
                                                   Dtype* weights) {
-  kernels::ConvolutionBackwardWeights(products_->shape, 1, input, output, weights);
+  kernels::ConvolutionBackwardWeights(products_->problem.shape, 1, input, output, weights);
 }
 
 template <typename Dtype>

@@ -38,14 +38,14 @@ template <typename Dtype>
 cuda::ConvolutionOptions BaseConvolutionLayer<Dtype>::GpuOptionsFor(ElementType type) {
   cuda::ConvolutionOptions options = gpu_options();
   options.channels_last = channel_axis_ == 1 && num_spatial_axes_ > 0 &&
-                          cuda::ChannelsLastPays(products_->shape, options, type);
+                          cuda::ChannelsLastPays(products_->problem.shape, options, type);
   return options;
 }
 
 template <typename Dtype>
 template <typename T>
 const T* BaseConvolutionLayer<Dtype>::GpuWeights(bool channels_last) {
-  const kernels::ConvolutionShape& s = products_->shape;
+  const kernels::ConvolutionShape& s = products_->problem.shape;
   const std::vector<int> shape = {s.outputs, s.channels / s.group,
                                   static_cast<int>(s.kernel_size())};
   return cuda::ReadData<T>(*this->blobs_[0], channels_last ? cuda::ChannelsLast(shape) : Layout());
@@ -76,7 +76,7 @@ void BaseConvolutionLayer<Dtype>::ForwardAllGpu(const vector<Blob<Dtype>*>& bott
     const Layout below = last ? cuda::ChannelsLast(bottom[i]->shape()) : Layout();
     const Layout above = last ? cuda::ChannelsLast(top[i]->shape()) : Layout();
     const T* x = cuda::ReadData<T>(*bottom[i], below);
-    product(cuda::CurrentStream(), products_->shape, num_, options, x, weights, bias,
+    product(cuda::CurrentStream(), products_->problem.shape, num_, options, x, weights, bias,
             cuda::OverwriteData<T>(above, top[i]));
   }
 }
@@ -97,7 +97,7 @@ void BaseConvolutionLayer<Dtype>::BackwardOneGpu(const Blob<Dtype>& top, bool pr
   if (this->param_propagate_down_[0]) {
     const cuda::ReadAsType<P, T> x(stream, bottom->count(), cuda::ReadData<T>(*bottom, below));
     cuda::ConvolutionBackwardWeights(
-        stream, products_->shape, num_, options, reverse_dimensions() ? dy.get() : x.get(),
+        stream, products_->problem.shape, num_, options, reverse_dimensions() ? dy.get() : x.get(),
         reverse_dimensions() ? x.get() : dy.get(),
         this->blobs_[0]->template mutable_gpu_diff_as<AccumulatorType<P>>());
   }
@@ -106,15 +106,16 @@ void BaseConvolutionLayer<Dtype>::BackwardOneGpu(const Blob<Dtype>& top, bool pr
   cuda::WriteAsType<P, D> dx(stream, bottom->count(), cuda::OverwriteDiff<D>(below, bottom));
   const auto product =
       reverse_dimensions() ? &cuda::ConvolutionForward<P> : &cuda::ConvolutionBackwardData<P>;
-  product(stream, products_->shape, num_, options, dy.get(), weights.get(), nullptr, dx.get());
+  product(stream, products_->problem.shape, num_, options, dy.get(), weights.get(), nullptr,
+          dx.get());
   dx.Finish();
 }
 
 template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::forward_gpu_gemm(const Dtype* input, const Dtype* weights,
                                                    Dtype* output, bool /*skip_im2col*/) {
-  cuda::ConvolutionForward<Dtype>(cuda::CurrentStream(), products_->shape, 1, gpu_options(), input,
-                                  weights, nullptr, output);
+  cuda::ConvolutionForward<Dtype>(cuda::CurrentStream(), products_->problem.shape, 1, gpu_options(),
+                                  input, weights, nullptr, output);
 }
 
 template <typename Dtype>
@@ -126,15 +127,15 @@ void BaseConvolutionLayer<Dtype>::forward_gpu_bias(Dtype* output, const Dtype* b
 template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::backward_gpu_gemm(const Dtype* output, const Dtype* weights,
                                                     Dtype* input) {
-  cuda::ConvolutionBackwardData<Dtype>(cuda::CurrentStream(), products_->shape, 1, gpu_options(),
-                                       output, weights, nullptr, input);
+  cuda::ConvolutionBackwardData<Dtype>(cuda::CurrentStream(), products_->problem.shape, 1,
+                                       gpu_options(), output, weights, nullptr, input);
 }
 
 template <typename Dtype>
 void BaseConvolutionLayer<Dtype>::weight_gpu_gemm(const Dtype* input, const Dtype* output,
                                                   Dtype* weights) {
-  cuda::ConvolutionBackwardWeights<Dtype>(cuda::CurrentStream(), products_->shape, 1, gpu_options(),
-                                          input, output, weights);
+  cuda::ConvolutionBackwardWeights<Dtype>(cuda::CurrentStream(), products_->problem.shape, 1,
+                                          gpu_options(), input, output, weights);
 }
 
 template <typename Dtype>

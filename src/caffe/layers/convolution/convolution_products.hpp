@@ -12,16 +12,18 @@ template <typename Dtype>
 struct BaseConvolutionLayer<Dtype>::Products {
   using Product = WeightedProduct<Dtype, algorithms::ConvolutionProblem>;
 
-  /// The product's sizes, seen from the side of Convolution; one spatial axis at least.
-  kernels::ConvolutionShape shape;
+  /// Its shape is kept by the layer: the product's sizes, seen from the side of Convolution; one
+  /// spatial axis at least. ProblemOf fills in the rest.
+  algorithms::ConvolutionProblem problem;
   /// One with, one without the work of the fused followers; the one that computed last.
   Product alone, fused;
   const Product* latest = nullptr;
   FusedFollowers<Dtype> followers;
 
   /// What `layer` computes for bottoms that lie as this one does, with `behind` behind it.
-  algorithms::ConvolutionProblem ProblemOf(BaseConvolutionLayer& layer, const Blob<Dtype>& bottom,
-                                           const Pointwise& behind) const;
+  const algorithms::ConvolutionProblem& ProblemOf(BaseConvolutionLayer& layer,
+                                                  const Blob<Dtype>& bottom,
+                                                  const Pointwise& behind);
 };
 
 }  // namespace caffe

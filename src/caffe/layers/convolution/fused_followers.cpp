@@ -60,12 +60,12 @@ Pointwise FusedFollowers<Dtype>::Describe(int channels, const Pointwise& first) 
 }
 
 template <typename Dtype>
-const Pointwise& FusedFollowers<Dtype>::DescribeOnce(int channels) {
+typename FusedFollowers<Dtype>::Described FusedFollowers<Dtype>::DescribeOnce(int channels) {
   const uint64_t stamp = Stamp();
   if (!is_described_ || stamp != described_stamp_) described_ = Describe(channels);
   is_described_ = true;
   described_stamp_ = stamp;
-  return described_;
+  return {described_, stamp};
 }
 
 template <typename Dtype>

@@ -21,8 +21,12 @@ class FusedFollowers {
   bool empty() const { return layers_.empty(); }
   /// What they compute, with their parameters of now, behind `first`.
   Pointwise Describe(int channels, const Pointwise& first = Pointwise()) const;
-  /// The same behind nothing, found again only when Stamp() has changed.
-  const Pointwise& DescribeOnce(int channels);
+  /// The same behind nothing, found again only when Stamp() has changed, which is returned.
+  struct Described {
+    const Pointwise& pointwise;
+    uint64_t stamp;
+  };
+  Described DescribeOnce(int channels);
   /// Changes when one of their parameters may have been written.
   uint64_t Stamp() const;
   /// Runs the layers themselves, in place on `top`.

@@ -106,9 +106,10 @@ template <typename Dtype>
 void InnerProductLayer<Dtype>::ForwardAll(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top, bool fused) {
   FusedFollowers<Dtype>& followers = products_->followers;
+  const Pointwise nothing;
+  const Pointwise& behind = fused ? followers.DescribeOnce(N_).pointwise : nothing;
   const bool fuses =
-      products_->product.Forward(ProblemFor(*bottom[0]), this->blobs_,
-                                 fused ? followers.DescribeOnce(N_) : Pointwise(), 1, bottom, top);
+      products_->product.Forward(ProblemFor(*bottom[0]), this->blobs_, behind, 1, bottom, top);
   if (fused && !fuses) followers.Run(top);
 }
 

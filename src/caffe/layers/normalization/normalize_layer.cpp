@@ -31,6 +31,9 @@ void NormalizeLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
             Error::Remedy{"give norm_param (SSD) or normalize_param (NormFace), not both"});
     Require(param.normalize_type() == "L2", Error::Field{"normalize_param"}, ": normalize_type ",
             param.normalize_type(), " is not available", Error::Remedy{"use L2"});
+    Require(!param.bp_norm(), Error::Field{"normalize_param.bp_norm"},
+            " is for a second top with the norms, which Normalize does not have here",
+            Error::Remedy{"leave it out"});
     across_spatial_ = false;
     channel_shared_ = true;
     eps_ = 1e-6;
@@ -59,6 +62,7 @@ void NormalizeLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   shape_->spatial = bottom[0]->count(2);
   shape_->across_spatial = across_spatial_;
   shape_->eps = eps_;
+  shape_->fixed_norm = this->layer_param_.normalize_param().fix_gradient();
 }
 
 template <typename Dtype>

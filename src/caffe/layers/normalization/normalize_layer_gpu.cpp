@@ -25,6 +25,7 @@ void NormalizeLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                          const vector<Blob<Dtype>*>& bottom) {
   const bool scale_wanted = has_scale_ && this->param_propagate_down_[0];
   if (!scale_wanted && !propagate_down[0]) return;
+  if (shape_->fixed_norm) return Backward_cpu(top, propagate_down, bottom);
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);

@@ -46,6 +46,9 @@ const std::vector<BadLayerCase> kNormalizeBadCases = {
     BadLayerCase("L1", "type: 'Normalize' normalize_param { normalize_type: 'L1' }")
         .Bottom({2, 3})
         .Says("normalize_type L1 is not available: use L2"),
+    BadLayerCase("NormGradient", "type: 'Normalize' normalize_param { bp_norm: true }")
+        .Bottom({2, 3})
+        .Says("normalize_param.bp_norm is for a second top with the norms"),
 };
 INSTANTIATE_TEST_SUITE_P(Normalize, BadLayerCases, ::testing::ValuesIn(kNormalizeBadCases),
                          CaseName());
@@ -75,6 +78,19 @@ TEST(NormalizeValues, AcrossTheImage) {
 TEST(NormalizeValues, EpsIsAddedToTheSumOfSquares) {
   Example example("type: 'Normalize' norm_param { eps: 9 }");
   EXPECT_FLOAT_EQ(example.Bottom({1, 1}, {4}).SetUp().Forward()[0], 0.8f);
+}
+
+TEST(NormalizeValues, WithFixGradientTheNormIsAConstant) {
+  const auto gradient = [](const std::string& fields) {
+    Example example("type: 'Normalize' normalize_param { " + fields + " }");
+    example.Bottom({1, 2}, {3, 4}).SetUp().Forward();
+    return example.Backward({1, 2});
+  };
+  const Floats whole = gradient(""), fixed = gradient("fix_gradient: true");
+  EXPECT_NEAR(whole[0], -0.064, 1e-6);
+  EXPECT_NEAR(whole[1], 0.048, 1e-6);
+  EXPECT_NEAR(fixed[0], 0.2, 1e-6);
+  EXPECT_NEAR(fixed[1], 0.4, 1e-6);
 }
 
 }  // namespace
