@@ -127,8 +127,8 @@ void NormalizeGradient(const NormShape& shape, const double* scale, const T* x, 
     });
   }
   if (!dx) return;
-  const std::vector<F> dots = shape.fixed_norm ? std::vector<F>(inverse.size())
-                                               : GroupSums<F>(shape, scale, x, dy);
+  const std::vector<F> dots =
+      shape.fixed_norm ? std::vector<F>(inverse.size()) : GroupSums<F>(shape, scale, x, dy);
   ForEachRowChunk(shape, [&](size_t c, size_t group, size_t step, size_t offset, size_t length) {
     InputChunk<F, T> data;
     InputChunk<F, D> diff;
