@@ -64,6 +64,9 @@ void Solver<Dtype>::Init(const SolverParameter& param) {
                                      << param.DebugString();
   param_ = param;
   CheckParam(param_);
+  LOG_IF(WARNING, Caffe::root_solver() && param_.test_and_snapshot_last_epochs() > 0)
+      << "test_and_snapshot_last_epochs has no effect: set test_interval and snapshot to the "
+         "iterations of an epoch";
   if (Caffe::root_solver()) CheckSnapshotWritePermissions();
   // Layers that deal out their records have to agree on their order: they are set up with the seed
   // of rank 0, and what is drawn later is each rank's own.

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "caffe/sgd_solvers.hpp"
+#include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/db.hpp"
@@ -500,6 +501,17 @@ TEST(SolverActions, StopsAndSnapshotsWhenAsked) {
   EXPECT_EQ(solver->iter(), 5);
   EXPECT_TRUE(std::ifstream(folder + "/s_iter_3.solverstate").good());
   EXPECT_TRUE(std::ifstream(folder + "/s_iter_5.solverstate").good());
+}
+
+TEST(Solver, SaysWhichOfNvcaffesFieldsHasNoEffect) {
+  const auto warns = [](const std::string& fields) {
+    CapturedLog log;
+    std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(
+        Parse("base_lr: 1 snapshot_after_train: false " + fields)));
+    return log.HasPrefix("test_and_snapshot_last_epochs has no effect");
+  };
+  EXPECT_TRUE(warns("test_and_snapshot_last_epochs: 5"));
+  EXPECT_FALSE(warns(""));
 }
 
 }  // namespace
