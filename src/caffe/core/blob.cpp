@@ -39,15 +39,19 @@ int CheckedCount(const std::vector<int>& shape, size_t element_size) {
   if (shape.size() > limits::Of(limits::kAxes)) {
     limits::Check(limits::kAxes, shape.size(), "a blob of shape ", Extents(shape));
   }
+  // Also of an empty blob: parts of its shape are multiplied, too.
   int64_t count = 1;
+  bool is_empty = false;
   for (const int extent : shape) {
     if (extent < 0) Fail("a blob's shape has no negative extents: ", Extents(shape));
-    count *= extent;
+    is_empty |= extent == 0;
+    count *= std::max(extent, 1);
     if (count > std::numeric_limits<int>::max()) {
       Fail("a blob of shape ", Extents(shape),
            " has more than 2^31 - 1 elements: reduce the batch size or the image size");
     }
   }
+  if (is_empty) return 0;
   const uint64_t bytes = count * element_size;
   if (bytes > limits::Of(limits::kBlobBytes)) {
     limits::Check(limits::kBlobBytes, bytes, "a blob of shape ", Extents(shape));

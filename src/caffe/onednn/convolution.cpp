@@ -124,7 +124,8 @@ std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionS
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
                                                      int num, const Options& options,
                                                      const ConvolutionPlaces& places) {
-  if (!HasWindows(shape, num)) return nullptr;
+  if (!HasWindows(shape, num) || !HasWindows(places.packed_shape, places.packed_num))
+    return nullptr;
   return MakeOrNull([&] {
     const memory::data_type type = DataTypeOf(options.type);
     const WeightedProblem packed =

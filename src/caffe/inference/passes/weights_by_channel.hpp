@@ -17,6 +17,7 @@ class WeightsByChannel {
     if (node.type() == "InnerProduct") {
       const InnerProductParameter& param = node.layer.inner_product_param();
       outputs_ = param.num_output();
+      if (values_.empty()) return;  // no channels
       kernel_ = values_.size() / outputs_ / channels;
       const size_t k = channels * kernel_;
       output_stride_ = param.transpose() ? 1 : k;
@@ -30,6 +31,7 @@ class WeightsByChannel {
     place_stride_ = 1;
     const size_t rows = node.type() == "Deconvolution" ? channels : outputs_;
     const size_t columns = (node.type() == "Deconvolution" ? outputs_ : channels) / groups_;
+    if (values_.empty()) return;
     kernel_ = values_.size() / rows / columns;
     output_stride_ = channel_stride_ = columns * kernel_;
     (node.type() == "Deconvolution" ? output_stride_ : channel_stride_) = kernel_;
@@ -58,7 +60,7 @@ class WeightsByChannel {
  private:
   Shape shape_;
   std::vector<float> values_;
-  size_t outputs_ = 0, groups_ = 1, kernel_ = 1;
+  size_t outputs_ = 0, groups_ = 1, kernel_ = 0;
   size_t output_stride_ = 0, channel_stride_ = 0, place_stride_ = 1;
   bool transposed_ = false;
 };

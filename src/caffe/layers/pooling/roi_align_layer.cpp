@@ -9,7 +9,10 @@ namespace {
 
 kernels::RoiShape ReadRoiAlignShape(const LayerParameter& layer, const Shape& map,
                                     const Shape& rois) {
+  constexpr int kMaxSamples = 4096;
   const ROIAlignParameter& param = layer.roi_align_param();
+  Require(param.sampling_ratio() <= kMaxSamples, Error::Field{"roi_align_param.sampling_ratio"},
+          " is ", param.sampling_ratio(), Error::Remedy{Join("give up to ", kMaxSamples)});
   return ReadRoiShape(map, rois, "roi_align_param", param.pooled_h(), param.pooled_w(),
                       param.spatial_scale());
 }

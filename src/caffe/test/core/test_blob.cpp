@@ -85,6 +85,7 @@ TYPED_TEST(BlobTest, RefusesShapesThatCannotBe) {
   EXPECT_NE(ErrorOfReshape(&blob, {2, -3}).find("2 x -3"), std::string::npos);
   EXPECT_NE(ErrorOfReshape(&blob, {65536, 65536}).find("2^31 - 1"), std::string::npos);
   EXPECT_NE(ErrorOfReshape(&blob, {1 << 30, 1 << 30, 1 << 30}).find("2^31 - 1"), std::string::npos);
+  EXPECT_NE(ErrorOfReshape(&blob, {0, 9, 1 << 30}).find("2^31 - 1"), std::string::npos);
   EXPECT_NE(ErrorOfReshape(&blob, std::vector<int>(33, 1)).find("at most 32 axes"),
             std::string::npos);
 }

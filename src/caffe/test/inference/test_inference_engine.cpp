@@ -148,6 +148,20 @@ TEST(Engine, RunsAnyBatchUpToTheLargest) {
   }
 }
 
+TEST(Engine, OfNoImagesGivesNothing) {
+  const NetParameter net = ParseNet(
+      "input: 'x' input_shape { dim: 0 dim: 3 dim: 6 dim: 6 } "
+      "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' "
+      "  convolution_param { num_output: 32 kernel_size: 3 } }");
+  for (const Precision precision : {Precision::FP32, Precision::FP16, Precision::BF16}) {
+    BuilderConfig config;
+    config.precision = precision;
+    ExecutionContext context(Builder(config).Build(NetworkDefinition::FromCaffe(net, {})));
+    context.Run();
+    EXPECT_EQ(context.OutputShape("y"), (Shape{0, 32, 4, 4}));
+  }
+}
+
 TEST(Engine, KeepsInputsFromRunToRun) {
   const auto engine = Builder().Build(NetOfThree());
   ExecutionContext context(engine);

@@ -334,6 +334,18 @@ TEST(AffinePass, FoldsIntoTheLayerBefore) {
   }
 }
 
+TEST(AffinePass, FoldsIntoALayerOfNoChannels) {
+  const std::string data =
+      "layer { name: 'data' type: 'Input' top: 'data' "
+      "input_param { shape { dim: 2 dim: 0 dim: 6 dim: 6 } } } ";
+  for (const std::string& map : {kMaps[0], kMaps[4], kMaps[6]}) {
+    SCOPED_TRACE(map);
+    const Graph graph =
+        GraphFrom("layer { name: 'map' bottom: 'data' top: 'x' " + map + " } " + kAffine[3], data);
+    ExpectPass(FoldAffine, graph, "map " + graph.nodes[0].type(), kRounding);
+  }
+}
+
 TEST(AffinePass, FoldsIntoTheLayersBehindWhereBordersAllowIt) {
   for (const std::string& map : kMaps) {
     for (const std::string& affine : kAffine) {
