@@ -8,6 +8,11 @@ function(caffe_example folder program)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples/${folder})
   target_link_libraries(example_${program} PRIVATE caffe)
   target_compile_options(example_${program} PRIVATE ${caffe_warnings})
+  if(program STREQUAL classification OR program STREQUAL ssd_detect)  # as guides of Caffe and SSD call them
+    add_custom_command(TARGET example_${program} POST_BUILD VERBATIM
+      COMMAND ${CMAKE_COMMAND} -E create_symlink ${program}
+              ${PROJECT_BINARY_DIR}/examples/${folder}/${program}.bin)
+  endif()
 endfunction()
 
 caffe_example(custom_layer custom_layer)

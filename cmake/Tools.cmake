@@ -56,7 +56,7 @@ foreach(name convert_mnist_data convert_mnist_siamese_data)
   endif()
 endforeach()
 
-# Caffe's own scripts call build/tools/caffe.bin and the converters under build/examples.
+# Scripts of Caffe and of its users call build/tools/NAME.bin and the converters under build/examples.
 function(caffe_old_path tool path)
   if(TARGET tool_${tool})
     get_filename_component(folder ${PROJECT_BINARY_DIR}/${path} DIRECTORY)
@@ -66,7 +66,10 @@ function(caffe_old_path tool path)
               ${PROJECT_BINARY_DIR}/${path})
   endif()
 endfunction()
-caffe_old_path(caffe tools/caffe.bin)
+foreach(name caffe compute_image_mean convert_annoset convert_imageset create_label_map extract_features
+             get_image_size upgrade_net_proto_binary upgrade_net_proto_text upgrade_solver_proto_text)
+  caffe_old_path(${name} tools/${name}.bin)
+endforeach()
 caffe_old_path(convert_mnist_data examples/mnist/convert_mnist_data)
 caffe_old_path(convert_mnist_data examples/mnist/convert_mnist_data.bin)
 caffe_old_path(convert_cifar_data examples/cifar10/convert_cifar_data)

@@ -84,6 +84,19 @@ class NesterovSolver : public SGDSolver<Dtype> {
   void ComputeUpdateValue(int param_id, Dtype rate) override;
 };
 
+/// NVCaffe's SAG, an average of gradients: h = momentum h + (1 - momentum) g, w -= rate h. On a GPU
+/// the host computes it.
+template <typename Dtype>
+class SAGSolver : public SGDSolver<Dtype> {
+ public:
+  explicit SAGSolver(const SolverParameter& param) : SGDSolver<Dtype>(param) {}
+  explicit SAGSolver(const string& param_file) : SGDSolver<Dtype>(param_file) {}
+  const char* type() const override { return "SAG"; }
+
+ protected:
+  void ComputeUpdateValue(int param_id, Dtype rate) override;
+};
+
 /// AdaGrad (Duchi, Hazan and Singer 2011): h += g^2, w -= rate g / (sqrt(h) + delta).
 template <typename Dtype>
 class AdaGradSolver : public SGDSolver<Dtype> {

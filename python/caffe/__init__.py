@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, List
 if TYPE_CHECKING:
     from .pycaffe import (  # noqa: F401
         NCCL, TEST, TRAIN, AdaDeltaSolver, AdaGradSolver, AdamSolver, Blob, Error, Layer, LayerBase,
-        LayerParameter, NesterovSolver, Net, RMSPropSolver, SGDSolver, Solver, Timer, __version__,
-        create_layer, get_solver, has_nccl, init_log, layer_type_list, limits, log, set_device,
+        LayerParameter, NesterovSolver, Net, RMSPropSolver, SAGSolver, SGDSolver, Solver, Timer,
+        __version__, create_layer, get_solver, has_nccl, init_log, layer_type_list, limits, log, set_device,
         set_devices, set_gpu_fallback, set_ignore_unknown_fields, set_limits, set_logging_disabled,
         set_mode_cpu, set_mode_gpu, set_multiprocess, set_phase_test, set_phase_train, set_random_seed,
         set_solver_count, set_solver_rank, set_threads, solver_count, solver_rank, threads)
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 #: What is made on the compiled module, in :mod:`caffe.pycaffe`.
 _COMPILED_NAMES = [
     "AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Error", "Layer", "LayerBase",
-    "LayerParameter", "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST",
-    "TRAIN", "Timer", "__version__", "create_layer", "get_solver", "has_nccl", "init_log",
+    "LayerParameter", "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SAGSolver", "SGDSolver", "Solver",
+    "TEST", "TRAIN", "Timer", "__version__", "create_layer", "get_solver", "has_nccl", "init_log",
     "layer_type_list", "limits", "log", "set_device", "set_devices", "set_gpu_fallback",
     "set_ignore_unknown_fields", "set_limits", "set_logging_disabled", "set_mode_cpu", "set_mode_gpu",
     "set_multiprocess", "set_phase_test", "set_phase_train", "set_random_seed",

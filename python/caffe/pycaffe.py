@@ -349,6 +349,12 @@ class NesterovSolver(Solver):
     _type = "Nesterov"
 
 
+class SAGSolver(Solver):
+    """NVCaffe's average of gradients."""
+
+    _type = "SAG"
+
+
 class AdaGradSolver(Solver):
     """AdaGrad (Duchi, Hazan and Singer 2011)."""
 
@@ -374,7 +380,8 @@ class AdamSolver(Solver):
 
 
 _SOLVERS = {solver._type: solver for solver in (
-    SGDSolver, NesterovSolver, AdaGradSolver, RMSPropSolver, AdaDeltaSolver, AdamSolver)}
+    SGDSolver, NesterovSolver, SAGSolver, AdaGradSolver, RMSPropSolver, AdaDeltaSolver,
+    AdamSolver)}
 
 
 def get_solver(solver_file: Any) -> Solver:

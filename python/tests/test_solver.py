@@ -12,8 +12,8 @@ import pytest
 
 from conftest import TRAIN_NET
 
-TYPES = {"SGD": caffe.SGDSolver, "Nesterov": caffe.NesterovSolver, "AdaGrad": caffe.AdaGradSolver,
-         "RMSProp": caffe.RMSPropSolver, "AdaDelta": caffe.AdaDeltaSolver, "Adam": caffe.AdamSolver}
+TYPES = {"SGD": caffe.SGDSolver, "Nesterov": caffe.NesterovSolver, "SAG": caffe.SAGSolver,
+         "AdaGrad": caffe.AdaGradSolver, "RMSProp": caffe.RMSPropSolver, "AdaDelta": caffe.AdaDeltaSolver, "Adam": caffe.AdamSolver}
 
 # What a type needs in addition to the rest of the file.
 MORE = {"Adam": "momentum: 0.9 momentum2: 0.999 delta: 1e-8", "RMSProp": "rms_decay: 0.9 delta: 1e-8",

@@ -45,11 +45,14 @@ class SoftmaxWithLossLayer : public LabelledLossLayer<Dtype> {
                     const vector<Blob<Dtype>*>& bottom) override;
 #endif
 
-  Blob<Dtype> prob_;  ///< the probabilities, in Dtype
+  /// The probabilities, in Dtype: for Forward of a derived class, whose Backward may read them, and
+  /// for Backward_cpu.
+  Blob<Dtype> prob_;
   float label_smoothing_ = 0;
   int softmax_axis_ = 1;
 
  private:
+  void ComputeProbabilities(const Blob<Dtype>& logits);
   float WeightOf(int label) const { return class_weights_.empty() ? 1.f : class_weights_[label]; }
 
   vector<float> class_weights_;  // one a class, or none

@@ -13,6 +13,8 @@ void SgdUpdate(size_t n, T rate, T momentum, T* g, T* history);
 template <typename T>
 void NesterovUpdate(size_t n, T rate, T momentum, T* g, T* history);
 template <typename T>
+void SagUpdate(size_t n, T rate, T momentum, T* g, T* history);
+template <typename T>
 void AdaGradUpdate(size_t n, T rate, T delta, T* g, T* history);
 template <typename T>
 void RmsPropUpdate(size_t n, T rate, T decay, T delta, T* g, T* history);

@@ -115,16 +115,22 @@ struct WeightRows {
   explicit WeightRows(const LayerParameter& layer, const vector<int>& shape) {
     size_t count = 1;
     for (const int extent : shape) count *= extent;
-    if (layer.type() == "InnerProduct") {
+    const bool is_product = layer.type() == "InnerProduct";
+    outputs = is_product ? layer.inner_product_param().num_output()
+                         : layer.convolution_param().num_output();
+    if (count == 0) {  // no channels
+      outer = rows = inner = 0;
+      return;
+    }
+    if (is_product) {
       const InnerProductParameter& param = layer.inner_product_param();
-      outputs = rows = param.num_output();
+      rows = outputs;
       transposed = param.transpose();
       outer = transposed ? count / rows : 1;
       inner = transposed ? 1 : count / rows;
       return;
     }
     groups = layer.convolution_param().group();
-    outputs = layer.convolution_param().num_output();
     kernel = count / shape[0] / shape[1];
     transposed = layer.type() == "Deconvolution";
     outer = transposed ? shape[0] : 1;

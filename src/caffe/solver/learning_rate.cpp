@@ -26,19 +26,31 @@ void CheckRatePolicy(const SolverParameter& param) {
   Require(
       IsOneOf(policy, {"fixed", "step", "exp", "inv", "multistep", "poly", "sigmoid", "plateau"}),
       "unknown ", field, " '", policy, "'", valid);
-  if (IsOneOf(policy, {"step", "exp", "inv", "multistep", "sigmoid", "plateau"})) {
-    Need(param.has_gamma(), param, "gamma");
-  }
-  if (IsOneOf(policy, {"step", "sigmoid"}))
+  if (IsOneOf(policy, {"step", "sigmoid"})) {
     Need(param.stepsize() > 0, param, "a positive stepsize");
-  if (IsOneOf(policy, {"inv", "poly"})) Need(param.has_power(), param, "power");
-  if (policy == "multistep") Need(param.stepvalue_size() > 0, param, "stepvalue");
+  }
   if (policy == "poly") Need(param.max_iter() > 0, param, "a positive max_iter");
   if (policy == "plateau") {
     const auto& sizes = param.plateau_winsize();
     const bool positive = std::all_of(sizes.begin(), sizes.end(), [](int n) { return n > 0; });
     Need(!sizes.empty() && positive, param, "positive numbers as plateau_winsize");
   }
+}
+
+/// Caffe trains without these fields, which are 0 or nothing then.
+void WarnOfMissingFields(const SolverParameter& param) {
+  const std::string& policy = param.lr_policy();
+  const auto warn = [&](bool missing, const char* field) {
+    LOG_IF(WARNING, missing && Caffe::root_solver())
+        << "lr_policy '" << policy << "' is given no " << field << ", which is taken for "
+        << (field == std::string("stepvalue") ? "none" : "0")
+        << ": base_lr may stay what it is, or become 0";
+  };
+  if (IsOneOf(policy, {"step", "exp", "inv", "multistep", "sigmoid", "plateau"})) {
+    warn(!param.has_gamma(), "gamma");
+  }
+  if (IsOneOf(policy, {"inv", "poly"})) warn(!param.has_power(), "power");
+  if (policy == "multistep") warn(param.stepvalue_size() == 0, "stepvalue");
 }
 
 void CheckOtherPolicy(const SolverParameter& param, const char* field, const std::string& policy,
@@ -100,6 +112,7 @@ void CheckDecayPolicy(const SolverParameter& param) {
 
 void CheckPolicies(const SolverParameter& param) {
   CheckRatePolicy(param);
+  WarnOfMissingFields(param);
   CheckMomentumPolicy(param);
   CheckDecayPolicy(param);
   Require(param.rampup_interval() >= 0, Error::Field{"rampup_interval"},

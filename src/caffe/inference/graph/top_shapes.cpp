@@ -11,10 +11,11 @@ namespace {
 /// Elements that one row of an inner product, or one position of a convolution, has.
 size_t InputsOfARow(const Node& node, const Shape& shape) {
   if (shape.size() < 2) return CountOf(shape);
-  if (node.type() != "InnerProduct") return shape[1];
-  const int axis = node.layer.inner_product_param().axis();
+  const bool is_product = node.type() == "InnerProduct";
+  const int axis =
+      is_product ? node.layer.inner_product_param().axis() : node.layer.convolution_param().axis();
   const size_t first = axis < 0 ? shape.size() + axis : axis;
-  return CountOf(Shape(shape.begin() + first, shape.end()));
+  return is_product ? CountOf(Shape(shape.begin() + first, shape.end())) : shape.at(first);
 }
 
 }  // namespace

@@ -75,7 +75,9 @@ class ViewMaker {
   // A top that has a place pulls the bottom there; else the top becomes a view of the bottom, whose
   // producer may still choose.
   void PlaceReshaped(int bottom, int top) {
-    if (graph_.values[bottom].type != graph_.values[top].type) return;
+    const Value& from = graph_.values[bottom];
+    const Value& to = graph_.values[top];
+    if (from.type != to.type || !HasWholeBlocks(from) || !HasWholeBlocks(to)) return;
     const bool has_place = graph_.values[top].view.base >= 0;
     if (has_place || !Place(top, bottom, 0, 0)) Place(bottom, top, 0, 0);
   }

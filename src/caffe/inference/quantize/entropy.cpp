@@ -42,7 +42,8 @@ double Divergence(const std::vector<int64_t>& bins, const PrefixSums& sums, int 
   const double last = double(bins[kept - 1]);
   const double outliers = sums.total() - sums.Count(0, kept);
   const bool lost = outliers > 0 && last == 0;
-  if (lost || sums.Count(0, kept) == 0) return std::numeric_limits<double>::infinity();
+  const double within = sums.Count(0, kept);
+  if (lost || within == 0 || within < outliers) return std::numeric_limits<double>::infinity();
   const double p_log_p = sums.XLogXSum(kept) - XLogX(last) + XLogX(last + outliers);
   double p_log_q = 0, log_of_last = 0;
   int begin = 0;

@@ -53,6 +53,10 @@ double SaturatedShare(const Histogram& histogram, double threshold);
 ///                  of the lowest level. Small values that are not 0 stay in bin 0.
 ///   outliers       P counts them in bin m - 1, Q does not. If that bin is empty otherwise, Q is 0
 ///                  where P is not: the divergence is infinite and the candidate is not taken.
+///   few kept       a candidate behind which more values lie than it keeps is not taken: where
+///   small
+///                  values are rare, one that keeps a single filled bin has P and Q of one bin
+///                  each, whose divergence is 0.
 ///   empty bins     of P stay empty in Q and add nothing to the divergence (0 log 0 = 0): no
 ///                  epsilon is added, whose weight would depend on how much data there is.
 ///   uneven merge   bin j belongs to level floor(j * levels / m): levels are as equal as whole bins

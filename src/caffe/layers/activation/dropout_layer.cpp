@@ -105,6 +105,8 @@ void DropoutLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                        const vector<bool>& propagate_down,
                                        const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
+  Require(!drops_ || mask_.size() == static_cast<size_t>(bottom[0]->count()),
+          "Dropout has drawn no mask for its backward pass", Error::Remedy{"run forward first"});
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using D = decltype(diff_tag);
     const Layout layout = drops_ ? layout_ : StoredLayout<decltype(data_tag)>(*top[0]);

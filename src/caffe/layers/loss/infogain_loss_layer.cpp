@@ -1,6 +1,7 @@
 #include "caffe/layers/infogain_loss_layer.hpp"
 
 #include <numeric>
+#include <typeinfo>
 
 #include "caffe/io/proto_binary.hpp"
 #include "caffe/kernels/softmax.hpp"
@@ -92,6 +93,9 @@ void InfogainLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   if (top.size() > 1) {
     kernels::Softmax(this->outer_num_, num_labels_, this->inner_num_, x,
                      top[1]->mutable_cpu_data());
+  }
+  if (typeid(*this) != typeid(InfogainLossLayer)) {  // whose Backward may read them
+    kernels::Softmax(this->outer_num_, num_labels_, this->inner_num_, x, prob_.mutable_cpu_data());
   }
   top[0]->mutable_cpu_data()[0] =
       static_cast<Dtype>(loss / this->get_normalizer(this->normalization_, valid));

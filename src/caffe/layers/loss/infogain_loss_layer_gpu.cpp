@@ -1,3 +1,5 @@
+#include <typeinfo>
+
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/softmax.hpp"
 #include "caffe/layers/infogain_loss_layer.hpp"
@@ -17,6 +19,10 @@ void InfogainLossLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   if (top.size() > 1) {
     cuda::Softmax(stream, this->outer_num_, num_labels_, this->inner_num_, bottom[0]->gpu_data(),
                   top[1]->template overwrite_gpu_data_as<Dtype>());
+  }
+  if (typeid(*this) != typeid(InfogainLossLayer)) {  // whose Backward may read them
+    cuda::Softmax(stream, this->outer_num_, num_labels_, this->inner_num_, bottom[0]->gpu_data(),
+                  prob_.template overwrite_gpu_data_as<Dtype>());
   }
 }
 

@@ -1,5 +1,7 @@
 #include "caffe/layers/softmax_loss_layer.hpp"
 
+#include <typeinfo>
+
 #include "caffe/context.hpp"
 #include "caffe/kernels/softmax.hpp"
 
@@ -51,6 +53,16 @@ void SoftmaxWithLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 }
 
 template <typename Dtype>
+void SoftmaxWithLossLayer<Dtype>::ComputeProbabilities(const Blob<Dtype>& logits) {
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    using F = std::conditional_t<std::is_same<T, double>::value, double, float>;
+    kernels::Softmax(this->outer_num_, logits.shape(softmax_axis_), this->inner_num_,
+                     logits.template cpu_data_as<T>(), prob_.template overwrite_cpu_data_as<F>());
+  });
+}
+
+template <typename Dtype>
 void SoftmaxWithLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                               const vector<Blob<Dtype>*>& top) {
   const int classes = bottom[0]->shape(softmax_axis_);
@@ -86,6 +98,7 @@ void SoftmaxWithLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom
                        top[1]->template overwrite_cpu_data_as<T>());
     }
   });
+  if (typeid(*this) != typeid(SoftmaxWithLossLayer)) ComputeProbabilities(*bottom[0]);
   top[0]->mutable_cpu_data()[0] =
       static_cast<Dtype>(loss / this->get_normalizer(this->normalization_, valid));
 }
@@ -102,13 +115,7 @@ void SoftmaxWithLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   const Dtype weight =
       top[0]->cpu_diff()[0] /
       this->get_normalizer(this->normalization_, this->CountLabels(labels, classes));
-  Dispatch(this->forward_type(), [&](auto tag) {
-    using T = decltype(tag);
-    using F = std::conditional_t<std::is_same<T, double>::value, double, float>;
-    kernels::Softmax(this->outer_num_, classes, this->inner_num_,
-                     bottom[0]->template cpu_data_as<T>(),
-                     prob_.template overwrite_cpu_data_as<F>());
-  });
+  ComputeProbabilities(*bottom[0]);
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
     using F = AccumulatorType<D>;

@@ -1,3 +1,5 @@
+#include <typeinfo>
+
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/softmax.hpp"
 #include "caffe/layers/softmax_loss_layer.hpp"
@@ -33,6 +35,10 @@ void SoftmaxWithLossLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom
     if (top.size() > 1) {
       cuda::Softmax(stream, this->outer_num_, classes, this->inner_num_, x,
                     top[1]->template overwrite_gpu_data_as<T>());
+    }
+    if (typeid(*this) != typeid(SoftmaxWithLossLayer)) {
+      cuda::Softmax(stream, this->outer_num_, classes, this->inner_num_, x,
+                    prob_.template overwrite_gpu_data_as<T>());
     }
   });
 }

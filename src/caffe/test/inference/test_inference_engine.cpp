@@ -148,6 +148,42 @@ TEST(Engine, RunsAnyBatchUpToTheLargest) {
   }
 }
 
+// Channels that do not fill a block are no view of others.
+TEST(Engine, ReshapesPartsOfBlocksToTheirOwnShape) {
+  for (const char* same :
+       {"type: 'Flatten' flatten_param { axis: 1 end_axis: 1 }",
+        "type: 'Reshape' reshape_param { shape { dim: 0 dim: 10 dim: -1 dim: 7 } }"}) {
+    const NetParameter param = ParseNet(
+        std::string("layer { name: 'x' type: 'Input' top: 'x' "
+                    "  input_param { shape { dim: 1 dim: 3 dim: 9 dim: 9 } } } "
+                    "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param "
+                    "  { num_output: 10 kernel_size: 3 weight_filler { type: 'gaussian' } } } "
+                    "layer { name: 'f' bottom: 'c' top: 'f' ") +
+        same +
+        " } layer { name: 'd' type: 'Convolution' bottom: 'f' top: 'd' convolution_param "
+        "  { num_output: 4 kernel_size: 3 weight_filler { type: 'gaussian' } } } ");
+    Net<float> net(param);
+    NetParameter trained;
+    net.ToProto(&trained);
+    for (const Precision precision : {Precision::FP32, Precision::FP16, Precision::BF16}) {
+      BuilderConfig config;
+      config.precision = precision;
+      config.timing_iterations = 0;
+      ExecutionContext context(Builder(config).Build(NetworkDefinition::FromCaffe(trained, {})));
+      Blob<float>& x = *net.input_blobs()[0];
+      for (int i = 0; i < x.count(); ++i) {
+        x.mutable_cpu_data()[i] = context.Input("x")[i] = std::sin(0.1f * i);
+      }
+      context.Run();
+      const Blob<float>& y = *net.Forward()[0];
+      for (int i = 0; i < y.count(); ++i) {
+        EXPECT_NEAR(context.Output("d")[i], y.cpu_data()[i],
+                    precision == Precision::FP32 ? 1e-3 : 2);
+      }
+    }
+  }
+}
+
 TEST(Engine, OfNoImagesGivesNothing) {
   const NetParameter net = ParseNet(
       "input: 'x' input_shape { dim: 0 dim: 3 dim: 6 dim: 6 } "

@@ -179,6 +179,19 @@ TEST(ShapeProfiles, NamesLayersThatCannotChangeTheirSize) {
   EXPECT_EQ(error("type: 'Reshape' reshape_param { shape { dim: 0 dim: -1 } }"), "");
 }
 
+TEST(ShapeProfiles, OfConvolutionsKeepTheAxisOfTheirChannels) {
+  const auto net = NetworkDefinition::FromCaffe(
+      ParseNet("input: 'data' input_shape { dim: 1 dim: 2 dim: 6 dim: 6 } "
+               "layer { name: 'rows' type: 'Convolution' bottom: 'data' top: 'y' "
+               "convolution_param { axis: 2 num_output: 3 kernel_size: 2 } }"),
+      {});
+  EXPECT_EQ(ErrorOf([&] { Build(net, {Profile({1, 1, 6, 4}, {1, 2, 6, 6}, {1, 3, 6, 6})}); }), "");
+  ExpectContains(ErrorOf([&] {
+                   Build(net, {Profile({1, 2, 5, 6}, {1, 2, 6, 6}, {1, 2, 6, 6})});
+                 }),
+                 "cannot be run: layer 'rows' (Convolution)");
+}
+
 TEST(ShapeProfiles, RefusesShapesOutsideOfTheRange) {
   const auto engine = Build(SmallNet(), {Profile({2, 3, 8, 8}, {2, 3, 8, 8}, {4, 3, 16, 24})});
   ExecutionContext context(engine);

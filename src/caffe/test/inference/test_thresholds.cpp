@@ -57,6 +57,8 @@ double DivergenceByDefinition(const Counts& bins, int kept, int levels) {
   }
   const double p_sum = std::accumulate(p.begin(), p.end(), 0.);
   const double q_sum = std::accumulate(q.begin(), q.end(), 0.);
+  const int64_t within = std::accumulate(bins.begin(), bins.begin() + kept, int64_t(0));
+  if (within < std::accumulate(bins.begin() + kept, bins.end(), int64_t(0))) return kInfinite;
   double divergence = 0;
   for (int j = 0; j < kept; ++j) {
     if (p[j] > 0 && q[j] == 0) return kInfinite;
@@ -126,6 +128,17 @@ TEST(Entropy, ACandidateWhoseLastBinIsEmptyLosesItsOutliersAndIsNotTaken) {
   EXPECT_LT(divergences[4 - 2], kInfinite);
   // Without outliers behind, an empty last bin loses nothing.
   EXPECT_EQ(EntropyDivergences({5, 5, 0}, 2)[3 - 2], 0);
+}
+
+TEST(Entropy, ACandidateThatKeepsLessThanItClipsIsNotTaken) {
+  EXPECT_EQ(EntropyDivergences({0, 4, 5, 0}, 2)[2 - 2], kInfinite);
+  EXPECT_LT(EntropyDivergences({0, 5, 5, 0}, 2)[2 - 2], kInfinite);
+  // exp(x): the few least values alone would be a distribution of one bin, as it is quantized.
+  std::vector<float> values = Normal(20000);
+  for (float& value : values) value = std::exp(std::min(std::max(0.3f * value, -1.f), 1.f));
+  for (const bool is_unsigned : {false, true}) {
+    EXPECT_GT(EntropyThreshold(Of(values), is_unsigned), 2);
+  }
 }
 
 TEST(Entropy, EmptyBinsStayEmptyAndNothingIsSmoothed) {

@@ -31,6 +31,14 @@ const std::vector<BadLayerCase> kDropoutBadCases = {
 INSTANTIATE_TEST_SUITE_P(Dropout, BadLayerCases, ::testing::ValuesIn(kDropoutBadCases), CaseName());
 
 // Bayesian SegNet: each pass in the TEST phase is another sample.
+TEST(DropoutValues, BackwardNeedsAMask) {
+  Example example("type: 'Dropout'");
+  example.Bottom({2}, {1, 2}).SetUp();
+  EXPECT_THROW(example.Backward({1, 1}), Error);
+  example.Forward();
+  EXPECT_EQ(example.Backward({1, 1}).size(), 2u);
+}
+
 TEST(DropoutValues, SampleWeightsTestDropsInTheTestPhase) {
   constexpr int kCount = 10000;
   Example example(

@@ -23,6 +23,8 @@ const std::vector<LayerCase> kLrnCases = {
     LayerCase("WithinChannel",
               "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 norm_region: WITHIN_CHANNEL }")
         .Bottom({2, 2, 4, 5}),
+    LayerCase("WiderThanTheChannels", "type: 'LRN' lrn_param { local_size: 41 alpha: 0.5 }")
+        .Bottom({2, kOddC, kOddH, 3}),
     LayerCase("OddExtents", "type: 'LRN' lrn_param { local_size: 5 alpha: 0.5 }")
         .Bottom({2, kOddC, kOddH, 3}),
     LayerCase("WithinSmallChannels",

@@ -1,4 +1,13 @@
+#include "caffe/layers/softmax_loss_layer.hpp"
+
+#include <google/protobuf/text_format.h>
+
+#include <cmath>
+
+#include "caffe/layers/infogain_loss_layer.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/test_files.hpp"
+#include "caffe/util/io.hpp"
 
 namespace caffe {
 namespace {
@@ -45,5 +54,44 @@ const std::vector<BadLayerCase> kSoftmaxLossBadCases = {
 };
 INSTANTIATE_TEST_SUITE_P(SoftmaxWithLoss, BadLayerCases, ::testing::ValuesIn(kSoftmaxLossBadCases),
                          CaseName());
+
+/// A user's loss on top of one of the library's, with a gradient of its own.
+template <template <typename> class Base>
+class Derived : public Base<float> {
+ public:
+  using Base<float>::Base;
+  const Blob<float>& probabilities() const { return this->prob_; }
+
+ protected:
+  void Backward_cpu(const vector<Blob<float>*>&, const vector<bool>&,
+                    const vector<Blob<float>*>&) override {}
+};
+
+template <template <typename> class Base>
+void ExpectProbabilities(const std::string& fields) {
+  Blob<float> scores(std::vector<int>{1, 2}), labels(std::vector<int>{1}), loss;
+  scores.mutable_cpu_data()[1] = std::log(3.f);
+  const std::vector<Blob<float>*> bottom = {&scores, &labels}, top = {&loss};
+  LayerParameter param;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &param));
+  Derived<Base> layer(param);
+  layer.SetUp(bottom, top);
+  layer.Forward(bottom, top);
+  EXPECT_NEAR(layer.probabilities().cpu_data()[0], 0.25, 1e-6);
+  EXPECT_NEAR(layer.probabilities().cpu_data()[1], 0.75, 1e-6);
+}
+
+TEST(SoftmaxWithLoss, ForwardOfADerivedLayerLeavesTheProbabilities) {
+  ExpectProbabilities<SoftmaxWithLossLayer>("type: 'Derived'");
+  BlobProto matrix;
+  matrix.mutable_shape()->add_dim(2);
+  matrix.mutable_shape()->add_dim(2);
+  for (const float h : {1.f, 0.f, 0.f, 1.f}) matrix.add_data(h);
+  const std::string file = NewFileName();
+  WriteProtoToBinaryFile(matrix, file);
+  ExpectProbabilities<InfogainLossLayer>("type: 'Derived' infogain_loss_param { source: '" + file +
+                                         "' }");
+}
+
 }  // namespace
 }  // namespace caffe

@@ -574,6 +574,21 @@ TEST(QuantizedTraining, RanksAgreeOnRanges) {
   EXPECT_EQ(errors, std::vector<std::string>(2));
 }
 
+TEST(QuantizedTraining, TakesLayersWithoutWeights) {
+  for (const char* layer :
+       {"type: 'Convolution' convolution_param { num_output: 4 }",
+        "type: 'Deconvolution' convolution_param { num_output: 4 stride: 2 }"}) {
+    SCOPED_TRACE(layer);
+    const auto net = MakeNet(
+        std::string("quantized_training { } layer { name: 'x' type: 'Input' top: 'x' "
+                    "input_param { shape { dim: 2 dim: 0 } } } layer { name: 'y' bottom: 'x' "
+                    "top: 'y' ") +
+            layer + " }",
+        TRAIN);
+    EXPECT_EQ(net->Forward()[0]->count(0, 2), 8);
+  }
+}
+
 TEST(QuantizedTraining, SaysWhereRangesAreMissing) {
   const auto net = MakeNet(SmallNet(""), TEST);
   const CapturedLog log;

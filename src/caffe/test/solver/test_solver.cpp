@@ -76,6 +76,12 @@ TEST(SolverRules, Nesterov) {
                return 1.9 * *h - 0.9 * old;
              });
 }
+TEST(SolverRules, Sag) {
+  ExpectRule("type: 'SAG' base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 weight_decay: 0.5",
+             [](double g, double* h, double*, int, double w) {
+               return 0.1 * (*h = 0.9 * *h + 0.1 * (g + 0.5 * w));
+             });
+}
 TEST(SolverRules, AdaGrad) {
   ExpectRule("type: 'AdaGrad' base_lr: 0.1 lr_policy: 'fixed' delta: 0.01",
              [](double g, double* h, double*, int, double) {
@@ -132,6 +138,10 @@ TEST(SolverRules, PoliciesOfTheRate) {
   };
   rates("lr_policy: 'step' stepsize: 3 gamma: 0.5",
         [](int t) { return 0.1 * std::pow(0.5, t / 3); });
+  rates("lr_policy: 'inv' gamma: 0.1", [](int) { return 0.1; });
+  rates("lr_policy: 'poly'", [](int) { return 0.1; });
+  rates("lr_policy: 'multistep' gamma: 0.5", [](int) { return 0.1; });
+  rates("lr_policy: 'step' stepsize: 3", [](int t) { return t < 3 ? 0.1 : 0; });
   rates("lr_policy: 'exp' gamma: 0.9", [](int t) { return 0.1 * std::pow(0.9, t); });
   rates("lr_policy: 'inv' gamma: 0.1 power: 0.75",
         [](int t) { return 0.1 * std::pow(1 + 0.1 * t, -0.75); });
@@ -225,8 +235,6 @@ TEST(SolverBadInput, IsRefusedInPlainWords) {
   expect(fixed + "type: 'Adamm'", "did you mean 'Adam'");
   expect("base_lr: 1 lr_policy: 'fixd'", "valid are fixed, step");
   expect("base_lr: 1 lr_policy: 'step' gamma: 0.1", "needs a positive stepsize");
-  expect("base_lr: 1 lr_policy: 'step' stepsize: 3", "needs gamma");
-  expect("base_lr: 1 lr_policy: 'plateau' plateau_winsize: 3", "needs gamma");
   expect("base_lr: 1 lr_policy: 'plateau' gamma: 0.1", "needs positive numbers as plateau_winsize");
   expect("base_lr: 1 lr_policy: 'plateau' gamma: 0.1 plateau_winsize: 0",
          "needs positive numbers as plateau_winsize");
@@ -446,7 +454,7 @@ TEST_P(Resume, APreviousSnapshotSurvivesAFullDisk) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Solver, Resume,
-                         ::testing::Combine(::testing::Values("SGD", "Nesterov", "AdaGrad",
+                         ::testing::Combine(::testing::Values("SGD", "Nesterov", "SAG", "AdaGrad",
                                                               "RMSProp", "AdaDelta", "Adam"),
                                             ::testing::Values("BINARYPROTO", "HDF5")),
                          [](const auto& info) {
@@ -501,6 +509,19 @@ TEST(SolverActions, StopsAndSnapshotsWhenAsked) {
   EXPECT_EQ(solver->iter(), 5);
   EXPECT_TRUE(std::ifstream(folder + "/s_iter_3.solverstate").good());
   EXPECT_TRUE(std::ifstream(folder + "/s_iter_5.solverstate").good());
+}
+
+TEST(Solver, WarnsOfFieldsThatThePolicyOfTheRateMisses) {
+  const auto warns = [](const std::string& policy, const std::string& wanted) {
+    CapturedLog log;
+    std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(
+        Parse("base_lr: 1 snapshot_after_train: false lr_policy: " + policy)));
+    return log.HasPrefix("lr_policy " + wanted);
+  };
+  EXPECT_TRUE(warns("'inv' gamma: 0.1", "'inv' is given no power, which is taken for 0"));
+  EXPECT_TRUE(warns("'step' stepsize: 3", "'step' is given no gamma, which is taken for 0"));
+  EXPECT_TRUE(warns("'multistep' gamma: 0.1", "'multistep' is given no stepvalue, which is taken"));
+  EXPECT_FALSE(warns("'inv' gamma: 0.1 power: 0.75", ""));
 }
 
 TEST(Solver, SaysWhichOfNvcaffesFieldsHasNoEffect) {

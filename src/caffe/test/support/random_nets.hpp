@@ -290,9 +290,25 @@ class RandomNet {
     if (Number(0, 3) == 0) Layer("Silence", {names[0]}, {});
   }
 
+  /// The same shape once more.
+  void Reshaped(const Image& from) {
+    Image to = from;
+    to.name = NewName("blob");
+    const std::string width = std::to_string(from.width);
+    const std::string dims[] = {"dim: 0 dim: 0 dim: 0 dim: 0",
+                                "dim: 0 dim: -1 dim: 0 dim: " + width};
+    if (Coin()) {
+      Layer("Flatten", {from.name}, {to.name}, "flatten_param { axis: 1 end_axis: 1 }");
+    } else {
+      Layer("Reshape", {from.name}, {to.name},
+            "reshape_param { shape { " + dims[Number(0, 1)] + " } }");
+    }
+    images_.push_back(to);
+  }
+
   void AddSomething() {
     const Image from = Recent();
-    switch (Number(0, 16)) {
+    switch (Number(0, 17)) {
       case 0:
       case 1:
         Convolution(from);
@@ -338,6 +354,9 @@ class RandomNet {
         return;
       case 15:
         Activation(Affine(AlongRows(from)));
+        return;
+      case 16:
+        Reshaped(from);
         return;
       default:
         Copies(from);

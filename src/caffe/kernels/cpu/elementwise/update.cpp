@@ -35,6 +35,14 @@ void NesterovUpdate(size_t n, T rate, T momentum, T* g, T* history) {
 }
 
 template <typename T>
+void SagUpdate(size_t n, T rate, T momentum, T* g, T* history) {
+  ForEach(n, [=](size_t i) {
+    history[i] = momentum * history[i] + (1 - momentum) * g[i];
+    g[i] = rate * history[i];
+  });
+}
+
+template <typename T>
 void AdaGradUpdate(size_t n, T rate, T delta, T* g, T* history) {
   ForEach(n, [=](size_t i) {
     history[i] += g[i] * g[i];
@@ -103,6 +111,7 @@ bool AllFinite(size_t n, const T* x) {
 #define CAFFE_UPDATE(T)                                      \
   template void SgdUpdate(size_t, T, T, T*, T*);             \
   template void NesterovUpdate(size_t, T, T, T*, T*);        \
+  template void SagUpdate(size_t, T, T, T*, T*);             \
   template void AdaGradUpdate(size_t, T, T, T*, T*);         \
   template void RmsPropUpdate(size_t, T, T, T, T*, T*);      \
   template void AdaDeltaUpdate(size_t, T, T, T, T*, T*, T*); \

@@ -25,6 +25,9 @@ struct Tile {
   size_t size() const { return size_t(rows) * length; }
 };
 
+/// Channels of a window that can make a difference: a larger one reaches all of them from each.
+int Window(const LrnShape& s) { return std::min(s.size, std::max(1, 2 * s.channels - 1)); }
+
 size_t Plane(const LrnShape& s) { return size_t(s.height) * s.width; }
 
 int TileLength(const LrnShape& s) {
@@ -245,14 +248,15 @@ class BlockedTile {
       : s_(s),
         runs_(runs),
         stored_(stored),
-        pitch_(runs.channels() + s.size - 1),
+        window_(Window(s)),
+        pitch_(runs.channels() + window_ - 1),
         x_(most * runs.channels()),
-        squares_(most * pitch_ + s.size - 1),
+        squares_(most * pitch_ + window_ - 1),
         powers_(most * pitch_) {}
 
   /// Handles `length` positions, the first of which lies at `x` and at `y`.
   void Forward(size_t length, const X* x, Y* y) {
-    const size_t run = length * lanes(), half = s_.size / 2;
+    const size_t run = length * lanes(), half = window_ / 2;
     for (size_t b = 0; b < runs_.blocks; ++b) {
       float* from = x_.data() + b * run;
       Load(length, x + b * runs_.step, from);
@@ -260,7 +264,7 @@ class BlockedTile {
     }
     const size_t n = length * pitch_;
     std::copy_n(squares_.data(), n, powers_.data());
-    for (int i = 1; i < s_.size; ++i) {
+    for (int i = 1; i < window_; ++i) {
       Loops<float>().add(n, powers_.data(), squares_.data() + i, powers_.data());
     }
     Power(n);
@@ -315,6 +319,7 @@ class BlockedTile {
   const LrnShape& s_;
   const ChannelRuns runs_;
   const Stored stored_;
+  const int window_;
   const size_t pitch_;
   std::vector<float> x_, squares_, powers_;
 };
@@ -390,10 +395,10 @@ class PaddedPixels {
   PaddedPixels(const LrnShape& s, const ChannelRuns& runs, size_t most)
       : s_(s),
         runs_(runs),
-        half_(s.size / 2),
+        half_(Window(s) / 2),
         pitch_(s.channels + 2 * half_),
-        taps_(s.size, 1.f),
-        rows_(s.size),
+        taps_(Window(s), 1.f),
+        rows_(Window(s)),
         x_(RowsOf(most)),
         gradient_(RowsOf(most)),
         products_(RowsOf(most)),
@@ -514,7 +519,7 @@ void ForEachPixels(const LrnShape& s, size_t planes, size_t plane, size_t block,
   constexpr size_t kNumbers = 1 << 11;
   if (planes * plane == 0 || s.channels == 0) return;
   const ChannelRuns runs = {block, CeilDiv(s.channels, block), block, block, plane * block};
-  const size_t most = std::max<size_t>(1, kNumbers / (s.channels + s.size - 1));
+  const size_t most = std::max<size_t>(1, kNumbers / (s.channels + Window(s) - 1));
   const size_t parts = CeilDiv(plane, most);
   ParallelFor(planes * parts, 1, [&](size_t begin, size_t end) {
     PaddedPixels padded(s, runs, most);

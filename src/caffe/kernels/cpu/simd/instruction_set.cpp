@@ -96,7 +96,10 @@ InstructionSet FirstChoice() {
   const InstructionSetRow* row = FindInstructionSet(wanted);
   if (!row) {
     Fail(Error::Field{kSetting}, " is '", wanted, "', no instruction set",
-         Error::Remedy{"this machine runs " + ValidNames()});
+         Error::Remedy{"this machine runs " + ValidNames() +
+                       (HasNativeKernelsOnly() ? "; built without CAFFE_CPU_KERNELS=NATIVE, "
+                                                 "the library has kernels for more"
+                                               : "")});
   }
   RequireSupported(InstructionSet(*row), std::string(kSetting) + " is ");
   return InstructionSet(*row);
