@@ -343,6 +343,8 @@ void MultiBoxLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     Require(!propagate_down[i],
             "MultiBoxLoss has no gradient for its priors, true boxes and first stage");
   }
+  Require(assignments_ != nullptr, "MultiBoxLoss has matched no boxes for its backward pass",
+          Error::Remedy{"run forward first"});
   const Dtype weight = top[0]->cpu_diff()[0] / Normalizer();
   if (propagate_down[0]) LocationGradient(weight * Dtype(param().loc_weight()), bottom);
   if (propagate_down[1]) ConfidenceGradient(weight, bottom);

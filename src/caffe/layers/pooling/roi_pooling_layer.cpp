@@ -76,6 +76,9 @@ void ROIPoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                           const vector<bool>& propagate_down,
                                           const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
+  Require(index_.size() == static_cast<size_t>(top[0]->count()),
+          "ROIPooling has found no maxima for its backward pass",
+          Error::Remedy{"run forward first"});
   const vector<kernels::RoiBins> bins = this->Bins(*bottom[1]);
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);

@@ -587,6 +587,19 @@ TEST_P(LayerCases, GradientsAreNumericallyRight) {
   }
 }
 
+// As a script may ask for it; what the gradients are then is not said.
+TEST_P(LayerCases, BackwardBeforeForwardEndsInAnErrorOrGradients) {
+  if (!case_.gradients) return;
+  const Inputs inputs = MakeInputs(case_, seed_);
+  Runner<float> runner(case_, LayerTypes::All(ElementType::FLOAT), inputs, RunOptions());
+  try {
+    runner.Backward();
+  } catch (const Error&) {
+  }
+  runner.Forward();
+  runner.Backward();
+}
+
 TEST_P(LayerCases, AddsToGradientsOfParameters) {
   if (!case_.gradients) return;
   const Inputs inputs = MakeInputs(case_, seed_);
