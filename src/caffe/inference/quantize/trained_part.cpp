@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "caffe/common.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/util/rng.hpp"
 #include "training_ranges.hpp"
@@ -13,22 +14,22 @@ namespace {
 
 using Tops = std::set<std::pair<std::string, int>>;  // layer and number of the top
 
-/// The tops that are rounded last: nothing that depends on them is rounded. Found from the last
-/// layer to the first, with the set of blobs that a rounded one depends on.
+/// The rounded tops that are read where nothing is rounded any more, or not at all. Found from the
+/// last layer to the first, with the sets of blobs that are read to be rounded, and to be not.
 Tops LastRounded(const NetParameter& net, const Tops& rounded) {
   Tops last;
-  std::set<std::string> rounded_later;
+  std::set<std::string> rounded_later, left_later;
   for (int i = net.layer_size(); i-- > 0;) {
     const LayerParameter& layer = net.layer(i);
     bool leads = false;
     for (int j = 0; j < layer.top_size(); ++j) {
       const std::string& top = layer.top(j);
-      const bool later = rounded_later.erase(top) > 0;
+      const bool later = rounded_later.erase(top) > 0, left = left_later.erase(top) > 0;
       const bool here = rounded.count({layer.name(), j}) > 0;
-      if (here && !later) last.insert({layer.name(), j});
+      if (here && (left || !later)) last.insert({layer.name(), j});
       leads = leads || later || here;
     }
-    if (leads) rounded_later.insert(layer.bottom().begin(), layer.bottom().end());
+    (leads ? rounded_later : left_later).insert(layer.bottom().begin(), layer.bottom().end());
   }
   return last;
 }
@@ -69,6 +70,12 @@ std::vector<LayerParameter> LayersBefore(const Tops& last, const NetParameter& n
   return layers;
 }
 
+std::optional<TrainedPart> Simulated(const std::string& why) {
+  LOG_IF(WARNING, Caffe::root_solver())
+      << "Scores of the TEST phase are simulated in floats: " << why;
+  return {};
+}
+
 }  // namespace
 
 std::optional<TrainedPart> TrainedPartOf(const NetParameter& net,
@@ -86,8 +93,11 @@ std::optional<TrainedPart> TrainedPartOf(const NetParameter& net,
     for (int i = 0; i < layer.top_size(); ++i) {
       const std::string& top = layer.top(i);
       const bool is_input = layer.type() == "Input", is_output = last.count({layer.name(), i}) > 0;
-      if (is_input && names.count(top) == 0) return {};
-      if (is_output && (is_input || names.count(top) == 0)) return {};
+      if ((is_input || is_output) && names.count(top) == 0) {
+        return Simulated("blob '" + top + "' is not rounded under that name");
+      }
+      if (is_input && is_output)
+        return Simulated("blob '" + top + "' is read without rounding, too");
       if (is_input) part.inputs.push_back(top);
       if (is_output) part.outputs.push_back(top);
     }
@@ -115,6 +125,7 @@ std::shared_ptr<const Engine> BuildTrained(const TrainedPart& part, const NetPar
     }
   }
   NetworkDefinition definition = NetworkDefinition::FromCaffe(net, {});
+  for (const std::string& output : part.outputs) definition.MarkOutput(output);
   if (const auto ranges = ReadTrainedRanges(weights)) definition.TakeTraining(*ranges);
   BuilderConfig config;
   config.precision = Precision::INT8;

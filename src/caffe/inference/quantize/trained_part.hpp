@@ -19,8 +19,8 @@ struct TrainedPart {
   std::vector<std::string> inputs, outputs;  ///< blobs, by the names that the net gives them
 };
 
-/// `net` is that of PositionsOf, with its positions. Not set if the part reads an input blob that
-/// is not rounded, or has no outputs.
+/// `net` is that of PositionsOf, with its positions. Not set if the part has no outputs, or reads
+/// an input blob that is not rounded, or one that engines call otherwise, as the log then says.
 std::optional<TrainedPart> TrainedPartOf(const NetParameter& net,
                                          const TrainingPositions& positions);
 

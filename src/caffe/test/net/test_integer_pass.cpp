@@ -8,6 +8,7 @@
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/quantize/trained_part.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -184,6 +185,29 @@ TEST(TrainedPart, EndsAtTheScoresAndReadsNoLabels) {
     EXPECT_NE(layer.name(), "label");
     EXPECT_NE(layer.name(), "loss");
   }
+}
+
+TEST(TrainedPart, EndsAtBlobsThatAreReadWithoutRoundingToo) {
+  const NetParameter net =
+      ParseNet(Input(4) + Body() +
+               "layer { name: 'moved' type: 'Permute' bottom: 'sum' top: 'moved' "
+               "permute_param { order: 0 order: 2 order: 1 order: 3 } }");
+  const auto part = inference::TrainedPartOf(net, inference::PositionsOf(net, 8));
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(part->outputs, (std::vector<std::string>{"sum", "scores"}));
+}
+
+TEST(TrainedPart, SaysWhyThereIsNone) {
+  const NetParameter net = ParseNet(Input(4) +
+                                    "layer { name: 'bn' type: 'BatchNorm' bottom: 'data' top: 'bn' "
+                                    "batch_norm_param { use_global_stats: false } } "
+                                    "layer { name: 'c' type: 'Convolution' bottom: 'bn' top: 'c' "
+                                    "convolution_param { num_output: 2 kernel_size: 3 } }");
+  CapturedLog log;
+  EXPECT_FALSE(inference::TrainedPartOf(net, inference::PositionsOf(net, 8)).has_value());
+  EXPECT_TRUE(
+      log.Has("Scores of the TEST phase are simulated in floats: blob 'data' is not rounded under "
+              "that name"));
 }
 
 TEST(TrainedPart, OfANetWithoutIntegersIsNone) {

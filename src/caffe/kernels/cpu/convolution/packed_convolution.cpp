@@ -380,7 +380,7 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
           const size_t tap = size_t(rows.first_row) * bands_.columns().kernel;
           work.steps = own.steps + u * taps + tap;
           work.steps_count = static_cast<int>(some) * rows.rows * bands_.columns().kernel;
-          work.weights = packed + tap * lanes_ * v * block;
+          work.weights = in_tiles ? nullptr : packed + tap * lanes_ * v * block;
           work.stored = stored + tap * lanes_ * v * block * size;
           RunTiles(functions[v - 1], tiles_.pixels[v - 1], rows.pixels, work, rows.first_pixel);
         }
