@@ -131,7 +131,12 @@ class PositionSearch {
       const std::string& name = fused_.values[input].name;
       if (read_[input]) Add(name, MakerOfInput(name));
     }
-    for (const Node& node : fused_.nodes) AddBlobsOf(node, activation_bits);
+    for (const Node& node : fused_.nodes) {
+      if (!Mixes(node)) AddBlobsOf(node, activation_bits);
+    }
+    for (const Node& node : fused_.nodes) {
+      if (Mixes(node) && HasRange(node)) AddBlobsOf(node, activation_bits);
+    }
     for (const Node& node : fused_.nodes) AddWeightsOf(node);
     return std::move(positions_);
   }
@@ -181,6 +186,19 @@ class PositionSearch {
     for (const Node& node : merged_.nodes) {
       for (const std::string& sibling : node.siblings) siblings_[sibling] = node.name();
     }
+  }
+
+  std::string GroupOf(const std::string& value) const {
+    const auto group = groups_.find(value);
+    return group == groups_.end() ? value : group->second;
+  }
+
+  // Means of a blob that is not rounded are computed in floats.
+  bool HasRange(const Node& node) {
+    if (!node.epilogue.empty() || node.outputs.empty()) return true;
+    const std::string group = GroupOf(fused_.values[node.outputs[0]].name);
+    return std::any_of(positions_.blobs.begin(), positions_.blobs.end(),
+                       [&](const auto& blob) { return blob.group == group; });
   }
 
   // Values that an integer operation reads, directly or through layers that only move them.
@@ -268,8 +286,7 @@ class PositionSearch {
     blob.name = name;
     blob.layer = maker.layer;
     blob.top = maker.top;
-    const auto group = groups_.find(name);
-    blob.group = group == groups_.end() ? name : group->second;
+    blob.group = GroupOf(name);
     positions_.blobs.push_back(blob);
     return true;
   }

@@ -115,6 +115,16 @@ TEST(TrainingPositions, ShareARangeWhereElementsAreMovedOrPooled) {
                    "ave behind ave, with a, with b", "sum behind sum"}));
 }
 
+TEST(TrainingPositions, LeaveMeansOfFloatsAlone) {
+  const std::string mean =
+      "layer { name: 'ave' type: 'Pooling' bottom: 'data' top: 'ave' pooling_param { pool: AVE "
+      "global_pooling: true } }";
+  EXPECT_EQ(Described(Positions(kInput + mean)), Names());
+  EXPECT_EQ(
+      Described(Positions(kInput + mean + Convolution("a", "ave", "num_output: 4 kernel_size: 1"))),
+      (Names{"data behind in, with ave", "a behind a", "ave behind ave, with data"}));
+}
+
 // The optimizer computes the ReLU in the layers that make the parts: they are rounded behind it.
 TEST(TrainingPositions, FollowActivationsThatComeBeforeAConcatOrPooling) {
   const auto joined = Positions(
