@@ -303,6 +303,7 @@ class RandomNet {
       Layer("Reshape", {from.name}, {to.name},
             "reshape_param { shape { " + dims[Number(0, 1)] + " } }");
     }
+    read_.insert(to.name);  // it shares the memory of the other
     images_.push_back(to);
   }
 
