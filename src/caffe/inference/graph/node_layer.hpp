@@ -24,7 +24,8 @@ class NodeLayer {
   std::vector<Shape> Reshape(const std::vector<Shape>& bottoms);
 
   /// Computes from `bottoms`, elements of the shapes that Reshape got, into `tops`, of the shapes
-  /// that it returned. A top that is nullptr stays in the layer's own memory: top_data.
+  /// that it returned. A bottom of which the layer reads the shape alone may be nullptr; a top that
+  /// is stays in the layer's own memory: top_data.
   void Run(const std::vector<const float*>& bottoms, const std::vector<float*>& tops);
   /// Elements in the caller's memory, in their layout.
   struct Place {

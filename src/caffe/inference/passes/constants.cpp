@@ -45,14 +45,11 @@ bool IsFoldable(const Graph& graph, const std::vector<Shape>& least, const Node&
 void Fold(const Node& node, Graph* graph) {
   NodeLayer layer = MainLayer(node);
   std::vector<Shape> shapes;
-  std::vector<std::vector<float>> zeros;
-  std::vector<const float*> inputs;
+  std::vector<const float*> inputs;  // null for those of which only the shape is read
   for (const int input : node.inputs) {
     const Value& value = graph->values[input];
     shapes.push_back(value.shape);
-    if (!value.is_constant()) zeros.emplace_back(CountOf(value.shape));
-    inputs.push_back(value.is_constant() ? static_cast<const float*>(value.data.get())
-                                         : zeros.back().data());
+    inputs.push_back(static_cast<const float*>(value.data.get()));
   }
   const std::vector<Shape> tops = layer.Reshape(shapes);
   std::vector<std::vector<float>> made;
