@@ -1,7 +1,7 @@
 // Snapshots of the small solver, in either form.
-#include <cstring>
 #include <memory>
 
+#include "caffe/io/mapped_file.hpp"
 #include "caffe/solver.hpp"
 #include "caffe/solver_factory.hpp"
 #include "fuzz/fuzz.hpp"
@@ -9,19 +9,11 @@
 
 CAFFE_FUZZ_MUTATOR(caffe::SolverState, MutateBinary)
 
-namespace {
-
-bool IsHdf5(const uint8_t* data, size_t size) {
-  return size >= 8 && std::memcmp(data, "\x89HDF\r\n\x1a\n", 8) == 0;
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::unique_ptr<caffe::Solver<float>> solver(
       caffe::SolverRegistry<float>::CreateSolver(caffe::fuzz::SmallSolver()));
   return caffe::fuzz::Try([&] {
-    const char* name = IsHdf5(data, size) ? "small.solverstate.h5" : "small.solverstate";
+    const char* name = caffe::IsHdf5(data, size) ? "small.solverstate.h5" : "small.solverstate";
     solver->Restore(caffe::fuzz::NewFile(name, data, size).c_str(), /*data_positions=*/true);
   });
 }

@@ -16,6 +16,9 @@ typedef boost::mt19937 rng_t;
 /// The calling thread's generator.
 inline rng_t* caffe_rng() { return static_cast<rng_t*>(Caffe::rng_stream().generator()); }
 
+/// A number that the calling thread's generator draws from [lower, upper].
+float RandomUniform(float lower, float upper);
+
 /// A generator's state as text, and back. Throws Error if it is no such text.
 inline string RandomStateOf(const rng_t& generator) {
   StringWriter stream;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "caffe/core/limits.hpp"
+#include "caffe/data/crop_size.hpp"
 #include "caffe/kernels/pixels.hpp"
 #include "caffe/util/im_transforms.hpp"
 #include "caffe/util/image.hpp"
@@ -45,14 +46,6 @@ void RefuseUnknown(const TransformationParameter& p) {
 
 /// Whether images change their size before they are cropped.
 bool ChangesSize(const TransformationParameter& p) { return Resizes(p) || p.has_resize_param(); }
-
-/// The side of the cut, of which each fork has a field of its own; 0: none.
-int CropSide(const TransformationParameter& p, uint32_t ssd_side, uint32_t reid_side) {
-  const uint32_t side = p.crop_size() ? p.crop_size() : ssd_side ? ssd_side : reid_side;
-  Require(side <= uint32_t(std::numeric_limits<int>::max()),
-          Error::Field{"transform_param: crop_size"}, " ", side, " is too large");
-  return static_cast<int>(side);
-}
 
 template <typename Number>
 void CheckRange(Number lower, Number upper, const char* field) {
@@ -103,8 +96,9 @@ DataTransformer<Dtype>::DataTransformer(const TransformationParameter& param, Ph
   RefuseUnknown(param_);
   CheckRandomResize(param_);
   CheckAugmentation(param_);
-  crop_height_ = CropSide(param_, param_.crop_h(), param_.crop_height());
-  crop_width_ = CropSide(param_, param_.crop_w(), param_.crop_width());
+  const CropSize crop(param_);
+  crop_height_ = crop.height;
+  crop_width_ = crop.width;
   Require((crop_height_ > 0) == (crop_width_ > 0), Error::Field{"transform_param: crop_h"},
           " and crop_w are given together, or crop_size for both");
   Require(crop_height_ > 0 || !Resizes(param_), Error::Field{"transform_param"},

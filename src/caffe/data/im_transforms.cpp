@@ -16,12 +16,6 @@
 namespace caffe {
 namespace {
 
-float Uniform(float lower, float upper) {
-  float x;
-  caffe_rng_uniform(1, lower, upper, &x);
-  return x;
-}
-
 void CheckDistortionRange(const char* field, float lower, float upper) {
   Require(lower >= 0 && lower <= upper, Error::Field{"distort_param"}, ": ", field, "_lower ",
           lower, " and ", field, "_upper ", upper, " are no range");
@@ -185,19 +179,19 @@ Distortion DrawDistortion(const DistortionParameter& param) {
   const DistortionParameter p = Spelled(param);
   Distortion distortion;
   const auto draw = [&](Distortion::Kind kind, float probability, float lower, float upper) {
-    if (Uniform(0, 1) >= probability) return;
-    distortion.changes.emplace_back(kind, Uniform(lower, upper));
+    if (RandomUniform(0, 1) >= probability) return;
+    distortion.changes.emplace_back(kind, RandomUniform(lower, upper));
   };
   const auto contrast = [&] {
     draw(Distortion::CONTRAST, p.contrast_prob(), p.contrast_lower(), p.contrast_upper());
   };
-  const bool contrast_early = Uniform(0, 1) > 0.5f;
+  const bool contrast_early = RandomUniform(0, 1) > 0.5f;
   draw(Distortion::BRIGHTNESS, p.brightness_prob(), -p.brightness_delta(), p.brightness_delta());
   if (contrast_early) contrast();
   draw(Distortion::SATURATION, p.saturation_prob(), p.saturation_lower(), p.saturation_upper());
   draw(Distortion::HUE, p.hue_prob(), -p.hue_delta(), p.hue_delta());
   if (!contrast_early) contrast();
-  if (Uniform(0, 1) < p.random_order_prob()) {
+  if (RandomUniform(0, 1) < p.random_order_prob()) {
     caffe::shuffle(distortion.channels.begin(), distortion.channels.end());
   }
   return distortion;
@@ -257,7 +251,7 @@ cv::Mat ApplyDistort(const cv::Mat& in_img, const DistortionParameter& param) {
 Noise DrawNoise(const NoiseParameter& param) {
   Noise noise;
   for (const Noise::Kind kind : SelectedNoise(param)) {
-    if (param.has_prob() && Uniform(0, 1) >= param.prob()) continue;
+    if (param.has_prob() && RandomUniform(0, 1) >= param.prob()) continue;
     noise.changes.push_back(kind);
     if (kind == Noise::SALT_PEPPER) noise.seed = caffe_rng_rand();
   }
@@ -369,18 +363,18 @@ cv::Mat Noisy(const cv::Mat& in_img, const NoiseParameter& param, const Noise& n
 }
 
 Expansion DrawExpansion(const ExpansionParameter& param, int height, int width) {
-  if (Uniform(0, 1) > param.prob() || param.max_expand_ratio() - 1 < 1e-2) {
+  if (RandomUniform(0, 1) > param.prob() || param.max_expand_ratio() - 1 < 1e-2) {
     return {height, width, 0, 0};
   }
-  return DrawExpansion(Uniform(1, param.max_expand_ratio()), height, width);
+  return DrawExpansion(RandomUniform(1, param.max_expand_ratio()), height, width);
 }
 
 Expansion DrawExpansion(float ratio, int height, int width) {
   Expansion expansion;
   expansion.height = static_cast<int>(height * ratio);
   expansion.width = static_cast<int>(width * ratio);
-  expansion.h_offset = static_cast<int>(Uniform(0, expansion.height - height));
-  expansion.w_offset = static_cast<int>(Uniform(0, expansion.width - width));
+  expansion.h_offset = static_cast<int>(RandomUniform(0, expansion.height - height));
+  expansion.w_offset = static_cast<int>(RandomUniform(0, expansion.width - width));
   return expansion;
 }
 
@@ -404,7 +398,7 @@ NormalizedBBox BoxOfExpansion(const Expansion& e, int height, int width) {
 ResizeParameter::Interp_mode DrawInterpolation(const ResizeParameter& param) {
   const int modes = param.interp_mode_size();
   if (modes == 0) return ResizeParameter::LINEAR;
-  return param.interp_mode(std::min(modes - 1, static_cast<int>(Uniform(0, 1) * modes)));
+  return param.interp_mode(std::min(modes - 1, static_cast<int>(RandomUniform(0, 1) * modes)));
 }
 
 ResizeParameter::Interp_mode DrawnInterpolation(const ResizeParameter& param, uint32_t draw) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
@@ -38,8 +39,10 @@ struct Signature {
   const char* meaning;
 };
 
+constexpr Signature kHdf5 = {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file"};
+
 constexpr Signature kSignatures[] = {
-    {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file"},
+    kHdf5,
     {"\x89PNG", 4, "an image (PNG)"},
     {"\xff\xd8\xff", 3, "an image (JPEG)"},
     {"PK\x03\x04", 4, "a zip archive"},
@@ -92,11 +95,28 @@ void MappedFile::ReadAll(int descriptor) {
   size_ = contents_.size();
 }
 
+namespace {
+
+bool BeginsWith(const Signature& signature, const uint8_t* data, size_t size) {
+  return size >= signature.size && std::memcmp(data, signature.bytes, signature.size) == 0;
+}
+
+}  // namespace
+
+bool IsHdf5(const uint8_t* data, size_t size) { return BeginsWith(kHdf5, data, size); }
+
+// What a pipe holds can be read once.
+bool IsHdf5File(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  uint8_t begin[8] = {};
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(begin), sizeof(begin));
+  return IsHdf5(begin, sizeof(begin));
+}
+
 std::string DescribeContents(const uint8_t* data, size_t size) {
   for (const Signature& signature : kSignatures) {
-    if (size >= signature.size && std::memcmp(data, signature.bytes, signature.size) == 0) {
-      return signature.meaning;
-    }
+    if (BeginsWith(signature, data, size)) return signature.meaning;
   }
   return FindBinaryByte(data, std::min<size_t>(size, 4096)) == std::min<size_t>(size, 4096) ? "text"
                                                                                             : "";

@@ -36,6 +36,11 @@ class MappedFile {
 /// "text", ... Empty when they show nothing.
 std::string DescribeContents(const uint8_t* data, size_t size);
 
+/// True for the first bytes of an HDF5 file.
+bool IsHdf5(const uint8_t* data, size_t size);
+/// The same of a file; false also for one that cannot be read, and for pipes.
+bool IsHdf5File(const std::string& path);
+
 /// The offset of the first byte that no text file has (NUL and most control characters), or `size`.
 size_t FindBinaryByte(const uint8_t* data, size_t size);
 

@@ -36,11 +36,6 @@ std::string TextOf(const std::string& name) {
   return text.compare(0, 3, kByteOrderMark) == 0 ? text.substr(3) : text;
 }
 
-bool IsHdf5(const std::string& name) {
-  const MappedFile file(name);
-  return DescribeContents(file.data(), file.size()) == "an HDF5 file";
-}
-
 template <typename Layer>
 LayerIdentity Identity(const Layer& layer) {
   LayerIdentity identity;
@@ -69,8 +64,8 @@ std::vector<LayerIdentity> Identities(const NetParameter& net) {
 }
 
 ModelLayers ReadModel(const std::string& model, const NetParameter& net) {
-  return IsHdf5(model) ? ModelLayers::FromHdf5(model, Identities(net))
-                       : ModelLayers::FromCaffemodel(model);
+  return IsHdf5File(model) ? ModelLayers::FromHdf5(model, Identities(net))
+                           : ModelLayers::FromCaffemodel(model);
 }
 
 /// Values that overflowed, in all layers.

@@ -18,6 +18,11 @@ int CheckedAxis(const char* field, int axis, const Shape& bottom);
 /// `extent`, Error naming `layer` if no blob can have it.
 int CheckedExtent(const char* layer, int64_t extent);
 
+/// The extent of an axis, 1 of one that the shape does not have.
+inline int ExtentOrOne(const Shape& shape, size_t axis) {
+  return axis < shape.size() ? shape[axis] : 1;
+}
+
 /// The product of the extents of axes [begin, end).
 size_t CountOf(const Shape& shape, size_t begin, size_t end);
 

@@ -1,12 +1,12 @@
 // Loading, sharing and saving the parameters of a net.
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 #include "activation_memory.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/finite_weights.hpp"
 #include "caffe/io/caffemodel.hpp"
+#include "caffe/io/mapped_file.hpp"
 #include "caffe/io/weight_source.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/text/listed.hpp"
@@ -14,13 +14,6 @@
 
 namespace caffe {
 namespace {
-
-bool IsHdf5(const string& file) {
-  constexpr char kSignature[] = "\x89HDF\r\n\x1a\n";
-  char begin[8] = {};
-  std::ifstream(file, std::ios::binary).read(begin, sizeof(begin));
-  return std::equal(begin, begin + sizeof(begin), kSignature);
-}
 
 /// Finds a net's layers for those of another one, by their names: layers of one name in turn, and
 /// the last of them for all that are left.
@@ -93,7 +86,7 @@ void Net<Dtype>::CopyTrainedLayersFrom(const NetParameter& param) {
 
 template <typename Dtype>
 void Net<Dtype>::CopyTrainedLayersFrom(const string& trained_filename) {
-  if (IsHdf5(trained_filename)) {
+  if (IsHdf5File(trained_filename)) {
     CopyTrainedLayersFromHDF5(trained_filename);
   } else {
     CopyTrainedLayersFromBinaryProto(trained_filename);

@@ -172,6 +172,12 @@ void Fill(const int n, const Distribution& distribution, Out* r) {
 
 }  // namespace
 
+float RandomUniform(float lower, float upper) {
+  float x;
+  caffe_rng_uniform(1, lower, upper, &x);
+  return x;
+}
+
 template <typename Dtype>
 void caffe_rng_uniform(const int n, const Dtype a, const Dtype b, Dtype* r) {
   Require(a <= b, "a uniform distribution needs min <= max, got ", a, " and ", b);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "caffe/core/error_context.hpp"
+#include "caffe/data/crop_size.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/thread_team.hpp"
 
@@ -108,14 +109,9 @@ void ImageSegDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
       ": ignore_label must be from 0 to 255, as labels of pixels are, got ", param.ignore_label());
   Require(!transform.has_mean_file(), Error::Field{"transform_param"},
           ": ImageSegData takes mean_value, not mean_file");
-  // As DataTransformer chooses among the forks' fields.
-  const auto crop_side = [&transform](uint32_t ssd_side, uint32_t reid_side) {
-    return static_cast<int>(transform.crop_size() ? transform.crop_size()
-                            : ssd_side            ? ssd_side
-                                                  : reid_side);
-  };
-  crop_height_ = crop_side(transform.crop_h(), transform.crop_height());
-  crop_width_ = crop_side(transform.crop_w(), transform.crop_width());
+  const CropSize crop(transform);
+  crop_height_ = crop.height;
+  crop_width_ = crop.width;
   this->OpenList(param.source(), param.shuffle(), param.rand_skip());
 
   const auto& line = this->lines_[this->lines_id_];

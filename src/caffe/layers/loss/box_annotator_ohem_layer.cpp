@@ -8,25 +8,23 @@
 namespace caffe {
 namespace {
 
-int Extent(const Shape& shape, size_t axis) { return axis < shape.size() ? shape[axis] : 1; }
-
 std::vector<Shape> TopShapesOfBoxAnnotatorOhem(const LayerParameter&,
                                                const std::vector<Shape>& bottoms) {
   const Shape& rois = bottoms.at(0);
-  const int height = Extent(rois, 2), width = Extent(rois, 3);
+  const int height = ExtentOrOne(rois, 2), width = ExtentOrOne(rois, 3);
   constexpr const char* kNames[] = {"regions", "losses", "labels", "box weights"};
   constexpr int kChannels[] = {5, 1, 1, 0};
   for (size_t i = 0; i < 4; ++i) {
     const Shape& shape = bottoms.at(i);
-    const bool fits = shape.size() <= 4 && Extent(shape, 0) == Extent(rois, 0) &&
-                      Extent(shape, 2) == height && Extent(shape, 3) == width;
-    Require(fits && (kChannels[i] == 0 || Extent(shape, 1) == kChannels[i]), "bottom ", i, ", the ",
-            kNames[i], ", must have shape (", Extent(rois, 0), ", ",
+    const bool fits = shape.size() <= 4 && ExtentOrOne(shape, 0) == ExtentOrOne(rois, 0) &&
+                      ExtentOrOne(shape, 2) == height && ExtentOrOne(shape, 3) == width;
+    Require(fits && (kChannels[i] == 0 || ExtentOrOne(shape, 1) == kChannels[i]), "bottom ", i,
+            ", the ", kNames[i], ", must have shape (", ExtentOrOne(rois, 0), ", ",
             kChannels[i] ? std::to_string(kChannels[i]) : "channels", ", ", height, ", ", width,
             "), not ", ShapeString(shape));
   }
-  return {{Extent(rois, 0), 1, height, width},
-          {Extent(rois, 0), Extent(bottoms[3], 1), height, width}};
+  return {{ExtentOrOne(rois, 0), 1, height, width},
+          {ExtentOrOne(rois, 0), ExtentOrOne(bottoms[3], 1), height, width}};
 }
 
 const bool box_annotator_ohem_registered =

@@ -1,11 +1,10 @@
 #include "caffe/layers/smooth_L1_loss_ohem_layer.hpp"
 
+#include "caffe/layers/layer_shapes.hpp"
 #include "caffe/layers/loss/smooth_l1.hpp"
 
 namespace caffe {
 namespace {
-
-int ExtentOrOne(const Shape& shape, size_t axis) { return axis < shape.size() ? shape[axis] : 1; }
 
 std::vector<Shape> TopShapesOfSmoothL1LossOhem(const LayerParameter& layer,
                                                const std::vector<Shape>& bottoms) {

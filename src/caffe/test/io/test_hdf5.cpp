@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "caffe/io/mapped_file.hpp"
 #include "caffe/test/support/limits_scope.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -346,6 +349,18 @@ TEST(NetHdf5, SaysWhatDoesNotFit) {
   const std::string other = NewFileName();
   WriteHdf5File(other, [](const Hdf5Handle& file) { hdf5_save_int(file.id(), "x", 1); });
   ExpectContains(ErrorOf([&] { from->CopyTrainedLayersFrom(other); }), "there is no group 'data'");
+}
+
+TEST(Hdf5, FilesAreToldByTheirFirstBytes) {
+  const auto is_hdf5 = [](const std::string& contents) {
+    const std::string file = NewFileName();
+    std::ofstream(file, std::ios::binary) << contents;
+    return IsHdf5File(file);
+  };
+  EXPECT_TRUE(is_hdf5("\x89HDF\r\n\x1a\n and more"));
+  EXPECT_FALSE(is_hdf5("\x89HDF\r\n"));
+  EXPECT_FALSE(is_hdf5("name: 'net'"));
+  EXPECT_FALSE(IsHdf5File(NewFileName() + ".none"));
 }
 
 }  // namespace

@@ -9,16 +9,6 @@
 #include "caffe/util/math_functions.hpp"
 
 namespace caffe {
-namespace {
-
-float Uniform(float lower, float upper) {
-  float x;
-  caffe_rng_uniform(1, lower, upper, &x);
-  return x;
-}
-
-}  // namespace
-
 void CheckBatchSampler(const BatchSampler& batch_sampler) {
   const Sampler& s = batch_sampler.sampler();
   Require(s.min_scale() > 0 && s.min_scale() <= s.max_scale() && s.max_scale() <= 1,
@@ -66,12 +56,12 @@ bool SatisfySampleConstraint(const NormalizedBBox& sampled_bbox,
 
 // The aspect ratio is kept such that neither side is longer than the image's.
 void SampleBBox(const Sampler& sampler, NormalizedBBox* sampled_bbox) {
-  const float scale = Uniform(sampler.min_scale(), sampler.max_scale());
-  float ratio = Uniform(sampler.min_aspect_ratio(), sampler.max_aspect_ratio());
+  const float scale = RandomUniform(sampler.min_scale(), sampler.max_scale());
+  float ratio = RandomUniform(sampler.min_aspect_ratio(), sampler.max_aspect_ratio());
   ratio = std::min(std::max(ratio, scale * scale), 1 / (scale * scale));
   const float width = std::min(scale * std::sqrt(ratio), 1.f);
   const float height = std::min(scale / std::sqrt(ratio), 1.f);
-  const float x = Uniform(0, 1 - width), y = Uniform(0, 1 - height);
+  const float x = RandomUniform(0, 1 - width), y = RandomUniform(0, 1 - height);
   SetBox({x, y, x + width, y + height}, sampled_bbox);
 }
 
