@@ -9,6 +9,7 @@
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "caffe/kernels/cuda/convolution.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "cudnn.hpp"
 #include "filled_channels.hpp"
 
@@ -326,9 +327,7 @@ void ConvolutionBackwardWeights(Stream& stream, const ConvolutionShape& shape, i
   template void ConvolutionBackwardWeights(Stream&, const ConvolutionShape&, int,         \
                                            const ConvolutionOptions&, const T*, const T*, \
                                            AccumulatorType<T>*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace caffe::cuda

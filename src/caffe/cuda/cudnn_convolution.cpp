@@ -12,6 +12,7 @@
 #include "caffe/cuda/converted.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
 #include "caffe/kernels/cuda/own_convolutions.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "check.hpp"
 #include "cudnn.hpp"
 #include "stopwatch.hpp"
@@ -471,9 +472,7 @@ bool CudnnConvolutionBackwardWeights(Stream& stream, const kernels::ConvolutionS
   template bool CudnnConvolutionBackwardWeights(Stream&, const kernels::ConvolutionShape&, int,  \
                                                 const ConvolutionOptions&, const T*, const T*,   \
                                                 AccumulatorType<T>*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace caffe::cuda

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "caffe/kernels/instances.hpp"
+
 namespace caffe::kernels {
 namespace {
 
@@ -346,10 +348,8 @@ void ReferenceBatchNormBackward(size_t num, size_t channels, size_t spatial, con
   template void ReferenceLrn(const LrnShape&, const T*, T*);                                       \
   template void ReferenceMoments(size_t, size_t, size_t, const T*, double*, double*);              \
   template void ReferenceBatchNorm(size_t, size_t, size_t, const T*, const double*, const double*, \
-                                   double, const double*, const double*, T*)
-CAFFE_REFERENCE(float);
-CAFFE_REFERENCE(double);
-CAFFE_REFERENCE(float16);
+                                   double, const double*, const double*, T*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_REFERENCE)
 #undef CAFFE_REFERENCE
 
 #define CAFFE_REFERENCE(T, D)                                                                      \
@@ -362,12 +362,8 @@ CAFFE_REFERENCE(float16);
   template void ReferenceLrnBackward(const LrnShape&, const T*, const D*, D*);                     \
   template void ReferenceBatchNormBackward(size_t, size_t, size_t, const T*, const double*,        \
                                            const double*, double, const double*, bool, const D*,   \
-                                           D*, double*, double*)
-CAFFE_REFERENCE(float, float);
-CAFFE_REFERENCE(float, float16);
-CAFFE_REFERENCE(float16, float);
-CAFFE_REFERENCE(float16, float16);
-CAFFE_REFERENCE(double, double);
+                                           D*, double*, double*);
+CAFFE_FOR_EACH_PAIR(CAFFE_REFERENCE)
 #undef CAFFE_REFERENCE
 
 }  // namespace caffe::kernels

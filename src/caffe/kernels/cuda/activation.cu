@@ -1,5 +1,6 @@
 #include "caffe/kernels/cuda/activation.hpp"
 
+#include "caffe/kernels/instances.hpp"
 #include "map.hpp"
 
 namespace caffe::cuda {
@@ -203,9 +204,7 @@ template void SoftTruncationGradient(Stream&, int, double, const double*, const 
 #define INSTANTIATE(T)                                                   \
   template void Activate(Stream&, const Activation&, int, const T*, T*); \
   template void PRelu(Stream&, int, int, int, const AccumulatorType<T>*, const T*, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 #undef INSTANTIATE
 
 #define INSTANTIATE(T, D)                                                                  \
@@ -213,11 +212,7 @@ INSTANTIATE(float16)
   template void PReluGradient(Stream&, int, int, int, const AccumulatorType<D>*, const T*, \
                               const D*, D*);                                               \
   template void PReluSlopeGradient(Stream&, int, int, int, const T*, const D*, AccumulatorType<D>*);
-INSTANTIATE(float, float)
-INSTANTIATE(float, float16)
-INSTANTIATE(float16, float)
-INSTANTIATE(float16, float16)
-INSTANTIATE(double, double)
+CAFFE_FOR_EACH_PAIR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace caffe::cuda

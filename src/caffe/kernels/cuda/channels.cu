@@ -3,6 +3,7 @@
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "map.hpp"
 #include "reduce.hpp"
 
@@ -377,9 +378,7 @@ void BatchNormBackward(Stream& stream, int outer, int channels, int inner,
   template void BatchNormForward(Stream&, int, int, int, const AccumulatorType<T>*,    \
                                  const AccumulatorType<T>*, const AccumulatorType<T>*, \
                                  const AccumulatorType<T>*, const T*, T*, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 #undef INSTANTIATE
 
 #define INSTANTIATE(T, D)                                                                  \
@@ -387,11 +386,7 @@ INSTANTIATE(float16)
   template void BatchNormBackward(Stream&, int, int, int, const AccumulatorType<D>*,       \
                                   const AccumulatorType<D>*, const double*, const double*, \
                                   const T*, const D*, D*);
-INSTANTIATE(float, float)
-INSTANTIATE(float, float16)
-INSTANTIATE(float16, float)
-INSTANTIATE(float16, float16)
-INSTANTIATE(double, double)
+CAFFE_FOR_EACH_PAIR(INSTANTIATE)
 #undef INSTANTIATE
 
 #define INSTANTIATE(F)                                                                           \

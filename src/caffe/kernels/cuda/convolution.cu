@@ -1,5 +1,6 @@
 #include "caffe/error.hpp"
 #include "caffe/kernels/cuda/convolution.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "launch.hpp"
 #include "reduce.hpp"
 
@@ -229,9 +230,7 @@ void DepthwiseBackwardWeights(Stream& stream, const kernels::ConvolutionShape& s
                                       const T*, const T*, T*);                                   \
   template void DepthwiseBackwardWeights(Stream&, const kernels::ConvolutionShape&, int, bool,   \
                                          const T*, const T*, AccumulatorType<T>*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 #undef INSTANTIATE
 
 template void Im2col(Stream&, const kernels::ConvolutionShape&, int, int, const float*, float*);

@@ -1,5 +1,6 @@
 #include "caffe/kernels/cuda/dropout.hpp"
 
+#include "caffe/kernels/instances.hpp"
 #include "map.hpp"
 #include "philox.hpp"
 
@@ -22,8 +23,6 @@ void MaskScale(Stream& stream, int n, const uint8_t* mask, AccumulatorType<T> sc
 
 #define INSTANTIATE(T) \
   template void MaskScale(Stream&, int, const uint8_t*, AccumulatorType<T>, const T*, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 
 }  // namespace caffe::cuda

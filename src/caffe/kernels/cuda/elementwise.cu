@@ -1,6 +1,7 @@
 #include "caffe/kernels/cuda/elementwise.hpp"
 
 #include "caffe/cuda/buffer.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "map.hpp"
 
 namespace caffe::cuda {
@@ -106,8 +107,6 @@ void Dot(Stream& stream, int n, const T* x, const T* z, double* sum) {
   template void Asum(Stream&, int, const T*, double*);                 \
   template void Sumsq(Stream&, int, const T*, double*);                \
   template void Dot(Stream&, int, const T*, const T*, double*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 
 }  // namespace caffe::cuda

@@ -1,6 +1,7 @@
 #include "caffe/kernels/cuda/eltwise.hpp"
 
 #include "caffe/cuda/buffer.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "map.hpp"
 
 namespace caffe::cuda {
@@ -168,13 +169,7 @@ void ScaleRows(Stream& stream, int rows, int length, const AccumulatorType<D>* a
   template void Product(Stream&, int, const std::vector<const T*>&, T*);                       \
   template void Maximum(Stream&, int, const std::vector<const T*>&, T*, int*);                 \
   template void MaximumGradient(Stream&, int, const int*, int, const T*, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
-INSTANTIATE_PAIR(float, float)
-INSTANTIATE_PAIR(float, float16)
-INSTANTIATE_PAIR(float16, float)
-INSTANTIATE_PAIR(float16, float16)
-INSTANTIATE_PAIR(double, double)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
+CAFFE_FOR_EACH_PAIR(INSTANTIATE_PAIR)
 
 }  // namespace caffe::cuda

@@ -1,5 +1,6 @@
 #include "caffe/kernels/cuda/fake_quantization.hpp"
 
+#include "caffe/kernels/instances.hpp"
 #include "map.hpp"
 #include "reduce.hpp"
 
@@ -52,9 +53,7 @@ void RangeWithZero(Stream& stream, int n, const T* x, ValueRange* range) {
   INSTANTIATE_GRADIENT(T, float)                                              \
   INSTANTIATE_GRADIENT(T, double)                                             \
   INSTANTIATE_GRADIENT(T, float16)
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 #undef INSTANTIATE
 #undef INSTANTIATE_GRADIENT
 

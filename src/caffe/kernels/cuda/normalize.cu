@@ -2,6 +2,7 @@
 
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "launch.hpp"
 
 namespace caffe::cuda {
@@ -306,9 +307,7 @@ void StandardizeGradient(Stream& stream, int rows, int length, double eps, const
   template void Normalize(Stream&, const kernels::NormShape&, ChannelScale<AccumulatorType<T>>, \
                           const T*, T*);                                                        \
   template void Standardize(Stream&, int, int, double, const T*, T*, double*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 #undef INSTANTIATE
 
 #define INSTANTIATE(T, D)                                                                         \
@@ -318,11 +317,7 @@ INSTANTIATE(float16)
                                   AccumulatorType<D>*);                                           \
   template void StandardizeGradient(Stream&, int, int, double, const T*, const double*, const D*, \
                                     D*);
-INSTANTIATE(float, float)
-INSTANTIATE(float, float16)
-INSTANTIATE(float16, float)
-INSTANTIATE(float16, float16)
-INSTANTIATE(double, double)
+CAFFE_FOR_EACH_PAIR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace caffe::cuda

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "caffe/kernels/instances.hpp"
 #include "launch.hpp"
 #include "pooling_windows.hpp"
 
@@ -206,9 +207,7 @@ void AveragePoolingBackward(Stream& stream, const kernels::PoolingShape& shape, 
   template void ExpectedPoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*);     \
   template void AveragePoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*, int); \
   template void AveragePoolingBackward(Stream&, const kernels::PoolingShape&, const T*, T*, int);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 #undef INSTANTIATE
 #undef INSTANTIATE_MASK
 

@@ -1,5 +1,6 @@
 #include "caffe/kernels/cuda/reductions.hpp"
 
+#include "caffe/kernels/instances.hpp"
 #include "numbers.hpp"
 #include "reduce.hpp"
 
@@ -131,13 +132,7 @@ void Accuracy(Stream& stream, int outer, int classes, int inner, int top_k, bool
 #define INSTANTIATE(T)         \
   INSTANTIATE_RESULT(T, float) \
   INSTANTIATE_RESULT(T, double)
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
-INSTANTIATE_PAIR(float, float)
-INSTANTIATE_PAIR(float, float16)
-INSTANTIATE_PAIR(float16, float)
-INSTANTIATE_PAIR(float16, float16)
-INSTANTIATE_PAIR(double, double)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
+CAFFE_FOR_EACH_PAIR(INSTANTIATE_PAIR)
 
 }  // namespace caffe::cuda

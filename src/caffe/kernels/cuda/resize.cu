@@ -1,6 +1,7 @@
 #include "caffe/kernels/cuda/resize.hpp"
 
 #include "caffe/cuda/buffer.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "launch.hpp"
 #include "numbers.hpp"
 
@@ -174,13 +175,7 @@ void PyramidPoolGradient(Stream& stream, const Pyramid& pyramid, const T* x, con
   template void PyramidPool(Stream&, const Pyramid&, const T*, T*); \
   INSTANTIATE_WEIGHT(T, float)                                      \
   INSTANTIATE_WEIGHT(T, double)
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
-INSTANTIATE_PAIR(float, float)
-INSTANTIATE_PAIR(float, float16)
-INSTANTIATE_PAIR(float16, float)
-INSTANTIATE_PAIR(float16, float16)
-INSTANTIATE_PAIR(double, double)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
+CAFFE_FOR_EACH_PAIR(INSTANTIATE_PAIR)
 
 }  // namespace caffe::cuda

@@ -1,5 +1,6 @@
 #include "caffe/kernels/cuda/roi.hpp"
 
+#include "caffe/kernels/instances.hpp"
 #include "launch.hpp"
 
 namespace caffe::cuda {
@@ -144,8 +145,6 @@ void RoiSumBackward(Stream& stream, const RoiBins& bins, bool position_sensitive
   template void RoiMaxBackward(Stream&, const RoiBins&, const T*, const int*, T*); \
   template void RoiSumForward(Stream&, const RoiBins&, bool, const T*, T*);        \
   template void RoiSumBackward(Stream&, const RoiBins&, bool, const T*, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 
 }  // namespace caffe::cuda

@@ -1,5 +1,6 @@
 #include "caffe/kernels/cuda/shapes.hpp"
 
+#include "caffe/kernels/instances.hpp"
 #include "launch.hpp"
 #include "numbers.hpp"
 
@@ -138,9 +139,7 @@ void SumGroups(Stream& stream, int items, int length, const int* order, const in
   INSTANTIATE_INDEX(T, int)                                                                      \
   INSTANTIATE_INDEX(T, float)                                                                    \
   INSTANTIATE_INDEX(T, double)
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 template void GroupRows(Stream&, int, int, const int*, int*, int*);
 template void GroupRows(Stream&, int, int, const float*, int*, int*);
 template void GroupRows(Stream&, int, int, const double*, int*, int*);

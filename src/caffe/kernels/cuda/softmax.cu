@@ -1,5 +1,6 @@
 #include "caffe/kernels/cuda/softmax.hpp"
 
+#include "caffe/kernels/instances.hpp"
 #include "numbers.hpp"
 #include "reduce.hpp"
 
@@ -217,14 +218,8 @@ void InfogainLossGradient(Stream& stream, int outer, int channels, int inner, co
                              T*, T*);                                                              \
   template void InfogainLossGradient(Stream&, int, int, int, const T*, const Labels<T>&, const T*, \
                                      const T*, const T*, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(float16)
-INSTANTIATE_PAIR(float, float)
-INSTANTIATE_PAIR(float, float16)
-INSTANTIATE_PAIR(float16, float)
-INSTANTIATE_PAIR(float16, float16)
-INSTANTIATE_PAIR(double, double)
+CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
+CAFFE_FOR_EACH_PAIR(INSTANTIATE_PAIR)
 INSTANTIATE_LAYER(float)
 INSTANTIATE_LAYER(double)
 

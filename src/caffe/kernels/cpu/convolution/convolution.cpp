@@ -5,6 +5,7 @@
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "depthwise_convolution.hpp"
 
 namespace caffe::kernels {
@@ -282,12 +283,8 @@ void ConvolutionBackwardWeights(const ConvolutionShape& s, int num, const X* x, 
   template void ConvolutionBackwardData(const ConvolutionShape&, int, const B*, const A*,      \
                                         const A*, B*);                                         \
   template void ConvolutionBackwardWeights(const ConvolutionShape&, int, const A*, const B*,   \
-                                           AccumulatorType<B>*)
-CAFFE_CONVOLUTION(double, double);
-CAFFE_CONVOLUTION(float, float);
-CAFFE_CONVOLUTION(float, float16);
-CAFFE_CONVOLUTION(float16, float);
-CAFFE_CONVOLUTION(float16, float16);
+                                           AccumulatorType<B>*);
+CAFFE_FOR_EACH_PAIR(CAFFE_CONVOLUTION)
 #undef CAFFE_CONVOLUTION
 
 }  // namespace caffe::kernels

@@ -4,6 +4,7 @@
 
 #include "caffe/kernels/cpu/resize/gather.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 
 // A convolution of one plane is a sum of shifted planes. With stride s the padded plane is first
 // split into its s x s phases (rows and columns equal modulo s), in which every tap of the kernel
@@ -286,12 +287,8 @@ void DepthwiseBackwardWeights(const ConvolutionShape& s, int num, const X* x, co
   template void DepthwiseBackwardData(const ConvolutionShape&, int, const B*, const A*, const A*, \
                                       B*);                                                        \
   template void DepthwiseBackwardWeights(const ConvolutionShape&, int, const A*, const B*,        \
-                                         AccumulatorType<B>*)
-CAFFE_DEPTHWISE(double, double);
-CAFFE_DEPTHWISE(float, float);
-CAFFE_DEPTHWISE(float, float16);
-CAFFE_DEPTHWISE(float16, float);
-CAFFE_DEPTHWISE(float16, float16);
+                                         AccumulatorType<B>*);
+CAFFE_FOR_EACH_PAIR(CAFFE_DEPTHWISE)
 #undef CAFFE_DEPTHWISE
 
 }  // namespace caffe::kernels

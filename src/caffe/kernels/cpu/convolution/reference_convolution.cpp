@@ -1,5 +1,7 @@
 #include "caffe/kernels/convolution.hpp"
 
+#include "caffe/kernels/instances.hpp"
+
 namespace caffe::kernels {
 namespace {
 
@@ -107,12 +109,8 @@ void ReferenceConvolutionBackwardWeights(const ConvolutionShape& s, int num, con
   template void ReferenceConvolutionBackwardData(const ConvolutionShape&, int, const B*, const A*, \
                                                  const A*, B*);                                    \
   template void ReferenceConvolutionBackwardWeights(const ConvolutionShape&, int, const A*,        \
-                                                    const B*, AccumulatorType<B>*)
-CAFFE_REFERENCE(double, double);
-CAFFE_REFERENCE(float, float);
-CAFFE_REFERENCE(float, float16);
-CAFFE_REFERENCE(float16, float);
-CAFFE_REFERENCE(float16, float16);
+                                                    const B*, AccumulatorType<B>*);
+CAFFE_FOR_EACH_PAIR(CAFFE_REFERENCE)
 #undef CAFFE_REFERENCE
 
 }  // namespace caffe::kernels

@@ -6,6 +6,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "caffe/kernels/post_ops.hpp"
 #include "chunks.hpp"
 
@@ -379,22 +380,16 @@ void PReluSlopeGradient(size_t outer, size_t channels, size_t inner, const T* x,
 
 #define CAFFE_UNARY(T)                                             \
   template void Activate(const Activation&, size_t, const T*, T*); \
-  template void PRelu(size_t, size_t, size_t, const AccumulatorType<T>*, const T*, T*)
-CAFFE_UNARY(float);
-CAFFE_UNARY(double);
-CAFFE_UNARY(float16);
+  template void PRelu(size_t, size_t, size_t, const AccumulatorType<T>*, const T*, T*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_UNARY)
 #undef CAFFE_UNARY
 
 #define CAFFE_PAIR(T, D)                                                                   \
   template void ActivateGradient(const Activation&, size_t, const T*, const D*, D*);       \
   template void PReluGradient(size_t, size_t, size_t, const AccumulatorType<D>*, const T*, \
                               const D*, D*);                                               \
-  template void PReluSlopeGradient(size_t, size_t, size_t, const T*, const D*, double*)
-CAFFE_PAIR(double, double);
-CAFFE_PAIR(float, float);
-CAFFE_PAIR(float, float16);
-CAFFE_PAIR(float16, float);
-CAFFE_PAIR(float16, float16);
+  template void PReluSlopeGradient(size_t, size_t, size_t, const T*, const D*, double*);
+CAFFE_FOR_EACH_PAIR(CAFFE_PAIR)
 #undef CAFFE_PAIR
 
 }  // namespace caffe::kernels

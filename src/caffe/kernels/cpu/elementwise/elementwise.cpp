@@ -1,6 +1,7 @@
 #include "caffe/kernels/elementwise.hpp"
 
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "chunks.hpp"
 
 namespace caffe::kernels {
@@ -137,20 +138,14 @@ void ChannelSums(size_t outer, size_t channels, size_t inner, const X* x, const 
   template void Set(size_t, AccumulatorType<T>, T*);                                 \
   template void MaskScale(size_t, const uint8_t*, AccumulatorType<T>, const T*, T*); \
   template void ChannelAffine(size_t, size_t, size_t, const AccumulatorType<T>*,     \
-                              const AccumulatorType<T>*, const T*, T*)
-CAFFE_UNARY(float);
-CAFFE_UNARY(double);
-CAFFE_UNARY(float16);
+                              const AccumulatorType<T>*, const T*, T*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_UNARY)
 #undef CAFFE_UNARY
 
 #define CAFFE_PAIR(X, Y)                                                              \
   template void Affine(size_t, AccumulatorType<Y>, AccumulatorType<Y>, const X*, Y*); \
-  template void ChannelSums(size_t, size_t, size_t, const X*, const Y*, double*, double*)
-CAFFE_PAIR(double, double);
-CAFFE_PAIR(float, float);
-CAFFE_PAIR(float, float16);
-CAFFE_PAIR(float16, float);
-CAFFE_PAIR(float16, float16);
+  template void ChannelSums(size_t, size_t, size_t, const X*, const Y*, double*, double*);
+CAFFE_FOR_EACH_PAIR(CAFFE_PAIR)
 #undef CAFFE_PAIR
 
 #define CAFFE_BINARY(X, Z, Y)                             \

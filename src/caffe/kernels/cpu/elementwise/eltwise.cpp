@@ -1,6 +1,7 @@
 #include "caffe/kernels/eltwise.hpp"
 
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "chunks.hpp"
 
 namespace caffe::kernels {
@@ -123,20 +124,14 @@ void MaximumGradient(size_t n, const std::vector<const T*>& x, size_t i, const D
   template void AddWeightedArrays(size_t, const std::vector<const T*>&,        \
                                   const std::vector<AccumulatorType<T>>&, T*); \
   template void MultiplyArrays(size_t, const std::vector<const T*>&, T*);      \
-  template void MaximumOfArrays(size_t, const std::vector<const T*>&, T*)
-CAFFE_OF_TYPE(float);
-CAFFE_OF_TYPE(double);
-CAFFE_OF_TYPE(float16);
+  template void MaximumOfArrays(size_t, const std::vector<const T*>&, T*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_OF_TYPE)
 #undef CAFFE_OF_TYPE
 
 #define CAFFE_OF_PAIR(T, D)                                                                   \
   template void MultiplyGradient(size_t, const std::vector<const T*>&, size_t, const D*, D*); \
-  template void MaximumGradient(size_t, const std::vector<const T*>&, size_t, const D*, D*)
-CAFFE_OF_PAIR(double, double);
-CAFFE_OF_PAIR(float, float);
-CAFFE_OF_PAIR(float, float16);
-CAFFE_OF_PAIR(float16, float);
-CAFFE_OF_PAIR(float16, float16);
+  template void MaximumGradient(size_t, const std::vector<const T*>&, size_t, const D*, D*);
+CAFFE_FOR_EACH_PAIR(CAFFE_OF_PAIR)
 #undef CAFFE_OF_PAIR
 
 }  // namespace caffe::kernels

@@ -10,6 +10,7 @@
 #include "caffe/kernels/cpu/elementwise/stored.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/instances.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -189,21 +190,15 @@ void PixelCombine(size_t pixels, size_t channels, const AccumulatorType<X>* a, c
                             const T*, T*);                                                        \
   template void PixelAffineTwice(size_t, size_t, const AccumulatorType<T>*,                       \
                                  const AccumulatorType<T>*, const AccumulatorType<T>*,            \
-                                 const AccumulatorType<T>*, const T*, T*, T*)
-CAFFE_OF_TYPE(float);
-CAFFE_OF_TYPE(double);
-CAFFE_OF_TYPE(float16);
+                                 const AccumulatorType<T>*, const T*, T*, T*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_OF_TYPE)
 #undef CAFFE_OF_TYPE
 
 #define CAFFE_OF_PAIR(Z, X)                                                           \
   template void SumsOverPixels(size_t, size_t, const X*, const Z*, double*, double*); \
   template void PixelCombine(size_t, size_t, const AccumulatorType<X>*, const X*,     \
-                             const AccumulatorType<X>*, const Z*, const AccumulatorType<X>*, X*)
-CAFFE_OF_PAIR(double, double);
-CAFFE_OF_PAIR(float, float);
-CAFFE_OF_PAIR(float, float16);
-CAFFE_OF_PAIR(float16, float);
-CAFFE_OF_PAIR(float16, float16);
+                             const AccumulatorType<X>*, const Z*, const AccumulatorType<X>*, X*);
+CAFFE_FOR_EACH_PAIR(CAFFE_OF_PAIR)
 #undef CAFFE_OF_PAIR
 
 }  // namespace caffe::kernels

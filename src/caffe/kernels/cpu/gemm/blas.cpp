@@ -8,6 +8,7 @@
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 
 // OpenBLAS's, where the CBLAS is OpenBLAS.
 extern "C" {
@@ -536,20 +537,14 @@ CAFFE_GEMM(float16, float16, float16);
   template double Asum(size_t, const T*);          \
   template double Sumsq(size_t, const T*);         \
   template double Dot(size_t, const T*, const T*); \
-  template void Scal(size_t, AccumulatorType<T>, T*)
-CAFFE_SUMS(float);
-CAFFE_SUMS(double);
-CAFFE_SUMS(float16);
+  template void Scal(size_t, AccumulatorType<T>, T*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_SUMS)
 #undef CAFFE_SUMS
 
 #define CAFFE_AXPBY(X, Y)                                       \
   template void Axpy(size_t, AccumulatorType<Y>, const X*, Y*); \
-  template void Axpby(size_t, AccumulatorType<Y>, const X*, AccumulatorType<Y>, Y*)
-CAFFE_AXPBY(double, double);
-CAFFE_AXPBY(float, float);
-CAFFE_AXPBY(float, float16);
-CAFFE_AXPBY(float16, float);
-CAFFE_AXPBY(float16, float16);
+  template void Axpby(size_t, AccumulatorType<Y>, const X*, AccumulatorType<Y>, Y*);
+CAFFE_FOR_EACH_PAIR(CAFFE_AXPBY)
 #undef CAFFE_AXPBY
 
 }  // namespace caffe::kernels

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
+#include "caffe/kernels/instances.hpp"
 #include "caffe/kernels/quantize.hpp"
 
 namespace caffe::kernels {
@@ -106,10 +107,8 @@ bool RangeWithZero(size_t n, const T* x, float* least, float* most) {
                                      double*);                                                    \
   template void FakeQuantizeGradient(size_t, const IntegerGrid&, const T*, const float16*,        \
                                      float16*);                                                   \
-  template bool RangeWithZero(size_t, const T*, float*, float*)
-CAFFE_FAKE_QUANTIZATION(float);
-CAFFE_FAKE_QUANTIZATION(double);
-CAFFE_FAKE_QUANTIZATION(float16);
+  template bool RangeWithZero(size_t, const T*, float*, float*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_FAKE_QUANTIZATION)
 #undef CAFFE_FAKE_QUANTIZATION
 
 }  // namespace caffe::kernels

@@ -5,6 +5,7 @@
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
+#include "caffe/kernels/instances.hpp"
 
 namespace caffe::kernels {
 
@@ -134,10 +135,8 @@ void CopyStrided(const std::vector<int>& shape, const T* x, const Strides& x_str
 }
 
 #define CAFFE_COPY(T) \
-  template void CopyStrided(const std::vector<int>&, const T*, const Strides&, T*, const Strides&)
-CAFFE_COPY(float);
-CAFFE_COPY(double);
-CAFFE_COPY(float16);
+  template void CopyStrided(const std::vector<int>&, const T*, const Strides&, T*, const Strides&);
+CAFFE_FOR_EACH_FLOAT(CAFFE_COPY)
 #undef CAFFE_COPY
 
 }  // namespace caffe::kernels

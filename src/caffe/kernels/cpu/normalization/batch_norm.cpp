@@ -2,6 +2,7 @@
 
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -128,14 +129,11 @@ template void ChannelMoments(size_t, size_t, size_t, const float*, double*, doub
 template void ChannelMoments(size_t, size_t, size_t, const double*, double*, double*);
 template void ChannelMoments(size_t, size_t, size_t, const float16*, double*, double*);
 
-#define CAFFE_COMBINE(Z, X)                                                                 \
-  template void ChannelCombine(size_t, size_t, size_t, const AccumulatorType<X>*, const X*, \
-                               const AccumulatorType<X>*, const Z*, const AccumulatorType<X>*, X*)
-CAFFE_COMBINE(double, double);
-CAFFE_COMBINE(float, float);
-CAFFE_COMBINE(float, float16);
-CAFFE_COMBINE(float16, float);
-CAFFE_COMBINE(float16, float16);
+#define CAFFE_COMBINE(Z, X)                                                                    \
+  template void ChannelCombine(size_t, size_t, size_t, const AccumulatorType<X>*, const X*,    \
+                               const AccumulatorType<X>*, const Z*, const AccumulatorType<X>*, \
+                               X*);
+CAFFE_FOR_EACH_PAIR(CAFFE_COMBINE)
 #undef CAFFE_COMBINE
 
 }  // namespace caffe::kernels

@@ -8,6 +8,7 @@
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 
 // Work is split into independent tiles: some positions of all channels of an image, or one
 // channel's plane. A tile's intermediate values stay in the cache.
@@ -576,12 +577,8 @@ void LrnBackward(const LrnShape& s, const T* x, const D* dy, D* dx) {
   });
 }
 
-#define CAFFE_LRN(T, D) template void LrnBackward(const LrnShape&, const T*, const D*, D*)
-CAFFE_LRN(double, double);
-CAFFE_LRN(float, float);
-CAFFE_LRN(float, float16);
-CAFFE_LRN(float16, float);
-CAFFE_LRN(float16, float16);
+#define CAFFE_LRN(T, D) template void LrnBackward(const LrnShape&, const T*, const D*, D*);
+CAFFE_FOR_EACH_PAIR(CAFFE_LRN)
 #undef CAFFE_LRN
 #define CAFFE_LRN(T, D)                                                    \
   template void PixelLrnBackward(const LrnShape&, const T*, const D*, D*); \

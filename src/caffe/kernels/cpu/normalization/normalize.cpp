@@ -8,6 +8,7 @@
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/instances.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -209,21 +210,15 @@ void StandardizeGradient(size_t rows, size_t length, double eps, const T* y,
 
 #define CAFFE_UNARY(T)                                                    \
   template void Normalize(const NormShape&, const double*, const T*, T*); \
-  template void Standardize(size_t, size_t, double, const T*, T*, double*)
-CAFFE_UNARY(float);
-CAFFE_UNARY(double);
-CAFFE_UNARY(float16);
+  template void Standardize(size_t, size_t, double, const T*, T*, double*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_UNARY)
 #undef CAFFE_UNARY
 
 #define CAFFE_PAIR(T, D)                                                                   \
   template void NormalizeGradient(const NormShape&, const double*, const T*, const D*, D*, \
                                   double*);                                                \
-  template void StandardizeGradient(size_t, size_t, double, const T*, const double*, const D*, D*)
-CAFFE_PAIR(double, double);
-CAFFE_PAIR(float, float);
-CAFFE_PAIR(float, float16);
-CAFFE_PAIR(float16, float);
-CAFFE_PAIR(float16, float16);
+  template void StandardizeGradient(size_t, size_t, double, const T*, const double*, const D*, D*);
+CAFFE_FOR_EACH_PAIR(CAFFE_PAIR)
 #undef CAFFE_PAIR
 
 }  // namespace caffe::kernels

@@ -7,6 +7,7 @@
 #include "caffe/error.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -240,12 +241,8 @@ void LogSumExp(size_t outer, size_t channels, size_t inner, const T* x,
 
 #define CAFFE_SOFTMAX(T, D)                                    \
   template void Softmax(size_t, size_t, size_t, const T*, D*); \
-  template void SoftmaxGradient(size_t, size_t, size_t, const T*, const D*, D*)
-CAFFE_SOFTMAX(double, double);
-CAFFE_SOFTMAX(float, float);
-CAFFE_SOFTMAX(float, float16);
-CAFFE_SOFTMAX(float16, float);
-CAFFE_SOFTMAX(float16, float16);
+  template void SoftmaxGradient(size_t, size_t, size_t, const T*, const D*, D*);
+CAFFE_FOR_EACH_PAIR(CAFFE_SOFTMAX)
 #undef CAFFE_SOFTMAX
 
 template void ChannelsLastSoftmax(size_t, size_t, const ChannelsLast&, const float*, float*);

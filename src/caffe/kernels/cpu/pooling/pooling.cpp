@@ -5,6 +5,7 @@
 
 #include "caffe/kernels/cpu/convolution/planes.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -266,10 +267,8 @@ void UnpoolingBackward(size_t planes, size_t inputs, size_t outputs, const D* dy
   template void UnpoolingForward(size_t, size_t, size_t, const T*, const float*, T*);  \
   template void UnpoolingForward(size_t, size_t, size_t, const T*, const double*, T*); \
   template void UnpoolingBackward(size_t, size_t, size_t, const T*, const float*, T*); \
-  template void UnpoolingBackward(size_t, size_t, size_t, const T*, const double*, T*)
-CAFFE_POOLING(float);
-CAFFE_POOLING(double);
-CAFFE_POOLING(float16);
+  template void UnpoolingBackward(size_t, size_t, size_t, const T*, const double*, T*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_POOLING)
 #undef CAFFE_POOLING
 #undef CAFFE_MASK_POOLING
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
+#include "caffe/kernels/instances.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -161,10 +162,8 @@ void RoiSumBackward(const RoiShape& s, const std::vector<RoiBins>& rois, bool po
   template void RoiMaxBackward(const RoiShape&, const std::vector<RoiBins>&, const T*, const int*, \
                                T*);                                                                \
   template void RoiSumForward(const RoiShape&, const std::vector<RoiBins>&, bool, const T*, T*);   \
-  template void RoiSumBackward(const RoiShape&, const std::vector<RoiBins>&, bool, const T*, T*)
-CAFFE_ROI_POOLING(float);
-CAFFE_ROI_POOLING(double);
-CAFFE_ROI_POOLING(float16);
+  template void RoiSumBackward(const RoiShape&, const std::vector<RoiBins>&, bool, const T*, T*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_ROI_POOLING)
 #undef CAFFE_ROI_POOLING
 
 }  // namespace caffe::kernels

@@ -2,6 +2,7 @@
 
 #include "caffe/kernels/cpu/convolution/planes.hpp"
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+#include "caffe/kernels/instances.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -69,10 +70,8 @@ void ResizeBackward(size_t planes, const ResizeAxis& h, const ResizeAxis& w, con
 
 #define CAFFE_RESIZE(T)                                                                    \
   template void ResizeForward(size_t, const ResizeAxis&, const ResizeAxis&, const T*, T*); \
-  template void ResizeBackward(size_t, const ResizeAxis&, const ResizeAxis&, const T*, T*)
-CAFFE_RESIZE(float);
-CAFFE_RESIZE(double);
-CAFFE_RESIZE(float16);
+  template void ResizeBackward(size_t, const ResizeAxis&, const ResizeAxis&, const T*, T*);
+CAFFE_FOR_EACH_FLOAT(CAFFE_RESIZE)
 #undef CAFFE_RESIZE
 
 }  // namespace caffe::kernels
