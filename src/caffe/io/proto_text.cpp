@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
 #include "caffe/util/io.hpp"
+#include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -33,32 +33,9 @@ constexpr int kSuggestions = 3;
 
 std::atomic<bool> ignore_unknown{false};
 
-/// Insertions, deletions and substitutions that turn `a` into `b`.
-int EditDistance(const std::string& a, const std::string& b) {
-  std::vector<int> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 0; i < a.size(); ++i) {
-    int diagonal = row[0]++;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const int substituted = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
 /// The few of `names` that look most like `wanted`.
-std::string Nearest(const std::string& wanted, std::vector<std::string> names) {
-  std::vector<std::pair<int, std::string>> ranked;
-  for (std::string& name : names) {
-    ranked.emplace_back(EditDistance(wanted, name), std::move(name));
-  }
-  std::sort(ranked.begin(), ranked.end());
-  if (ranked.size() > kSuggestions) ranked.resize(kSuggestions);
-  names.clear();
-  for (auto& entry : ranked) names.push_back(entry.second);
-  return Listed(names);
+std::string Nearest(const std::string& wanted, const std::vector<std::string>& names) {
+  return Listed(RankedNames(wanted, names, kSuggestions));
 }
 
 /// The parts of a parser's message that stand in quotation marks.
@@ -98,8 +75,8 @@ std::string SuggestFields(const FileDescriptor* schema, const std::string& messa
   for (int i = 0; i < descriptor->field_count(); ++i) {
     names.emplace_back(descriptor->field(i)->name());
   }
-  std::string text = Join("; the nearest fields of ", descriptor->name(), " are ",
-                          Nearest(field, std::move(names)));
+  std::string text =
+      Join("; the nearest fields of ", descriptor->name(), " are ", Nearest(field, names));
   const std::vector<std::string> holders = Holders(descriptor, field);
   if (!holders.empty()) text += "; there is a " + field + " in " + Listed(holders);
   for (const char* other : {"NetParameter", "SolverParameter"}) {
@@ -135,7 +112,7 @@ std::string SuggestValues(const FileDescriptor* schema, const std::string& value
   if (names.empty()) return "";
   constexpr size_t kShowAll = 8;
   return names.size() <= kShowAll ? "; it may be " + Listed(names)
-                                  : "; the nearest values are " + Nearest(value, std::move(names));
+                                  : "; the nearest values are " + Nearest(value, names);
 }
 
 /// Where the innermost block that is not closed was opened: "line: text", or "".

@@ -1,9 +1,10 @@
 #include "caffe/layers/ctc_decoder_layer.hpp"
 
-#include <numeric>
+#include <algorithm>
 
 #include "caffe/layers/layer_shapes.hpp"
 #include "caffe/util/text/ctc_path.hpp"
+#include "caffe/util/text/edit_distance.hpp"
 
 namespace caffe {
 namespace {
@@ -72,20 +73,6 @@ const bool ctc_decoder_registered = OperationTable::Add(Operation("CTCGreedyDeco
                                                             .Shapes(TopShapesOfCtcDecoder)
                                                             .BackwardReads(Operation::kNothing));
 
-int EditDistance(const std::vector<int>& a, const std::vector<int>& b) {
-  std::vector<int> row(b.size() + 1);  // from the first i labels of a to the first j of b
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 0; i < a.size(); ++i) {
-    int diagonal = row[0]++;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const int replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 template <typename Dtype>
@@ -147,7 +134,7 @@ void CTCGreedyDecoderLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& botto
     const vector<int> wanted = LabelsOf(*bottom[roles.labels], n, roles.indicators >= 0);
     const size_t longer = std::max(labels.size(), wanted.size());
     if (longer == 0) continue;  // counts as no distance, but not as right
-    const int errors = EditDistance(labels, wanted);
+    const size_t errors = EditDistance(labels, wanted);
     distance += double(errors) / longer;
     right += errors == 0;
   }

@@ -1,7 +1,6 @@
 #include "caffe/util/text/edit_distance.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "letters.hpp"
@@ -9,23 +8,26 @@
 namespace caffe {
 namespace {
 
-// Levenshtein distance, one row of the table at a time.
-size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t(0));
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
+/// The names with the least distances, equally near ones in alphabetical order.
+std::vector<std::string> FirstNames(std::vector<std::pair<size_t, std::string>> ranked,
+                                    size_t limit) {
+  std::sort(ranked.begin(), ranked.end());
+  if (ranked.size() > limit) ranked.resize(limit);
+  std::vector<std::string> names;
+  for (auto& entry : ranked) names.push_back(std::move(entry.second));
+  return names;
 }
 
 }  // namespace
+
+std::vector<std::string> RankedNames(const std::string& name,
+                                     const std::vector<std::string>& candidates, size_t limit) {
+  std::vector<std::pair<size_t, std::string>> ranked;
+  for (const std::string& candidate : candidates) {
+    ranked.emplace_back(EditDistance(name, candidate), candidate);
+  }
+  return FirstNames(std::move(ranked), limit);
+}
 
 std::vector<std::string> NearestNames(const std::string& name,
                                       const std::vector<std::string>& candidates, size_t limit) {
@@ -36,11 +38,7 @@ std::vector<std::string> NearestNames(const std::string& name,
     const size_t distance = EditDistance(wanted, LowerCase(candidate));
     if (distance <= near_enough) ranked.emplace_back(distance, candidate);
   }
-  std::sort(ranked.begin(), ranked.end());
-  if (ranked.size() > limit) ranked.resize(limit);
-  std::vector<std::string> names;
-  for (auto& entry : ranked) names.push_back(std::move(entry.second));
-  return names;
+  return FirstNames(std::move(ranked), limit);
 }
 
 std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates) {
