@@ -127,6 +127,7 @@ int Build() {
   }
   const auto engine = maker.Build();
   maker.config.on_candidates = nullptr;
+  const size_t activation_bytes = engine->activation_bytes();  // first: only what can run is saved
   engine->Save(FLAGS_plan);
   if (dump && !dump->draws()) {
     std::cout << "no drawings in " << FLAGS_dump_passes << ": Graphviz (dot) is not installed\n";
@@ -134,7 +135,7 @@ int Build() {
   std::cout << "wrote " << FLAGS_plan << ": " << maker.net().graph().nodes.size()
             << " layers became " << engine->graph()->nodes.size() << ", "
             << BytesText(engine->weight_bytes()) << " of weights, "
-            << BytesText(engine->activation_bytes()) << " of activations at batch "
+            << BytesText(activation_bytes) << " of activations at batch "
             << engine->max_batch() << '\n';
   if (!FLAGS_report.empty()) WriteReport(&maker, param, weights, engine, FLAGS_plan);
   std::cout << NextSteps(maker.net(), *engine);
