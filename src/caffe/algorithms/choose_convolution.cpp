@@ -53,6 +53,21 @@ int ImagesAtATime(const ConvolutionProblem& p) {
   return images;
 }
 
+bool MayUseOneDnn(const ConvolutionProblem& p);
+OneDnnOptions OptionsOf(const ConvolutionProblem& p);
+
+/// In training, within the same bounds.
+AlgorithmPtr ChooseWinogradTraining(const ConvolutionProblem& p) {
+  if (p.transposed || p.num * p.shape.input_size() == 0 || !kernels::HasWinograd(p.shape) ||
+      !p.settings.may_train_by_winograd() || !MayUseOneDnn(p)) {
+    return nullptr;
+  }
+  OneDnnOptions options = OptionsOf(p);
+  options.in_blocks = true;
+  return WinogradTrainingOf(p.shape, p.num, p.shape.kernel[0] == 3 ? 4 : 2,
+                            OneDnnConvolution(p.shape, p.num, false, options));
+}
+
 bool MayUseOneDnn(const ConvolutionProblem& p) {
   // Measured by benchmarks/engines: deconvolutions are 1.2 to 4.7 times as fast.
   if (p.transposed) return p.settings.wants_onednn(/*faster=*/true);
@@ -64,14 +79,17 @@ bool MayUseOneDnn(const ConvolutionProblem& p) {
          (p.settings.phase == TEST || fits(types.backward_type));
 }
 
-AlgorithmPtr ChooseOneDnnConvolution(const ConvolutionProblem& p) {
-  if (!MayUseOneDnn(p)) return nullptr;
+OneDnnOptions OptionsOf(const ConvolutionProblem& p) {
   OneDnnOptions options;
   options.bias = p.bias || p.folds;
   options.training = p.settings.phase == TRAIN;
   options.activation = p.activation;
   options.images = ImagesAtATime(p);
-  return OneDnnConvolution(p.shape, p.num, p.transposed, options);
+  return options;
+}
+
+AlgorithmPtr ChooseOneDnnConvolution(const ConvolutionProblem& p) {
+  return MayUseOneDnn(p) ? OneDnnConvolution(p.shape, p.num, p.transposed, OptionsOf(p)) : nullptr;
 }
 
 }  // namespace
@@ -96,6 +114,7 @@ AlgorithmPtr Choose(const ConvolutionProblem& problem) {
   if (!algorithm && problem.settings.types.forward_type == ElementType::FLOAT) {
     algorithm = ChooseWinograd(problem);
   }
+  if (!algorithm) algorithm = ChooseWinogradTraining(problem);
   if (!algorithm) algorithm = ChooseOneDnnConvolution(problem);
   return algorithm ? algorithm : Plain(problem);
 }

@@ -28,6 +28,16 @@ struct Settings {
     return type == ElementType::FLOAT &&
            (math == ElementType::FLOAT || math == ElementType::FLOAT16);
   }
+  /// The same for forward and backward in training.
+  bool may_train_by_winograd() const {
+    const auto allows = [](ElementType type, ElementType math) {
+      return (type == ElementType::FLOAT && math == ElementType::FLOAT) ||
+             (type == ElementType::FLOAT16 && math == ElementType::FLOAT16);
+    };
+    return phase == TRAIN && engine == Engine::DEFAULT &&
+           allows(types.forward_type, types.forward_math) &&
+           allows(types.backward_type, types.backward_math);
+  }
   /// FLOAT16 in AMX's tiles, in training, too.
   bool wants_tiles() const {
     return types.forward_type == ElementType::FLOAT16 && engine == Engine::DEFAULT &&

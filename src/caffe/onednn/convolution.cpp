@@ -58,11 +58,13 @@ WeightedProblem PlacedProblem(const kernels::ConvolutionShape& shape, int num,
 
 /// In the blocks of the library's own kernels, which compute some layers of a net. Where oneDNN
 /// chooses it takes channels last on processors with AVX-512, and what lies between is reordered.
-WeightedProblem InBlocks(WeightedProblem p) {
+WeightedProblem InBlocks(WeightedProblem p, bool partial) {
   const int block = kernels::BlockChannels();
   for (const auto& [dims, desc] :
        {std::make_pair(&p.source_dims, &p.source), std::make_pair(&p.target_dims, &p.target)}) {
-    if ((*dims)[1] % block == 0) *desc = Described(*dims, LayoutIn(*dims, block), kFloat);
+    if (partial || (*dims)[1] % block == 0) {
+      *desc = Described(*dims, LayoutIn(*dims, block), kFloat);
+    }
   }
   return p;
 }
@@ -115,8 +117,8 @@ std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionS
         [&] { return WeightedPrimitiveOf<ConvolutionFamily>::Make(placed, options); });
   };
   // In training oneDNN computes nearly all layers, and its choice is faster where they are small.
-  if (!options.training) {
-    if (auto primitive = make(InBlocks(problem))) return primitive;
+  if (!options.training || options.in_blocks) {
+    if (auto primitive = make(InBlocks(problem, options.in_blocks))) return primitive;
   }
   return make(problem);
 }

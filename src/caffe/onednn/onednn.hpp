@@ -34,8 +34,10 @@ class WeightedPrimitive {
  public:
   struct Options {
     bool bias = false;
-    bool residual = false;           ///< added, lying as y; not in training
-    bool training = false;           ///< the backward functions will be called
+    bool residual = false;  ///< added, lying as y; not in training
+    bool training = false;  ///< the backward functions will be called
+    /// Images in the blocks of the library's own kernels, in training, too.
+    bool in_blocks = false;
     kernels::Activation activation;  ///< of PostOps, its slopes are Forward's; not in training
     /// Of x, y, the residual and the packed weights: FLOAT, or BFLOAT16 for inner products and for
     /// convolutions in the caller's places, not in training.

@@ -274,6 +274,71 @@ TEST(ConvolutionAlgorithms, HaveTheGradientsOfPlainKernels) {
   }
 }
 
+/// A convolution that Winograd's algorithm computes in training; pad: of each side.
+ConvolutionProblem Trained(int channels, int outputs, int kernel, int pad) {
+  ConvolutionProblem problem = Problem(2, channels, outputs, kernel, false);
+  problem.shape.input = {18, 21};
+  problem.shape.pad = {pad, pad};
+  problem.shape.output = {18 + 2 * pad - kernel + 1, 21 + 2 * pad - kernel + 1};
+  problem.settings = Floats(TRAIN);
+  return problem;
+}
+
+// Channels that do not fill blocks, padding that keeps the size, less and more of it.
+TEST(ConvolutionAlgorithms, TrainByWinogradWithTheGradientsOfPlainKernels) {
+  if (!onednn::Enabled()) GTEST_SKIP() << "the gradients of parameters are oneDNN's";
+  int made = 0;
+  for (const int kernel : {3, 5}) {
+    for (int pad = 0; pad < kernel; ++pad) {
+      for (const auto& [channels, outputs] : {std::pair(64, 48), std::pair(20, 50)}) {
+        const ConvolutionProblem problem = Trained(channels, outputs, kernel, pad);
+        SCOPED_TRACE(Join(channels, " -> ", outputs, ", kernel ", kernel, ", pad ", pad));
+        OneDnnOptions options;
+        options.bias = options.training = options.in_blocks = true;
+        const AlgorithmPtr way =
+            WinogradTrainingOf(problem.shape, problem.num, kernel == 3 ? 4 : 2,
+                               OneDnnConvolution(problem.shape, problem.num, false, options));
+        if (!way) continue;
+        ++made;
+        const Operands operands = OperandsOf(problem);
+        const Values gradient = Random(operands.outputs);
+        ExpectNear(Outputs(*way, operands), Outputs(*Plain(problem), operands));
+        const auto expected = GradientsOf(*Plain(problem), operands, gradient);
+        const auto actual = GradientsOf(*way, operands, gradient);
+        for (int i = 0; i < 3; ++i) ExpectNear(actual[i], expected[i]);
+      }
+    }
+  }
+  EXPECT_GE(made, 8) << "of 16";
+}
+
+TEST(ConvolutionAlgorithms, TrainByWinogradWhereTheMathAllowsIt) {
+  if (!onednn::Enabled()) GTEST_SKIP() << "the gradients of parameters are oneDNN's";
+  const ConvolutionProblem problem = Trained(64, 64, 3, 1);
+  const auto is_winograd = [](const ConvolutionProblem& p) {
+    const AlgorithmPtr way = Choose(p);
+    return way->engine() == std::string("native") && way->packs() && way->gradients();
+  };
+  EXPECT_TRUE(is_winograd(problem));
+  for (const auto type : {ElementType::FLOAT, ElementType::FLOAT16}) {
+    for (const auto math : {ElementType::FLOAT, ElementType::FLOAT16}) {
+      ConvolutionProblem other = problem;
+      other.settings.types = {type, type, math, math};
+      if (other.settings.wants_tiles()) continue;
+      EXPECT_EQ(is_winograd(other), type == math) << Name(type) << ", math " << Name(math);
+    }
+  }
+  ConvolutionProblem other = problem;
+  other.settings.engine = Engine::ONEDNN;
+  EXPECT_FALSE(is_winograd(other));
+  other = problem;
+  other.shape.group = 2;
+  EXPECT_FALSE(is_winograd(other));
+  other = problem;
+  other.num = 0;
+  EXPECT_FALSE(is_winograd(other));
+}
+
 InnerProductProblem Product(int rows) {
   InnerProductProblem problem;
   problem.rows = rows;

@@ -1,0 +1,118 @@
+#include <utility>
+#include <vector>
+
+#include "caffe/context.hpp"
+#include "caffe/core/dispatch_float.hpp"
+#include "convolution.hpp"
+
+namespace caffe::algorithms {
+namespace {
+
+/// The convolution that makes dx of dy, with the weights of each pair of channels turned around;
+/// of one group, with strides and dilations of 1.
+kernels::ConvolutionShape Backward(const kernels::ConvolutionShape& forward) {
+  kernels::ConvolutionShape shape = forward;
+  std::swap(shape.channels, shape.outputs);
+  std::swap(shape.input, shape.output);
+  for (size_t i = 0; i < shape.pad.size(); ++i) shape.pad[i] = shape.kernel[i] - 1 - shape.pad[i];
+  return shape;
+}
+
+/// True where that takes at most half of the products of the direct gradient, which has no products
+/// with padding: of tiles of m x m outputs, (m + r - 1)^2 each.
+bool HasFewProducts(const kernels::ConvolutionShape& forward, int tile) {
+  const auto tiles = [&](int i) { return (forward.input[i] + tile - 1) / tile; };
+  const size_t side = tile + forward.kernel[0] - 1;
+  return 2 * side * side * tiles(0) * tiles(1) <= forward.kernel_size() * forward.output_spatial();
+}
+
+/// From (outputs, channels, kernel...) to (channels, outputs, kernel...), kernels from their end.
+template <typename From>
+void TurnAround(const kernels::ConvolutionShape& shape, const From* weights, float* turned) {
+  const size_t kernel = shape.kernel_size();
+  for (int o = 0; o < shape.outputs; ++o) {
+    for (int c = 0; c < shape.channels; ++c, weights += kernel) {
+      float* to = turned + (size_t(c) * shape.outputs + o) * kernel;
+      for (size_t k = 0; k < kernel; ++k) to[k] = static_cast<float>(weights[kernel - 1 - k]);
+    }
+  }
+}
+
+/// y and dx by Winograd's algorithm, the gradients of the parameters by oneDNN.
+class WinogradTraining : public Algorithm, public Gradients {
+ public:
+  WinogradTraining(const kernels::ConvolutionShape& shape, AlgorithmPtr forward, AlgorithmPtr data,
+                   AlgorithmPtr direct)
+      : shape_(shape),
+        forward_(std::move(forward)),
+        data_(std::move(data)),
+        direct_(std::move(direct)) {}
+
+  Layout source() const override { return forward_->source(); }
+  Layout target() const override { return forward_->target(); }
+  size_t packed_size() const override { return forward_->packed_size(); }
+  void Pack(const kernels::Numbers& weights, const float* scale,
+            const kernels::Destination& packed) const override {
+    forward_->Pack(weights, scale, packed);
+  }
+  void Unpack(const kernels::Numbers& packed, const kernels::Destination& weights) const override {
+    forward_->Unpack(packed, weights);
+  }
+  size_t scratch_bytes() const override { return forward_->scratch_bytes(); }
+  void Run(const kernels::Numbers& x, const Weights& weights, const kernels::PostOps& post,
+           void* scratch, const kernels::Destination& y) const override {
+    forward_->Run(x, weights, post, scratch, y);
+  }
+
+  const Gradients* gradients() const override { return this; }
+  Layouts data_layouts() const override {
+    return data_ ? Layouts{data_->target(), data_->source()} : direct().data_layouts();
+  }
+  Layouts weights_layouts() const override { return direct().weights_layouts(); }
+  bool has_bias_alone() const override { return direct().has_bias_alone(); }
+
+  void Data(const kernels::Numbers& dy, const kernels::Numbers& weights,
+            const kernels::Destination& dx) const override {
+    if (!data_) return direct().Data(dy, weights, dx);
+    Workspace& workspace = Context::Current().workspace();
+    Workspace::Buffer<float> turned(workspace, shape_.weight_count());
+    DispatchFloat(weights.type, [&](auto tag) {
+      TurnAround(shape_, static_cast<const decltype(tag)*>(weights.data), turned.get());
+    });
+    Workspace::Buffer<float> packed(workspace, data_->packed_size());
+    data_->Pack({turned.get(), ElementType::FLOAT}, nullptr, {packed.get(), ElementType::FLOAT});
+    Workspace::Buffer<char> scratch(workspace, data_->scratch_bytes());
+    data_->Run(dy, {{packed.get(), ElementType::FLOAT}, {}}, kernels::PostOps(), scratch.get(), dx);
+  }
+  void Parameters(const kernels::Numbers& x, const kernels::Numbers& dy, void* d_weights,
+                  void* d_bias) const override {
+    direct().Parameters(x, dy, d_weights, d_bias);
+  }
+
+ private:
+  const Gradients& direct() const { return *direct_->gradients(); }
+
+  const kernels::ConvolutionShape shape_;
+  const AlgorithmPtr forward_;
+  const AlgorithmPtr data_;  // null: direct_ has that gradient
+  const AlgorithmPtr direct_;
+};
+
+}  // namespace
+
+AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num, int tile,
+                                AlgorithmPtr direct) {
+  const auto make = [&](const kernels::ConvolutionShape& s) -> AlgorithmPtr {
+    if (s.group != 1 || !kernels::HasWinograd(s)) return nullptr;
+    const bool pays =
+        kernels::WinogradPays(kernels::WinogradShapeOf(s, num, kernels::BlockChannels(), tile));
+    return pays ? WinogradConvolution(s, num, tile) : nullptr;
+  };
+  AlgorithmPtr forward = make(shape);
+  if (!forward || !direct || !direct->gradients()) return nullptr;
+  AlgorithmPtr data = HasFewProducts(shape, tile) ? make(Backward(shape)) : nullptr;
+  return std::make_shared<WinogradTraining>(shape, std::move(forward), std::move(data),
+                                            std::move(direct));
+}
+
+}  // namespace caffe::algorithms
