@@ -116,10 +116,7 @@ std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionS
     return MakeOrNull(
         [&] { return WeightedPrimitiveOf<ConvolutionFamily>::Make(placed, options); });
   };
-  // In training oneDNN computes nearly all layers, and its choice is faster where they are small.
-  if (!options.training || options.in_blocks) {
-    if (auto primitive = make(InBlocks(problem, options.in_blocks))) return primitive;
-  }
+  if (auto primitive = make(InBlocks(problem, options.in_blocks))) return primitive;
   return make(problem);
 }
 

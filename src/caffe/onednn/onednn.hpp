@@ -36,7 +36,8 @@ class WeightedPrimitive {
     bool bias = false;
     bool residual = false;  ///< added, lying as y; not in training
     bool training = false;  ///< the backward functions will be called
-    /// Images in the blocks of the library's own kernels, in training, too.
+    /// Of a convolution: images lie in the blocks of the library's own kernels, also where these
+    /// are not full; else oneDNN chooses there.
     bool in_blocks = false;
     kernels::Activation activation;  ///< of PostOps, its slopes are Forward's; not in training
     /// Of x, y, the residual and the packed weights: FLOAT, or BFLOAT16 for inner products and for
