@@ -1,5 +1,7 @@
 #include "caffe/layer_factory.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <set>
 
@@ -7,100 +9,81 @@
 #include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/util/text/edit_distance.hpp"
+#include "left_out_types.hpp"
 
 namespace caffe {
 namespace {
 
-/// Types that public nets of single projects use and that the library leaves out; true if `type` is
-/// one of them.
-bool IsLeftOut(const string& type) {
-  static const std::set<string> types = {"Affinity",
-                                         "AssistedExcitation",
-                                         "CPMData",
-                                         "CenterGridOutput",
-                                         "ConnectedComponent",
-                                         "DataRandTransform",
-                                         "DenseBlock",
-                                         "EvalDetection",
-                                         "GeneralContrastiveLoss",
-                                         "GeneralTripletLoss",
-                                         "K1_EuclideanLoss",
-                                         "K2_EuclideanLoss",
-                                         "LabelSpecificRescale",
-                                         "LpEvaluate",
-                                         "MalisLoss",
-                                         "RegionLoss",
-                                         "Repeat",
-                                         "SegmentationEvaluate",
-                                         "SpatialTransformer",
-                                         "VideoData",
-                                         "ccpdData"};
-  return types.count(type) > 0;
-}
-
 /// The layer types of BVLC Caffe 1.0: programs that register one of them never worked with it, and
 /// the library itself relies on what they compute.
-bool IsCaffes(const string& type) {
-  static const std::set<string> types = {"AbsVal",
-                                         "Accuracy",
-                                         "ArgMax",
-                                         "BNLL",
-                                         "BatchNorm",
-                                         "BatchReindex",
-                                         "Bias",
-                                         "Concat",
-                                         "ContrastiveLoss",
-                                         "Convolution",
-                                         "Crop",
-                                         "Data",
-                                         "Deconvolution",
-                                         "Dropout",
-                                         "DummyData",
-                                         "ELU",
-                                         "Eltwise",
-                                         "Embed",
-                                         "EuclideanLoss",
-                                         "Exp",
-                                         "Filter",
-                                         "Flatten",
-                                         "HDF5Data",
-                                         "HDF5Output",
-                                         "HingeLoss",
-                                         "Im2col",
-                                         "ImageData",
-                                         "InfogainLoss",
-                                         "InnerProduct",
-                                         "Input",
-                                         "LRN",
-                                         "LSTM",
-                                         "LSTMUnit",
-                                         "Log",
-                                         "MVN",
-                                         "MemoryData",
-                                         "MultinomialLogisticLoss",
-                                         "PReLU",
-                                         "Parameter",
-                                         "Pooling",
-                                         "Power",
-                                         "Python",
-                                         "RNN",
-                                         "ReLU",
-                                         "Reduction",
-                                         "Reshape",
-                                         "SPP",
-                                         "Scale",
-                                         "Sigmoid",
-                                         "SigmoidCrossEntropyLoss",
-                                         "Silence",
-                                         "Slice",
-                                         "Softmax",
-                                         "SoftmaxWithLoss",
-                                         "Split",
-                                         "TanH",
-                                         "Threshold",
-                                         "Tile",
-                                         "WindowData"};
-  return types.count(type) > 0;
+constexpr const char* kTypesOfBvlcCaffe[] = {"AbsVal",
+                                             "Accuracy",
+                                             "ArgMax",
+                                             "BNLL",
+                                             "BatchNorm",
+                                             "BatchReindex",
+                                             "Bias",
+                                             "Concat",
+                                             "ContrastiveLoss",
+                                             "Convolution",
+                                             "Crop",
+                                             "Data",
+                                             "Deconvolution",
+                                             "Dropout",
+                                             "DummyData",
+                                             "ELU",
+                                             "Eltwise",
+                                             "Embed",
+                                             "EuclideanLoss",
+                                             "Exp",
+                                             "Filter",
+                                             "Flatten",
+                                             "HDF5Data",
+                                             "HDF5Output",
+                                             "HingeLoss",
+                                             "Im2col",
+                                             "ImageData",
+                                             "InfogainLoss",
+                                             "InnerProduct",
+                                             "Input",
+                                             "LRN",
+                                             "LSTM",
+                                             "LSTMUnit",
+                                             "Log",
+                                             "MVN",
+                                             "MemoryData",
+                                             "MultinomialLogisticLoss",
+                                             "PReLU",
+                                             "Parameter",
+                                             "Pooling",
+                                             "Power",
+                                             "Python",
+                                             "RNN",
+                                             "ReLU",
+                                             "Reduction",
+                                             "Reshape",
+                                             "SPP",
+                                             "Scale",
+                                             "Sigmoid",
+                                             "SigmoidCrossEntropyLoss",
+                                             "Silence",
+                                             "Slice",
+                                             "Softmax",
+                                             "SoftmaxWithLoss",
+                                             "Split",
+                                             "TanH",
+                                             "Threshold",
+                                             "Tile",
+                                             "WindowData"};
+
+bool IsTypeOfBvlcCaffe(const string& type) {
+  return std::find(std::begin(kTypesOfBvlcCaffe), std::end(kTypesOfBvlcCaffe), type) !=
+         std::end(kTypesOfBvlcCaffe);
+}
+
+bool IsLeftOut(const string& type) {
+  return std::find(std::begin(kLeftOutTypes), std::end(kLeftOutTypes), type) !=
+         std::end(kLeftOutTypes);
 }
 
 /// The types that were registered from each origin.
@@ -143,7 +126,7 @@ void LayerRegistry<Dtype>::AddCreator(const string& type, Creator creator, Layer
   RegisteredTypes& registered = Registered<Dtype>();
   const bool added = registered.Of(origin).insert(type).second;
   LOG_IF(FATAL, !added) << "Layer type " << type << " already registered.";
-  LOG_IF(FATAL, registered.IsReplaced(type) && IsCaffes(type))
+  LOG_IF(FATAL, registered.IsReplaced(type) && IsTypeOfBvlcCaffe(type))
       << "Layer type " << type << " already registered: it is one of Caffe's own. Give the layer "
       << "that is registered outside the library another name.";
   if (origin == LayerOrigin::OUTSIDE || !registered.IsReplaced(type)) Registry()[type] = creator;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "caffe/core/left_out_types.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/test/support/captured_log.hpp"
@@ -117,6 +118,12 @@ TEST(LayersFromOutside, AreAnErrorTwiceAndUnderANameOfCaffes) {
   EXPECT_DEATH(add(kFirstInside, LayerOrigin::BUILT_IN), "ReplacedAfterwards already registered");
   EXPECT_DEATH(add("Convolution", LayerOrigin::OUTSIDE),
                "Convolution already registered: it is one of Caffe's own.*another name");
+}
+
+TEST(LeftOutTypes, AreNotRegistered) {
+  for (const char* type : kLeftOutTypes) {
+    EXPECT_EQ(LayerRegistry<float>::Registry().count(type), 0) << type;
+  }
 }
 
 }  // namespace
