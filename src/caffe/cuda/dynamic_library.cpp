@@ -66,9 +66,4 @@ DynamicLibrary& Nccl() {
   return library;
 }
 
-DynamicLibrary& Nvml() {
-  static DynamicLibrary library({"libnvidia-ml.so.1"}, "it comes with NVIDIA's driver");
-  return library;
-}
-
 }  // namespace caffe::cuda

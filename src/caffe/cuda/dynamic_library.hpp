@@ -34,7 +34,6 @@ DynamicLibrary& CublasLt();
 DynamicLibrary& Curand();
 DynamicLibrary& Cudnn();
 DynamicLibrary& Nccl();
-DynamicLibrary& Nvml();
 
 }  // namespace caffe::cuda
 

@@ -10,7 +10,6 @@ namespace caffe {
 /// FP16's range (IEEE 754 binary16).
 constexpr double kLargestFloat16 = 65504;
 constexpr double kSmallestNormalFloat16 = 1.0 / (1 << 14);
-constexpr double kSmallestFloat16 = 1.0 / (1 << 24);
 
 /// How the magnitudes of many floats are distributed: counts per octave, from which the share of
 /// values that FP16 cannot hold is known exactly, also after a division by a power of two.

@@ -83,13 +83,6 @@ void EngineComparison::Compare(const std::string& blob, const Shape& shape, cons
   }
 }
 
-const BlobComparison* EngineComparison::FirstBelow(double decibels) const {
-  for (const BlobComparison& blob : blobs_) {
-    if (blob.SignalToNoise() < decibels) return &blob;
-  }
-  return nullptr;
-}
-
 double EngineComparison::OutputError() const {
   double largest = 0;
   for (const BlobComparison& blob : blobs_) {

@@ -43,8 +43,6 @@ class EngineComparison {
 
   /// In the order in which the engine makes them.
   const std::vector<BlobComparison>& blobs() const { return blobs_; }
-  /// The first one whose signal-to-noise ratio is below this; null if there is none.
-  const BlobComparison* FirstBelow(double decibels) const;
   /// The largest of the outputs' errors (BlobComparison::Relative).
   double OutputError() const;
 

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -131,6 +132,13 @@ TEST(InputSource, NeedsEveryInput) {
                  "has an input 'data' and net 'other' has none");
 }
 
+/// The first blob of which the signal-to-noise ratio, in decibels, is below this; or blobs().end().
+auto FirstBelow(double decibels, const EngineComparison& comparison) {
+  const std::vector<BlobComparison>& blobs = comparison.blobs();
+  return std::find_if(blobs.begin(), blobs.end(),
+                      [&](const BlobComparison& blob) { return blob.SignalToNoise() < decibels; });
+}
+
 TEST(EngineComparison, FindsNoErrorInAnEqualEngine) {
   const auto net = MakeNet(InputOf(2) + kScores + kRelu + kSoftmax);
   EngineComparison comparison(net.get(), EngineOf(*net));
@@ -142,7 +150,7 @@ TEST(EngineComparison, FindsNoErrorInAnEqualEngine) {
   EXPECT_EQ(comparison.blobs()[0].blob, "fc");
   EXPECT_EQ(comparison.blobs()[0].error.count(), 12u) << "two batches";
   EXPECT_TRUE(comparison.blobs()[1].is_output);
-  EXPECT_EQ(comparison.FirstBelow(60), nullptr);
+  EXPECT_EQ(FirstBelow(60, comparison), comparison.blobs().end());
   EXPECT_LT(comparison.OutputError(), 1e-5);
   EXPECT_TRUE(comparison.LayersByOwnError().empty()) << "all compute in FLOAT";
 }
@@ -157,8 +165,9 @@ TEST(EngineComparison, NamesTheFirstLayerThatGoesWrong) {
   net->input_blobs()[0]->scale_data(0.01f);
   EngineComparison comparison(net.get(), EngineOf(*net, "next", 0.5f));
   comparison.Add();
-  ASSERT_NE(comparison.FirstBelow(100), nullptr);
-  EXPECT_EQ(comparison.FirstBelow(100)->layer, "next");
+  const auto first = FirstBelow(100, comparison);
+  ASSERT_NE(first, comparison.blobs().end());
+  EXPECT_EQ(first->layer, "next");
   EXPECT_GT(comparison.OutputError(), 0);
 }
 
@@ -211,11 +220,11 @@ TEST(EngineComparison, MatchesBoxesOfDetections) {
   EngineComparison same(net.get(), EngineOf(*net));
   same.Add();
   EXPECT_EQ(same.blobs().at(0).unmatched, 0.0);
-  EXPECT_EQ(same.FirstBelow(100), nullptr);
+  EXPECT_EQ(FirstBelow(100, same), same.blobs().end());
   EngineComparison blind(net.get(), EngineOf(*detector(0.95)));
   blind.Add();
   EXPECT_EQ(blind.OutputError(), 1) << "its only box is not there";
-  EXPECT_NE(blind.FirstBelow(20), nullptr);
+  EXPECT_NE(FirstBelow(20, blind), blind.blobs().end());
 }
 
 TEST(EngineComparison, RefusesAnotherNet) {
