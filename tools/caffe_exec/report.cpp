@@ -13,6 +13,7 @@
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/processor_name.hpp"
 #include "caffe/util/text/listed.hpp"
+#include "caffe/util/text/text_table.hpp"
 #include "caffe/version.hpp"
 #include "shapes.hpp"
 

@@ -117,13 +117,4 @@ std::string ThreadsText(int threads) {
   return Join(threads, threads == 1 ? " thread" : " threads");
 }
 
-std::string BytesText(size_t bytes) {
-  if (bytes < 1024) return Join(bytes, " B");
-  const char* units[] = {"KB", "MB", "GB"};
-  double amount = bytes / 1024.0;
-  int unit = 0;
-  for (; amount >= 1000 && unit < 2; ++unit) amount /= 1024;
-  return ThreeDigits(amount) + " " + units[unit];
-}
-
 }  // namespace caffe

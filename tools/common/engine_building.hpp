@@ -48,8 +48,6 @@ class CachedBuilder {
 std::string TimeText(double microseconds);
 /// "1 thread", "2 threads".
 std::string ThreadsText(int threads);
-/// "512 B", "1.5 KB", "102 MB"; 1 KB is 1024 bytes.
-std::string BytesText(size_t bytes);
 
 }  // namespace caffe
 

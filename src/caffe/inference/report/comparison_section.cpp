@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "caffe/util/text/text_table.hpp"
 #include "format.hpp"
 #include "html.hpp"
 #include "sections.hpp"

@@ -14,13 +14,6 @@ std::string Short(double value) {
   return text;
 }
 
-std::string BytesText(size_t bytes) {
-  const double count = static_cast<double>(bytes);
-  if (bytes < 1000) return Short(count) + " B";
-  if (bytes < 1000 << 10) return Short(count / (1 << 10)) + " KB";
-  return Short(count / (1 << 20)) + " MB";
-}
-
 const char* LookOf(ElementType math) {
   switch (math) {
     case ElementType::FLOAT16:

@@ -1,6 +1,7 @@
 #include "caffe/util/text/text_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace caffe {
@@ -24,6 +25,17 @@ std::string ThreeDigits(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.3g", value);
   return text;
+}
+
+std::string BytesText(size_t bytes) {
+  const char* const units[] = {"B", "KB", "MB", "GB"};
+  double amount = static_cast<double>(bytes);
+  size_t unit = 0;
+  // From 999.5 on three digits are 1e+03.
+  for (; amount >= 999.5 && unit < 3; ++unit) amount /= 1024;
+  const std::string digits =
+      amount < 999.5 ? ThreeDigits(amount) : std::to_string(std::llround(amount));
+  return digits + " " + units[unit];
 }
 
 std::string PercentText(double share) {

@@ -22,6 +22,9 @@ class TextTable {
 
 /// Three significant digits.
 std::string ThreeDigits(double value);
+/// "512 B", "1.5 KB", "102 MB", "7.25 GB": three significant digits, never an exponent; 1 KB is
+/// 1024 bytes, and what would be 1000 of a unit is less than 1 of the next one.
+std::string BytesText(size_t bytes);
 /// A share (0 to 1) as a percentage of two digits; what is not 0 never looks like it.
 std::string PercentText(double share);
 
