@@ -44,9 +44,8 @@ struct BuilderConfig {
   /// that the net accepts, and what is constant at the largest shapes is folded.
   std::vector<ShapeProfile> profiles;
 
-  /// How images become the net's input, stored for users of the
-  /// engine. If it names no input, it is for the only one that can
-  /// take images. Default: that of NormalizeInput, if it was called.
+  /// How images become the net's input, stored for users of the engine. If it names no input, it is
+  /// for the only one that can take images. Default: that of NormalizeInput, if it was called.
   std::optional<ImagePreprocessing> preprocessing;
   std::vector<std::string> class_names;  ///< by label
 

@@ -75,9 +75,8 @@ class Engine {
   /// Names of inputs and outputs.
   std::vector<std::string> inputs() const { return Names(*graph(), graph()->inputs); }
   std::vector<std::string> outputs() const { return Names(*graph(), graph()->outputs); }
-  /// The number of threads that layers were timed with
-  /// (BuilderConfig::threads); 0: not timed, or for a GPU. Contexts may
-  /// use another number, for which other implementations may be faster.
+  /// The number of threads that layers were timed with (BuilderConfig::threads); 0: not timed, or
+  /// for a GPU. Contexts may use another number, for which other implementations may be faster.
   int tuned_threads() const { return tuned_threads_; }
   /// How images become the input; null if unknown.
   const ImagePreprocessing* preprocessing() const { return graph()->preprocessing.get(); }
@@ -172,10 +171,9 @@ class ExecutionContext {
   /// The same for several inputs at once, by name; the others stay as they are.
   void SetInputShapes(const std::map<std::string, Shape>& shapes);
 
-  /// Uses only this profile from now on, starting at its largest shapes;
-  /// its memory is allocated at its first run. By default the first profile
-  /// is used that has the shapes in its range. Contents of inputs are lost.
-  /// Throws Error for an unknown profile; nothing has changed then.
+  /// Uses only this profile from now on, starting at its largest shapes; its memory is allocated at
+  /// its first run. By default the first profile is used that has the shapes in its range. Contents
+  /// of inputs are lost. Throws Error for an unknown profile; nothing has changed then.
   void SetProfile(int profile);
   /// The current profile.
   int profile() const;

@@ -19,8 +19,8 @@ namespace caffe {
 ///
 /// spatial and bilateral are Gaussian filters, normalized for each pixel: the first by distance in
 /// the image (standard deviation theta_gamma, in pixels), the second by distance (theta_alpha) and
-/// color (theta_beta, in units of the image's values). Both are approximations
-/// on a permutohedral lattice.
+/// color (theta_beta, in units of the image's values). Both are approximations on a permutohedral
+/// lattice.
 ///
 /// Bottoms: unary scores (N, C, H, W); scores to begin with, of the same shape, usually the unary
 /// ones; images (N, channels, H, W). Top: scores (N, C, H, W). Parameters, each (1, 1, C, C):

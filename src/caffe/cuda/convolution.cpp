@@ -199,8 +199,7 @@ ConvolutionOptions InCaffesOrder(ConvolutionOptions options) {
 
 // With channels last: directly, by cuDNN, or else in Caffe's order.
 
-/// Pads the channels with zeros: images
-/// have too few for tensor cores.
+/// Pads the channels with zeros: images have too few for tensor cores.
 void ForwardFilled(Stream& stream, ConvolutionShape shape, int num,
                    const ConvolutionOptions& options, const float16* x, const float16* weights,
                    float16* y) {

@@ -79,8 +79,7 @@ class CudaGraph : public Recording {
 
 class CudaStream : public Stream, public Recorder {
  public:
-  // By default synchronized with CUDA's default stream,
-  // on which custom layers start their kernels.
+  // By default synchronized with CUDA's default stream, on which custom layers start their kernels.
   explicit CudaStream(unsigned flags = cudaStreamDefault) {
     Check(cudaStreamCreateWithFlags(&stream_, flags), "creating a CUDA stream");
   }

@@ -18,8 +18,8 @@ namespace caffe {
 /// absorb any two exponents, or rigid ones, which read and write values as they are. Where weights
 /// are, or by what they absorb become, too small to keep their digits in FP16 (too large for it),
 /// what is before (behind) the layer is divided by more, if that costs nothing there; else the
-/// layer stays FLOAT. A branch of a sum that would
-/// become subnormal by the other branch's factor gets one of its own (FactorSlot::LOOSE).
+/// layer stays FLOAT. A branch of a sum that would become subnormal by the other branch's factor
+/// gets one of its own (FactorSlot::LOOSE).
 class FactorAssignment {
  public:
   FactorAssignment(const RangeInspector& inspector, const RangeRewritingOptions& options);

@@ -40,8 +40,7 @@ struct LoweringContext {
   /// The types that nodes with weights may compute in; empty: any. Candidates for others may be
   /// left out.
   std::set<ElementType> maths = {};
-  /// Receives the reasons why an implementation has
-  /// no candidate, or lacks some; null: not wanted.
+  /// Receives the reasons why an implementation has no candidate, or lacks some; null: not wanted.
   std::vector<std::string>* reasons = nullptr;
 
   bool Stores(ElementType type) const;

@@ -11,8 +11,7 @@
 
 namespace caffe::inference {
 
-/// The memory that a target's steps compute in. Its
-/// operations are ordered with the steps' work.
+/// The memory that a target's steps compute in. Its operations are ordered with the steps' work.
 class TargetMemory {
  public:
   virtual ~TargetMemory() = default;
@@ -53,9 +52,8 @@ class LoweredRunner : public Runner {
   }
   /// False where SetPlace would change nothing.
   bool Moves(int value, const void* memory) const { return given_[value] != memory; }
-  /// Puts an input or output, and the values within it, into the
-  /// caller's memory, at a multiple of the target's alignment; null:
-  /// into the runner's own again. If it throws, nothing has changed.
+  /// Puts an input or output, and the values within it, into the caller's memory, at a multiple of
+  /// the target's alignment; null: into the runner's own again. If it throws, nothing has changed.
   void SetPlace(int value, void* memory);
   /// Creates all steps again, in the present shapes and places: for steps that have lost their
   /// state. Throws Error.

@@ -16,10 +16,9 @@ Operand OperandAt(const Graph& graph, int value, const std::vector<Shape>& shape
 /// True if the step can read or write the operand in place; else it gets a dense copy.
 bool TakesAsItLies(const Step& step, const Operand& place, const Operand& dense);
 
-/// The scratch memory of each node, in bytes, in the graph's own shapes:
-/// found by binding its step, without memory for values. 0 for no-ops, for
-/// nodes whose shapes depend on the data, and for layers that cannot be set
-/// up here. Throws Error naming the layer whose kernel cannot be bound.
+/// The scratch memory of each node, in bytes, in the graph's own shapes: found by binding its step,
+/// without memory for values. 0 for no-ops, for nodes whose shapes depend on the data, and for
+/// layers that cannot be set up here. Throws Error naming the layer whose kernel cannot be bound.
 std::vector<size_t> ScratchBytes(const Graph& graph, const Target& target);
 
 }  // namespace caffe::inference

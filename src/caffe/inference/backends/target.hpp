@@ -29,8 +29,7 @@ class Target {
   virtual size_t alignment() const = 0;
   /// True if kernels take unsigned 8-bit integers as well as signed ones.
   virtual bool takes_unsigned() const = 0;
-  /// True if integer-only convolutions add a residual
-  /// while they write (quantize/fused_sums.hpp).
+  /// True if integer-only convolutions add a residual while they write (quantize/fused_sums.hpp).
   virtual bool fuses_integer_sums() const = 0;
 
   /// Runs `list`, which asks for the candidates of all nodes of a graph or binds all its steps, if

@@ -37,8 +37,7 @@ class NodeLayer {
   /// The same for elements of other types and layouts. Returns false if the layer computed in other
   /// ones than the tops', which were then converted.
   bool RunPlaced(const std::vector<Place>& bottoms, const std::vector<Place>& tops);
-  /// RunPlaced, then drops other layouts of
-  /// the operands: they are not worth keeping.
+  /// RunPlaced, then drops other layouts of the operands: they are not worth keeping.
   bool RunAndForget(const std::vector<Place>& bottoms, const std::vector<Place>& tops);
   /// Computes in this type from now on (FLOAT or FLOAT16). Before Reshape.
   void set_type(ElementType type) { layer_->set_types(LayerTypes::All(type)); }

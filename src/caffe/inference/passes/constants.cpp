@@ -22,8 +22,7 @@ bool MakesTheSameAgain(const Node& node) {
          !OperationTable::Find(node.type())->source;
 }
 
-/// True if the value's extents after the batch are
-/// the same in the largest and in the smallest run.
+/// True if the value's extents after the batch are the same in the largest and in the smallest run.
 bool KeepsItsSize(const Shape& largest, const Shape& least) {
   return largest.size() == least.size() && !largest.empty() &&
          std::equal(largest.begin() + 1, largest.end(), least.begin() + 1);

@@ -34,8 +34,7 @@ struct ByteInterval {
 /// and whose ends are aligned.
 size_t FirstGap(const std::vector<ByteInterval>& used, size_t bytes);
 
-/// PlanMemory with scratch memory
-/// of so many bytes for each node.
+/// PlanMemory with scratch memory of so many bytes for each node.
 Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch);
 
 }  // namespace caffe::inference

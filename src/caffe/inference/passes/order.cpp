@@ -1,7 +1,6 @@
-// The order in which layers run decides which blobs are alive at
-// once. To find the best one is NP-hard; here layers are moved one
-// at a time as long as that makes the peak smaller or, at the same
-// peak, lifetimes shorter, which leaves room for scratch memory.
+// The order in which layers run decides which blobs are alive at once. To find the best one is
+// NP-hard; here layers are moved one at a time as long as that makes the peak smaller or, at the
+// same peak, lifetimes shorter, which leaves room for scratch memory.
 #include <algorithm>
 #include <utility>
 

@@ -25,8 +25,7 @@ constexpr int LargestOf(bool is_unsigned, int bits) {
   return (1 << (is_unsigned ? bits : bits - 1)) - 1;
 }
 
-/// Scale, zero point and type of the integers of
-/// so many bits for these numbers; 0 is exact.
+/// Scale, zero point and type of the integers of so many bits for these numbers; 0 is exact.
 Range RangeOf(const Interval& interval, QuantizationScheme scheme, int bits = 8);
 
 }  // namespace caffe::inference

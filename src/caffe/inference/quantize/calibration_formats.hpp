@@ -5,8 +5,7 @@
 
 #include "caffe/inference/calibration_table.hpp"
 
-// Other programs' calibration files. Their numbers,
-// with T the threshold of a CalibrationTable:
+// Other programs' calibration files. Their numbers, with T the threshold of a CalibrationTable:
 //
 //   TensorRT   the scale of an int8 tensor, T / 127
 //   ncnn       the factor that a value is multiplied by, 127 / T; of weights 127 / max|w|

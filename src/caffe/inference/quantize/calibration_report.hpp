@@ -32,9 +32,8 @@ struct NoisyBlob {
 /// Below this, in decibels, a blob's quantization error is more than a tenth of its values.
 constexpr double kLowSignalToNoise = 20;
 
-/// The table's blobs with a signal-to-noise ratio below it that
-/// layers with weights read, directly or moved, pooled or activated:
-/// the worst first. `float_layers` do not compute in INT8.
+/// The table's blobs with a signal-to-noise ratio below it that layers with weights read, directly
+/// or moved, pooled or activated: the worst first. `float_layers` do not compute in INT8.
 std::vector<NoisyBlob> NoisyBlobs(const CalibrationTable& table,
                                   const ActivationStatistics& statistics,
                                   const std::set<std::string>& float_layers = {});

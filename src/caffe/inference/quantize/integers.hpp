@@ -34,11 +34,10 @@ struct IntegerOptions {
   std::function<void(const std::string& line)> remark;
 };
 
-/// Makes all nodes integer-only that can be: they get `integers` and integer
-/// parameters, and the values that they read and write a type and quantization.
-/// The scales of values come from the table; a node that only moves elements
-/// shares one with its inputs. Throws Error, naming layer and reason, for a node
-/// without an integer-only form if options.refuses, and for invalid ranges.
+/// Makes all nodes integer-only that can be: they get `integers` and integer parameters, and the
+/// values that they read and write a type and quantization. The scales of values come from the
+/// table; a node that only moves elements shares one with its inputs. Throws Error, naming layer
+/// and reason, for a node without an integer-only form if options.refuses, and for invalid ranges.
 Graph ToIntegers(Graph graph, const CalibrationTable& table, const IntegerOptions& options);
 
 /// How the values of such a graph become 8-bit integers.

@@ -10,9 +10,8 @@
 
 namespace caffe {
 
-/// Maps the weights of a layer to its output channels: the blob
-/// seen as (groups, outer, channels, inner), where output channel
-/// number g * channels + c has all elements with these two indices.
+/// Maps the weights of a layer to its output channels: the blob seen as (groups, outer, channels,
+/// inner), where output channel number g * channels + c has all elements with these two indices.
 struct WeightChannels {
   size_t groups = 1, outer = 1, channels = 1, inner = 1;
   size_t outputs() const { return groups * channels; }

@@ -324,8 +324,7 @@ TEST(Lowering, ScratchMemoryIsKnownWithoutARunner) {
   EXPECT_EQ(engine->activation_bytes(), bytes + others);
 }
 
-// A single candidate is not timed: its time must
-// not count as 0 where it is one of several.
+// A single candidate is not timed: its time must not count as 0 where it is one of several.
 TEST(Lowering, WhatIsNotTimedIsNotKeptAsATime) {
   Net<float> net(ParseNet(R"(
       name: 'maxima' state { phase: TEST }

@@ -29,8 +29,7 @@ struct ValueBounds {
   int32_t least = 0, most = 0;
 };
 
-/// The row or, if all these sums become one
-/// value, an equivalent one of smaller numbers.
+/// The row or, if all these sums become one value, an equivalent one of smaller numbers.
 OutputRow SimplifiedIfConstant(const OutputRow& row, const SumRange& sums,
                                kernels::Rounding rounding, const ValueBounds& bounds);
 
