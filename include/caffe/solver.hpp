@@ -135,8 +135,9 @@ class Solver {
   Dtype loss_scale() const { return static_cast<Dtype>(loss_scale_.value()); }
   /// Undoes loss_scale() in the parameters' gradients. For ApplyUpdate, before all else.
   void UnscaleGradients();
-  /// Of the gradients as the backward pass has left them on the device, if this iteration knows it
-  /// already; each number is given once.
+  /// Puts the sum of squares of the gradients as the backward pass has left them on the device into
+  /// `sum`, if this iteration knows it already, and says whether it does; each number is given
+  /// once.
   bool TakeGradientSquares(double* sum) {
     *sum = gradient_squares_;
     gradient_squares_ = -1;
@@ -151,7 +152,8 @@ class Solver {
   vector<Callback*> callbacks_;
   vector<Dtype> losses_;
   Dtype smoothed_loss_ = 0;
-  /// Of policy plateau: the least smoothed_loss_, and the iteration of it or of the latest step.
+  /// State of policy plateau: the least smoothed_loss_, and the iteration of it or of the latest
+  /// step.
   float minimum_loss_ = 1e38f;
   int iter_last_event_ = 0;
   LossScale loss_scale_;

@@ -22,7 +22,7 @@ namespace caffe::inference {
 struct SumInfo {
   std::string name;
   AffineParameters before;  ///< of what the convolution makes
-  /// Of that, of what is added, and of the sum.
+  /// Three: of that, of what is added, of the sum.
   std::vector<kernels::Multiplier> multipliers;
 };
 

@@ -9,12 +9,12 @@ namespace caffe {
 
 /// Two hashes that tell whether a net is still the one that a table was made for.
 struct NetFingerprint {
-  /// Of the layers: names, types, connections and the fields that decide what they compute.
-  /// Differences between the trained and the deployed net do not count: layers that make data,
-  /// losses, Softmax, Accuracy, identities of the TEST phase, fillers, learning rates, types,
+  /// The hash of the layers: names, types, connections and the fields that decide what they
+  /// compute. Differences between the trained and the deployed net do not count: layers that make
+  /// data, losses, Softmax, Accuracy, identities of the TEST phase, fillers, learning rates, types,
   /// engines, the batch size.
   uint64_t net = 0;
-  /// Of the parameters of those layers, as floats.
+  /// The hash of the parameters of those layers, as floats.
   uint64_t weights = 0;
 
   bool operator==(const NetFingerprint& other) const {
@@ -22,7 +22,7 @@ struct NetFingerprint {
   }
 };
 
-/// Of a net whose weights are loaded. Not cryptographic.
+/// The fingerprint of a net whose weights are loaded. Not cryptographic.
 NetFingerprint FingerprintOf(const Net<float>& net);
 
 }  // namespace caffe

@@ -19,9 +19,9 @@ struct ProductPeak {
   double per_second;  ///< multiplications with an addition each; operations are twice as many
 };
 
-/// Of all units of the instruction set in use, and of AVX512-BF16, which oneDNN uses, where the
-/// processor has it: FLOAT, BFLOAT16, INT8. Takes 0.1 s for each, up to 0.4 s where other programs
-/// are busy.
+/// Peaks of all units of the instruction set in use, and of AVX512-BF16, which oneDNN uses, where
+/// the processor has it: FLOAT, BFLOAT16, INT8. Takes 0.1 s for each, up to 0.4 s where other
+/// programs are busy.
 std::vector<ProductPeak> MeasureProductPeaks();
 
 /// Products a second of layers that compute in `math`, FLOAT, FLOAT16, BFLOAT16 or INT8, by the

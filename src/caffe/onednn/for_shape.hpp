@@ -36,7 +36,7 @@ class ForShape {
     }
     return primitive_.get();
   }
-  /// Of the bottom, at the latest Get.
+  /// The bottom's layout at the latest Get.
   const Layout& layout() const { return layout_; }
 
  private:

@@ -18,7 +18,7 @@ inline dnnl::engine& CpuEngine() {
   return engine;
 }
 
-/// Of a forward pass, or of an operation that has only one.
+/// The descriptor of a forward pass, or of an operation that has only one.
 template <typename Primitive, typename... Arguments>
 typename Primitive::primitive_desc Describe(const dnnl::primitive_attr& attributes,
                                             const Arguments&... arguments) {
@@ -30,7 +30,7 @@ typename Primitive::primitive_desc Describe(const dnnl::primitive_attr& attribut
 #endif
 }
 
-/// Of a backward pass, for the forward pass that `forward` describes.
+/// The descriptor of a backward pass, for the forward pass that `forward` describes.
 template <typename Primitive, typename Forward, typename... Arguments>
 typename Primitive::primitive_desc DescribeBackward(const Forward& forward,
                                                     const Arguments&... arguments) {

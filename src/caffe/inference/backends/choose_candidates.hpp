@@ -10,10 +10,10 @@ namespace caffe::inference {
 
 /// What combinations of candidates are compared by.
 struct CandidateCosts {
-  /// Of each node: one for each of its candidates, of which it has one or more.
+  /// The costs of each node: one for each of its candidates, of which it has one or more.
   std::vector<std::vector<double>> nodes;
-  /// Of changing a value's format; called once for each value and pair of different formats that
-  /// is compared.
+  /// The cost of changing a value's format; called once for each value and pair of different
+  /// formats that is compared.
   std::function<double(int value, const Format& from, const Format& to)> reorder;
 };
 

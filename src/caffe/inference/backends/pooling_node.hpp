@@ -26,7 +26,7 @@ class PoolingImplBase : public Implementation {
   static bool IsMax(const Node& node) {
     return node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX;
   }
-  /// Of a Pooling with one bottom and one top, which has this layout.
+  /// The step of a Pooling with one bottom and one top, which has this layout.
   virtual std::unique_ptr<Step> MakeStep(const Node& node, Layout::Kind layout) const = 0;
 
   const std::vector<Layout::Kind> layouts_;

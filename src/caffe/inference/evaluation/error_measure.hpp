@@ -22,7 +22,7 @@ class ErrorMeasure {
   double largest_reference() const { return largest_reference_; }  ///< magnitude
   double max_error() const { return max_error_; }                  ///< magnitude
   double mean_error() const;                                       ///< of the magnitudes
-  /// Of the angle between the two as vectors; 1 where both are zero, 0 where one is.
+  /// The cosine of the angle between the two as vectors; 1 where both are zero, 0 where one is.
   double Cosine() const;
   /// The mean square of the references over that of the errors, in decibels: infinity for no error,
   /// -infinity for errors in what should be zero.

@@ -14,8 +14,9 @@ struct LayerRate {
   double operations = 0;  ///< in a run: two for each of ProductsOf; 0: it has no weights
   double per_second = 0;  ///< in the layer's median time
   bool integers = false;  ///< the operations are those of 8-bit integers
-  /// Of what the fastest unit of the processor for the layer's type does (FastestProducts).
-  /// Winograd's algorithm leaves products out, and may come to more than 1. 0: not known.
+  /// The share of what the fastest unit of the processor for the layer's type does
+  /// (FastestProducts). Winograd's algorithm leaves products out, and may come to more than 1. 0:
+  /// not known.
   double share_of_peak = 0;
 };
 

@@ -13,15 +13,15 @@ namespace caffe::inference {
 struct FusedSum {
   AffineParameters before;        ///< of the convolution's own output
   int32_t least = 0, most = 255;  ///< bounds of these
-  /// Of these bytes, of the step's operand, of the sum.
+  /// Three: of these bytes, of the step's operand, of the sum.
   std::vector<kernels::Multiplier> multipliers;
 };
 
 /// The step's parameters: the multipliers (3, 2); zero point, least and most; the scale.
 std::vector<Constant> ParametersOf(const FusedSum& sum);
 
-/// That of the node's epilogue; not set if no step has an operand. Throws Error if the parameters
-/// of such a step are not those above, as in a damaged plan.
+/// The sum in the node's epilogue; not set if no step has an operand. Throws Error if the
+/// parameters of such a step are not those above, as in a damaged plan.
 std::optional<FusedSum> FusedSumOf(const Node& node);
 
 /// The graph of integers for an engine: a sum of two values becomes the last step of the

@@ -12,7 +12,7 @@ struct PlacedConvolution {
   int num = 0;
   bool plain_source = false;      ///< else channels lie in blocks, as the output's do
   kernels::ImageStrides strides;  ///< 0: images lie one behind another
-  /// For which the weights are packed.
+  /// The sizes that the weights are packed for.
   kernels::ConvolutionShape packed_shape;
   int packed_num = 0;
 };
@@ -23,7 +23,7 @@ class AlgorithmConvolution : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override;
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
-  /// In which the output's channels lie.
+  /// The layout of the output's channels.
   virtual Layout::Kind layout() const { return kBlocked; }
   /// Null where there is none.
   virtual algorithms::AlgorithmPtr Plan(const Node& node,
@@ -34,7 +34,7 @@ class AlgorithmConvolution : public Implementation {
   virtual bool TakesBlobs(const Operand& x, const Operand& y, const Operand& residual) const;
 
  protected:
-  /// Of a node of the graph, dense.
+  /// The convolution of a node of the graph, dense.
   static PlacedConvolution Dense(const Graph& graph, const Node& node, bool plain_source);
 };
 

@@ -28,7 +28,7 @@ class ConvolutionStep : public Step {
   kernels::Numbers bias() const {
     return {node_.parameters[1].data.get(), node_.parameters[1].type};
   }
-  /// Of sums of floats.
+  /// What follows on sums of floats.
   kernels::PostOps Post() const;
   kernels::Destination Target() const;
 

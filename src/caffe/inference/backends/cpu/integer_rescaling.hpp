@@ -14,7 +14,7 @@ namespace caffe::inference::cpu {
 /// the input's zero point, and the multipliers of `node`, whose parameters are those of
 /// quantize/integer_weights.hpp.
 std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const Constant& packed);
-/// The same with this bias.
+/// Parameters like those, with this bias as it is.
 std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
                                      const Constant& bias);
 

@@ -11,7 +11,7 @@
 namespace caffe::inference::cpu {
 
 std::vector<std::string> AllTileVariants();
-/// Those that differ for a convolution: one where each channel is a group.
+/// The variants that differ for a convolution: one where each channel is a group.
 std::vector<std::string> TileVariants(const kernels::ConvolutionShape& shape);
 /// Throws Error for the name of no variant.
 kernels::TileShape TileShapeOf(const std::string& variant);

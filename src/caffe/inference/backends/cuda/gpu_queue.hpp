@@ -14,7 +14,7 @@ namespace caffe::inference::cuda {
 /// A GPU and an own stream on it, on which any thread can work.
 class GpuQueue : public std::enable_shared_from_this<GpuQueue> {
  public:
-  /// Of the calling thread's GPU. Throws Error where there is none.
+  /// A queue of the calling thread's GPU. Throws Error where there is none.
   static std::shared_ptr<GpuQueue> Make();
 
   Device& device() const { return *device_; }

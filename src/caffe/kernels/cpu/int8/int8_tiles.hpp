@@ -37,7 +37,7 @@ struct Int8Tiles {
     SHIFT = RIGHT,
     OTHER_SHIFT = OTHER_RIGHT
   };
-  /// Of consecutive outputs.
+  /// Multipliers of consecutive outputs.
   struct Multipliers {
     const int32_t *values, *shifts;
   };

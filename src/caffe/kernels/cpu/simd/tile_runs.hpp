@@ -60,7 +60,7 @@ inline void ClearLanes(void* blocks, size_t pixels, size_t block, size_t used, s
     std::memset(first + i * pitch * size, 0, (block - used) * size);
   }
 }
-/// Of consecutive blocks.
+/// ClearLanes for consecutive blocks.
 inline void ClearLanes(void* blocks, size_t pixels, size_t block, size_t used, size_t size) {
   ClearLanes(blocks, pixels, block, used, size, block);
 }
