@@ -22,7 +22,7 @@ class ChannelNormalization {
   /// Values that a batch's statistics are of.
   double values_per_channel() const { return double(num_) * spatial_; }
 
-  /// Of the values in `bottom`; the variance is the biased one.
+  /// The channels' moments over the values in `bottom`; the variance is the biased one.
   void Moments(ElementType type, const Blob<Dtype>& bottom, vector<double>* mean,
                vector<double>* variance) const;
 

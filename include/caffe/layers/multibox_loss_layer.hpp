@@ -80,7 +80,7 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
   void LocationGradient(Dtype weight, const vector<Blob<Dtype>*>& bottom) const;
   void ConfidenceGradient(Dtype weight, const vector<Blob<Dtype>*>& bottom) const;
 
-  /// Of each item, for the backward pass.
+  /// The assignment of each item, for the backward pass.
   std::shared_ptr<const vector<Assignment>> assignments_;
   vector<Dtype> log_sums_;
 };

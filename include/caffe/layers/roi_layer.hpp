@@ -39,8 +39,8 @@ class RoiLayer : public Layer<Dtype> {
  protected:
   /// The bins of one region on a map of shape_, whose coordinates are `scale` times the image's.
   virtual kernels::RoiBins BinsOf(const Roi& roi) const = 0;
-  /// Of all regions. Throws Error for an item that is not there and for corners that are not
-  /// numbers or too large.
+  /// The bins of all regions. Throws Error for an item that is not there and for corners that are
+  /// not numbers or too large.
   vector<kernels::RoiBins> Bins(const Blob<Dtype>& rois) const;
 
 #ifndef CPU_ONLY

@@ -31,7 +31,7 @@ class LMDBCursor : public Cursor {
 
  private:
   void Seek(MDB_cursor_op op);
-  /// Of the map, which Close() takes away.
+  /// A copy of bytes of the map, which Close() takes away.
   string StringOf(const MDB_val& bytes) const;
 
   const std::shared_ptr<LMDBSession> session_;

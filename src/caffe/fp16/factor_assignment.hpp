@@ -25,13 +25,13 @@ class FactorAssignment {
   FactorAssignment(const RangeInspector& inspector, const RangeRewritingOptions& options);
 
   const FactorRule& rule(int layer) const { return rules_[layer]; }
-  /// Of the value's class: e of 2^-e, for all layers that carry or absorb factors.
+  /// The exponent of the value's class: e of 2^-e, for all layers that carry or absorb factors.
   int exponent(int value) const { return exponents_[classes_[value]]; }
   /// As the producer writes it: 0 if that is rigid.
   int raw_exponent(int value) const;
   /// As this reader takes it; an UNREAD one takes what there is.
   int read_exponent(int layer, int bottom) const;
-  /// Of the layer's FREE (else CARRIED) bottoms and tops; 0 if it has none.
+  /// The exponent of the layer's FREE (else CARRIED) bottoms and tops; 0 if it has none.
   int bottom_exponent(int layer) const;
   int top_exponent(int layer) const;
   /// True if the layer has to compute with FLOAT values.

@@ -13,7 +13,8 @@ struct TextField {
   std::string name;
   size_t begin = 0;  ///< of the name
   size_t end = 0;    ///< behind the value, and behind a ',' or ';' that follows it
-  /// Of the value: a number, word, string or list; or what stands between a block's brackets.
+  /// The place of the value: a number, word, string or list; or what stands between a block's
+  /// brackets.
   size_t value_begin = 0;
   size_t value_end = 0;
   bool is_block = false;

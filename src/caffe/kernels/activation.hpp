@@ -34,7 +34,7 @@ struct Activation {
 
   Kind kind = NONE;
   double a = 0, b = 0, c = 0;
-  /// Of PRELU: one per channel, then any values up to the next multiple of 16.
+  /// Slopes of PRELU: one per channel, then any values up to the next multiple of 16.
   const float* slopes = nullptr;
 
   Argument GradientArgument() const;

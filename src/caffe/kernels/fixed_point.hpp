@@ -45,8 +45,8 @@ struct Rescaling {
   const int32_t* bias = nullptr;         ///< of each output
   const int32_t* multipliers = nullptr;  ///< of each output: values of Multiplier
   const int32_t* shifts = nullptr;       ///< of each output
-  /// Of each output: the multiplier of negative sums (PReLU, leaky ReLU); or null. Values of
-  /// negative slopes are negative.
+  /// The multiplier of each output's negative sums (PReLU, leaky ReLU); or null. Values of negative
+  /// slopes are negative.
   const int32_t* negative_multipliers = nullptr;
   const int32_t* negative_shifts = nullptr;
   Rounding rounding = Rounding::DOUBLE;

@@ -32,10 +32,10 @@ class PermutohedralLattice {
  private:
   int dimensions_;
   size_t points_, vertices_ = 0;
-  /// Of point p, at [p * (dimensions + 1) + k]: the corners of its simplex and their weights.
+  /// The corners of point p's simplex and their weights, at [p * (dimensions + 1) + k].
   std::vector<int> corners_;
   std::vector<double> weights_;
-  /// Of vertex v, at [(axis * vertices + v) * 2] and the next: its neighbours along an axis; for a
+  /// The neighbours of vertex v along an axis, at [(axis * vertices + v) * 2] and the next; for a
   /// missing one `vertices`, where values are 0.
   std::vector<int> neighbours_;
 };

@@ -25,7 +25,7 @@ namespace onednn {
 bool Enabled();
 /// For tests: turns it off and on in this process.
 void SetEnabled(bool enabled);
-/// Of the library that the program runs with, "2.6.3"; "" in a build without oneDNN.
+/// The version of the library that the program runs with, "2.6.3"; "" in a build without oneDNN.
 const char* Version();
 
 /// y = activation(A x + bias + residual), A being made of weights: what convolutions, their
@@ -40,8 +40,8 @@ class WeightedPrimitive {
     /// are not full; else oneDNN chooses there.
     bool in_blocks = false;
     kernels::Activation activation;  ///< of PostOps, its slopes are Forward's; not in training
-    /// Of x, y, the residual and the packed weights: FLOAT, or BFLOAT16 for inner products and for
-    /// convolutions in the caller's places, not in training.
+    /// The type of x, y, the residual and the packed weights: FLOAT, or BFLOAT16 for inner products
+    /// and for convolutions in the caller's places, not in training.
     ElementType type = ElementType::FLOAT;
   };
   virtual ~WeightedPrimitive() = default;
@@ -59,7 +59,7 @@ class WeightedPrimitive {
   virtual void Forward(const void* x, const void* packed, const kernels::PostOps& post,
                        void* y) const = 0;
 
-  /// Of dy and dx, for BackwardData; of x and dy, for BackwardWeights.
+  /// The layouts of dy and dx, for BackwardData; of x and dy, for BackwardWeights.
   virtual const Layout& data_target() const = 0;
   virtual const Layout& data_source() const = 0;
   virtual const Layout& weights_source() const = 0;
@@ -136,8 +136,8 @@ class Lrn {
 /// beyond the padding, which oneDNN divides by another number.
 class Pooling {
  public:
-  /// Of (num, channels, height, width), shape.planes being num * channels. The top lies in the
-  /// layout of the same kind as `source`.
+  /// Pooling of (num, channels, height, width), shape.planes being num * channels. The top lies in
+  /// the layout of the same kind as `source`.
   static std::unique_ptr<Pooling> Make(const kernels::PoolingShape& shape, int num, int channels,
                                        bool mean, bool training, const Layout& source);
   virtual ~Pooling() = default;
@@ -149,7 +149,7 @@ class Pooling {
 /// y = exp(x) / sum over channels of exp(x).
 class Softmax {
  public:
-  /// Of (outer, channels, inner), in `layout`.
+  /// Softmax of (outer, channels, inner), in `layout`.
   static std::unique_ptr<Softmax> Make(int outer, int channels, int inner, bool training,
                                        const Layout& layout);
   virtual ~Softmax() = default;
@@ -167,7 +167,7 @@ class BatchNorm {
     bool scale = false;  ///< scale and shift are given, and have gradients
     bool training = false;
   };
-  /// Of (num, channels, spatial), in `layout`.
+  /// BatchNorm of (num, channels, spatial), in `layout`.
   static std::unique_ptr<BatchNorm> Make(int num, int channels, int spatial, const Options& options,
                                          const Layout& layout);
   virtual ~BatchNorm() = default;

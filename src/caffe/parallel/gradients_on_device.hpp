@@ -10,8 +10,8 @@ struct GradientSums {
   double infinite = 0;  ///< how many gradients are infinite or NaN
 };
 
-/// Of all gradients of a net's learnable parameters, summed up where they lie in GPU mode; waits
-/// once, for the result. False, and nothing done, in CPU mode and in builds without CUDA.
+/// The sums of all gradients of a net's learnable parameters, computed where these lie in GPU mode;
+/// waits once, for the result. False, and nothing done, in CPU mode and in builds without CUDA.
 #ifdef CPU_ONLY
 template <typename Dtype>
 bool SumGradientsOnDevice(const Net<Dtype>&, GradientSums*) {

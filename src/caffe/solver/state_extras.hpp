@@ -11,7 +11,7 @@ namespace caffe {
 
 constexpr char kSolverType[] = "solver_type";
 constexpr char kLarcCosines[] = "larc_cosines";  ///< doubles
-/// Of several ranks each one's TrainingState, serialized, in their order.
+/// The TrainingState of each of several ranks, serialized, in their order.
 constexpr char kRankState[] = "rank_state";
 
 inline void AddExtra(const std::string& name, const std::string& value, TrainingState* state) {

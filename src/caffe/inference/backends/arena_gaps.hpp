@@ -12,7 +12,7 @@ namespace caffe::inference {
 /// The free parts of a graph's arena while a node runs: room for its scratch memory.
 class ArenaGaps {
  public:
-  /// Of a graph whose memory is planned.
+  /// The gaps of a graph whose memory is planned.
   explicit ArenaGaps(const Graph& graph);
 
   /// The first aligned offset (Allocator::kAlignment) with `bytes` free bytes while the node runs;

@@ -78,7 +78,7 @@ class IntegerOperationImplBase : public Implementation {
 kernels::SoftmaxExtents SoftmaxExtentsOf(const Node& node, const Shape& x);
 kernels::LrnShape LrnShapeOf(const Node& node, const Shape& x);
 kernels::NormExtents NormExtentsOf(const Node& node, const Shape& x);
-/// Of a Scale with two bottoms or an Axpy: how the factors repeat along x.
+/// How the factors of a Scale with two bottoms or an Axpy repeat along x.
 size_t BroadcastOuterOf(const Node& node, const Shape& x);
 /// The groups that an MVN normalizes: `length` neighbours each.
 struct RowExtents {

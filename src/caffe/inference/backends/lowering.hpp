@@ -12,11 +12,11 @@
 namespace caffe::inference {
 
 struct LoweringOptions {
-  /// Of each node: the types in which a layer with weights may compute. If it has no kernel for any
-  /// of them it computes in FLOAT.
+  /// For each node: the types in which a layer with weights may compute. If it has no kernel for
+  /// any of them it computes in FLOAT.
   std::vector<std::set<ElementType>> maths;
   std::vector<Range> ranges;  ///< of each value
-  /// Of each value: the means of its channels, with which biases are corrected for the rounding of
+  /// The means of each value's channels, with which biases are corrected for the rounding of
   /// weights to 8 bits; empty if unknown.
   std::vector<std::vector<float>> means;
   bool tensor_float = false;  ///< products of FLOAT may round their factors (TF32)

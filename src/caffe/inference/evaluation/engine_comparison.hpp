@@ -21,7 +21,7 @@ struct BlobComparison {
   ElementType math = ElementType::FLOAT;
   bool is_output = false;
   ErrorMeasure error;
-  /// Of detections, whose rows may come in another order or number, instead of `error`: the share
+  /// For detections, whose rows may come in another order or number, instead of `error`: the share
   /// of boxes without a partner (UnmatchedShare), the mean of the batches.
   std::optional<double> unmatched;
 

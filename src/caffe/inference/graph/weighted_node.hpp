@@ -51,7 +51,8 @@ std::optional<NodePostOps> ActivationOfNode(const Node& node, int channels);
 /// True if the epilogue is an activation, or empty.
 bool Activates(const Node& node);
 
-/// Of a node with channels on axis 1, one input, one output, images on axis 0; not set for others.
+/// The shape of a node with channels on axis 1, one input, one output, images on axis 0; not set
+/// for others.
 std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,
                                                             const Shape& output);
 
@@ -77,7 +78,7 @@ std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExt
 /// the input), whatever an algorithm leaves out. 0 for nodes without weights, and for those that
 /// only layers compute.
 double ProductsOf(const Node& node, const Shape& x, const Shape& y);
-/// Of the nodes with any, by name; `shapes`: of each value.
+/// The products of the nodes with any, by name; `shapes`: of each value.
 std::map<std::string, double> ProductsByLayer(const Graph& graph, const std::vector<Shape>& shapes);
 
 /// The bias; zeros where the node has none.

@@ -16,10 +16,10 @@ struct Lifetime {
   size_t bytes;  ///< a multiple of Allocator::kAlignment
 };
 
-/// Of all values that are planned: not inputs, outputs and constants, which lie elsewhere, and not
-/// those whose shapes depend on the data.
+/// The lifetimes of all values that are planned: not inputs, outputs and constants, which lie
+/// elsewhere, and not those whose shapes depend on the data.
 std::vector<Lifetime> Lifetimes(const Graph& graph);
-/// And of the nodes' scratch memory, in bytes.
+/// The same and those of the nodes' scratch memory, in bytes.
 std::vector<Lifetime> Lifetimes(const Graph& graph, const std::vector<size_t>& scratch);
 
 /// The largest sum of the bytes of values that are alive at once: a lower bound of the arena.

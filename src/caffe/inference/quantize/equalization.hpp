@@ -21,8 +21,8 @@ namespace caffe::inference {
 Graph EqualizeChannels(Graph graph, const CalibrationTable& table,
                        const std::vector<Range>& ranges);
 
-/// Of each value of such a graph: the means of its channels, as it has them; nothing where the
-/// table does not know them.
+/// The means of the channels of each value of such a graph, as it has them; nothing where the table
+/// does not know them.
 std::vector<std::vector<float>> MeansOf(const Graph& graph, const CalibrationTable& table);
 
 }  // namespace caffe::inference

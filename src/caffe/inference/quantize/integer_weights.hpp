@@ -29,8 +29,8 @@ struct IntegerWeights {
 /// Why a node with weights has no integer-only form, for messages; "" if it has one.
 std::string WhyNotIntegerWeights(const Graph& graph, const Node& node);
 
-/// Of a node that multiplies weights. Throws Error, naming the layer, if weights are NaN or
-/// infinite.
+/// The integer weights of a node that multiplies by weights. Throws Error, naming the layer, if
+/// weights are NaN or infinite.
 IntegerWeights IntegerWeightsOf(const Graph& graph, const Node& node,
                                 const WeightRounding& rounding);
 

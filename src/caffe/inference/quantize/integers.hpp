@@ -25,9 +25,9 @@ struct IntegerOptions {
   kernels::Rounding rounding = kernels::Rounding::DOUBLE;
   WeightRounding weights;
   int activation_bits = 8;  ///< 2 to 8 bits of the blobs' bytes are used
-  /// Of each node: 8-bit integers were asked for.
+  /// For each node: 8-bit integers were asked for.
   std::vector<bool> wanted;
-  /// Of each value: the means of its channels, with which biases are corrected for the rounding of
+  /// The means of each value's channels, with which biases are corrected for the rounding of
   /// weights; empty if unknown.
   std::vector<std::vector<float>> means;
   /// Called with a line for each node that stays float, and why.

@@ -29,7 +29,7 @@ class ImageSample {
   int Offer(int64_t images, Net<float>* net);
 
   int64_t images() const { return static_cast<int64_t>(items_.size()); }
-  /// Of the first batch, by input.
+  /// The shapes of the first batch, by input.
   const std::map<std::string, Shape>& shapes() const { return shapes_; }
   /// Batches in the shape of the first one, of all kept images; the last batch is filled with the
   /// first images.
@@ -68,7 +68,7 @@ class OutputComparison {
   OutputComparison(const Net<float>& net, const ImageSample& sample);
 
   bool has_detections() const { return !box_inputs_.empty(); }
-  /// Of the engine that is built with this table. Throws Error if it cannot be built.
+  /// The error of the engine that is built with this table. Throws Error if it cannot be built.
   OutputError ErrorOf(const CalibrationTable& table) const;
 
  private:

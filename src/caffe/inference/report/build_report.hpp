@@ -45,7 +45,7 @@ struct BuildReport {
   Graph before;                       ///< as the net was read
   std::vector<EngineResult> engines;  ///< at least one; the others are compared with the first
   std::string accuracy_of;            ///< what `accuracy` is: "top-1 of 10000 images"
-  /// Of INT8; may both be null.
+  /// The calibration of INT8 and the statistics of its images; both may be null.
   const CalibrationTable* calibration = nullptr;
   const ActivationStatistics* statistics = nullptr;  ///< histograms of the blobs of `calibration`
 };

@@ -21,7 +21,7 @@ struct OutputRow {
 struct SumRange {
   int64_t least = 0, most = 0;
 };
-/// Of weights and any bytes, signed or not.
+/// The bounds for weights and any bytes, signed or not.
 SumRange SumsOf(size_t terms, const int8_t* weights);
 
 /// The bounds of values, less their zero point.

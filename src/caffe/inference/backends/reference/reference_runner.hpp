@@ -25,7 +25,7 @@ class ReferenceRunner : public Runner {
 
   void Run(const AfterNode& after = nullptr) override;
 
-  /// Of any value that has memory of its own.
+  /// The memory of any value that has memory of its own.
   float* data(int value) override;
   const Shape& shape(int value) const override { return shapes_[value]; }
   std::vector<float> Floats(int value) override;

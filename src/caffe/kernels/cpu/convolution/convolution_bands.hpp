@@ -50,7 +50,7 @@ struct RowGroup {
 /// The geometry of an image, and of buffers for bands of up to some size.
 class Bands {
  public:
-  /// Of a convolution over one or two spatial axes.
+  /// The bands of a convolution over one or two spatial axes.
   explicit Bands(const ConvolutionShape& shape);
 
   const BandAxis& rows() const { return rows_; }

@@ -121,7 +121,7 @@ inline __m512i UpperBits(__m512 first, __m512 second) {
   return _mm512_permutex2var_epi16(_mm512_castps_si512(first), _mm512_load_si512(kOdd),
                                    _mm512_castps_si512(second));
 }
-/// Of 32 float16 numbers: both parts, of which the second is exact.
+/// Both parts of 32 float16 numbers, of which the second is exact.
 inline void SplitHalves(__m512i halves, __m512i* high, __m512i* low) {
   const __m512 a = _mm512_cvtph_ps(_mm512_castsi512_si256(halves));
   const __m512 b = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(halves, 1));
