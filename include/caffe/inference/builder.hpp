@@ -41,7 +41,8 @@ struct BuilderConfig {
   /// Ranges of input shapes that the engine runs, instead of max_batch and max_input_shapes: the
   /// smallest, the largest and the one that implementations are chosen for. Each profile is tuned
   /// separately and has its own memory. Without profiles every shape up to the largest can be run
-  /// that the net accepts, and what is constant at the largest shapes is folded.
+  /// that the net accepts; but where layers compute from the extents of their bottoms alone
+  /// (PriorBox), these are folded, and smaller batches are all that differs.
   std::vector<ShapeProfile> profiles;
 
   /// How images become the net's input, stored for users of the engine. If it names no input, it is

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "caffe/core/limits.hpp"
-#include "caffe/data/crop_size.hpp"
+#include "caffe/data/crop_sides.hpp"
 #include "caffe/kernels/pixels.hpp"
 #include "caffe/util/im_transforms.hpp"
 #include "caffe/util/image.hpp"
@@ -96,7 +96,7 @@ DataTransformer<Dtype>::DataTransformer(const TransformationParameter& param, Ph
   RefuseUnknown(param_);
   CheckRandomResize(param_);
   CheckAugmentation(param_);
-  const CropSize crop(param_);
+  const CropSides crop(param_);
   crop_height_ = crop.height;
   crop_width_ = crop.width;
   Require((crop_height_ > 0) == (crop_width_ > 0), Error::Field{"transform_param: crop_h"},

@@ -66,16 +66,40 @@ void Fold(const Node& node, Graph* graph) {
   }
 }
 
+/// Allows smaller batches and nothing else, if the net takes these: what was computed from other
+/// extents is a constant.
+void FixExtents(Graph* graph) {
+  std::vector<Shape> whole;
+  for (const int input : graph->inputs) whole.push_back(graph->values[input].shape);
+  std::vector<Shape> least = whole;
+  for (Shape& shape : least) {
+    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return;
+    if (!shape.empty()) shape[0] = 1;
+  }
+  try {
+    ShapesFor(*graph, least);
+  } catch (const Error&) {
+    least = whole;
+  }
+  graph->min_inputs = std::move(least);
+  graph->opt_inputs = std::move(whole);
+}
+
 }  // namespace
 
 Graph FoldConstants(Graph graph) {
   const std::vector<Shape> least = ShapesInSmallestRun(graph);
   std::vector<bool> folded(graph.nodes.size(), false);
+  bool reads_shapes = false;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    folded[i] = IsFoldable(graph, least, graph.nodes[i]);
-    if (folded[i]) Fold(graph.nodes[i], &graph);
+    const Node& node = graph.nodes[i];
+    folded[i] = IsFoldable(graph, least, node);
+    if (!folded[i]) continue;
+    reads_shapes |= !node.inputs.empty() && node.operation().ReadsShapesOnly();
+    Fold(node, &graph);
   }
   RemoveNodes(folded, &graph);
+  if (reads_shapes && graph.min_inputs.empty()) FixExtents(&graph);
   return WithoutUnusedValues(std::move(graph));
 }
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "caffe/core/error_context.hpp"
-#include "caffe/data/crop_size.hpp"
+#include "caffe/data/crop_sides.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/thread_team.hpp"
 
@@ -109,7 +109,7 @@ void ImageSegDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
       ": ignore_label must be from 0 to 255, as labels of pixels are, got ", param.ignore_label());
   Require(!transform.has_mean_file(), Error::Field{"transform_param"},
           ": ImageSegData takes mean_value, not mean_file");
-  const CropSize crop(transform);
+  const CropSides crop(transform);
   crop_height_ = crop.height;
   crop_width_ = crop.width;
   this->OpenList(param.source(), param.shuffle(), param.rand_skip());

@@ -192,6 +192,25 @@ TEST(ShapeProfiles, OfConvolutionsKeepTheAxisOfTheirChannels) {
                  "cannot be run: layer 'rows' (Convolution)");
 }
 
+// Else their detections would be decoded with the boxes of another image.
+TEST(ShapeProfiles, ArePartOfAnEngineWhosePriorsAreConstants) {
+  const auto net = NetworkDefinition::FromCaffe(
+      ParseNet("input: 'data' input_shape { dim: 2 dim: 3 dim: 8 dim: 8 } "
+               "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' "
+               "convolution_param { num_output: 4 kernel_size: 3 } } "
+               "layer { name: 'prior' type: 'PriorBox' bottom: 'conv' bottom: 'data' top: 'prior' "
+               "prior_box_param { min_size: 2 } } "
+               "layer { name: 'pool' type: 'Pooling' bottom: 'conv' top: 'pool' "
+               "pooling_param { kernel_size: 2 } }"),
+      {});
+  ExecutionContext context(Builder(BuilderConfig()).Build(net));
+  context.SetBatch(1);
+  ExpectContains(ErrorOf([&] {
+                   context.SetInputShape("data", {2, 3, 7, 8});
+                 }),
+                 "but for profile 0: data 1x3x8x8 to 2x3x8x8");
+}
+
 TEST(ShapeProfiles, RefusesShapesOutsideOfTheRange) {
   const auto engine = Build(SmallNet(), {Profile({2, 3, 8, 8}, {2, 3, 8, 8}, {4, 3, 16, 24})});
   ExecutionContext context(engine);

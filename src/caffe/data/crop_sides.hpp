@@ -1,5 +1,5 @@
-#ifndef CAFFE_DATA_CROP_SIZE_HPP_
-#define CAFFE_DATA_CROP_SIZE_HPP_
+#ifndef CAFFE_DATA_CROP_SIDES_HPP_
+#define CAFFE_DATA_CROP_SIDES_HPP_
 
 #include <cstdint>
 #include <limits>
@@ -12,8 +12,8 @@ namespace caffe {
 /// Sides of the crop in pixels, 0: the whole image. Each fork has fields of its own: crop_size
 /// (BVLC) comes first, then crop_h and crop_w (SSD), then crop_height and crop_width. Throws Error
 /// for a side that no image can have.
-struct CropSize {
-  explicit CropSize(const TransformationParameter& p)
+struct CropSides {
+  explicit CropSides(const TransformationParameter& p)
       : height(Side(p, p.crop_h(), p.crop_height())), width(Side(p, p.crop_w(), p.crop_width())) {}
 
   int height, width;
@@ -29,4 +29,4 @@ struct CropSize {
 
 }  // namespace caffe
 
-#endif  // CAFFE_DATA_CROP_SIZE_HPP_
+#endif  // CAFFE_DATA_CROP_SIDES_HPP_
