@@ -49,6 +49,12 @@ kernels::PoolingShape ReadWindowShape(const PoolingParameter& param, int height,
           ": the kernel must be at least 1 x 1, got ", s.kernel_h, " x ", s.kernel_w);
   Require(s.stride_h > 0 && s.stride_w > 0, Error::Field{"pooling_param"},
           ": stride must be positive, got ", s.stride_h, " x ", s.stride_w);
+  // Kernels count positions of windows in 32 bits.
+  constexpr int kMost = 1 << 24;
+  const bool counted = param.global_pooling() || int64_t(s.kernel_h) * s.kernel_w <= kMost;
+  Require(counted && s.stride_h <= kMost && s.stride_w <= kMost, Error::Field{"pooling_param"},
+          ": a kernel of ", s.kernel_h, " x ", s.kernel_w, " with stride ", s.stride_h, " x ",
+          s.stride_w, " is larger than images are", Error::Remedy{Join("give up to ", kMost)});
   Require(s.pad_h >= 0 && s.pad_w >= 0 && s.pad_h < s.kernel_h && s.pad_w < s.kernel_w,
           Error::Field{"pooling_param"}, ": pad must be smaller than the kernel, got ", s.pad_h,
           " x ", s.pad_w, " for ", s.kernel_h, " x ", s.kernel_w);

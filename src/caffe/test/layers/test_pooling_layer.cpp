@@ -55,6 +55,9 @@ const std::vector<LayerCase> kPoolingCases = {
 INSTANTIATE_TEST_SUITE_P(Pooling, LayerCases, ::testing::ValuesIn(kPoolingCases), CaseName());
 
 const std::vector<BadLayerCase> kPoolingBadCases = {
+    BadLayerCase("Stride", "type: 'Pooling' pooling_param { kernel_size: 2 stride: 2147483647 }")
+        .Bottom({1, 1, 4, 4})
+        .Says("larger than images are: give up to 16777216"),
     BadLayerCase("NoKernel", "type: 'Pooling'").Bottom({1, 1, 4, 4}).Says("give kernel_size"),
     BadLayerCase("ZeroStride", "type: 'Pooling' pooling_param { kernel_size: 2 stride: 0 }")
         .Bottom({1, 1, 4, 4})
