@@ -134,9 +134,8 @@ int Build() {
   }
   std::cout << "wrote " << FLAGS_plan << ": " << maker.net().graph().nodes.size()
             << " layers became " << engine->graph()->nodes.size() << ", "
-            << BytesText(engine->weight_bytes()) << " of weights, "
-            << BytesText(activation_bytes) << " of activations at batch "
-            << engine->max_batch() << '\n';
+            << BytesText(engine->weight_bytes()) << " of weights, " << BytesText(activation_bytes)
+            << " of activations at batch " << engine->max_batch() << '\n';
   if (!FLAGS_report.empty()) WriteReport(&maker, param, weights, engine, FLAGS_plan);
   std::cout << NextSteps(maker.net(), *engine);
   return 0;
