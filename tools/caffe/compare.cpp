@@ -205,6 +205,7 @@ int Compare() {
   Require(!plan || !IsGiven("precision"), "give -plan FILE, or -precision to build one, not both");
   Require(!plan || !FLAGS_bisect, Error::Field{"-bisect"}, " builds engines",
           Error::Remedy{"give -precision (and what int8 needs) instead of -plan"});
+  Require(!std::isnan(FLAGS_min_sqnr), Error::Field{"-min_sqnr"}, " is no number");
   Require(FLAGS_max_error > 0, Error::Field{"-max_error"}, " must be positive, got ",
           FLAGS_max_error);
   std::unique_ptr<EngineMaker> maker;

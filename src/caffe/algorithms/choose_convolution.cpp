@@ -53,21 +53,6 @@ int ImagesAtATime(const ConvolutionProblem& p) {
   return images;
 }
 
-bool MayUseOneDnn(const ConvolutionProblem& p);
-OneDnnOptions OptionsOf(const ConvolutionProblem& p);
-
-/// In training, within the same bounds.
-AlgorithmPtr ChooseWinogradTraining(const ConvolutionProblem& p) {
-  if (p.transposed || p.num * p.shape.input_size() == 0 || !kernels::HasWinograd(p.shape) ||
-      !p.settings.may_train_by_winograd() || !MayUseOneDnn(p)) {
-    return nullptr;
-  }
-  OneDnnOptions options = OptionsOf(p);
-  options.in_blocks = true;
-  return WinogradTrainingOf(p.shape, p.num, p.shape.kernel[0] == 3 ? 4 : 2,
-                            OneDnnConvolution(p.shape, p.num, false, options));
-}
-
 bool MayUseOneDnn(const ConvolutionProblem& p) {
   // Measured by benchmarks/engines: deconvolutions are 1.2 to 4.7 times as fast.
   if (p.transposed) return p.settings.wants_onednn(/*faster=*/true);
@@ -86,6 +71,18 @@ OneDnnOptions OptionsOf(const ConvolutionProblem& p) {
   options.activation = p.activation;
   options.images = ImagesAtATime(p);
   return options;
+}
+
+/// In training, within the same bounds.
+AlgorithmPtr ChooseWinogradTraining(const ConvolutionProblem& p) {
+  if (p.transposed || p.num * p.shape.input_size() == 0 || !kernels::HasWinograd(p.shape) ||
+      !p.settings.may_train_by_winograd() || !MayUseOneDnn(p)) {
+    return nullptr;
+  }
+  OneDnnOptions options = OptionsOf(p);
+  options.in_blocks = true;
+  return WinogradTrainingOf(p.shape, p.num, p.shape.kernel[0] == 3 ? 4 : 2,
+                            OneDnnConvolution(p.shape, p.num, false, options));
 }
 
 AlgorithmPtr ChooseOneDnnConvolution(const ConvolutionProblem& p) {

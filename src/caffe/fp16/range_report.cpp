@@ -44,6 +44,20 @@ void PrintParameters(const RangeInspector& inspector, std::ostream& out) {
   }
 }
 
+/// The first blob with NaNs or infinities, which come from FLOAT; false if there is one.
+bool PrintNotFinite(const RangeInspector& inspector, std::ostream& out) {
+  for (const LayerRange& layer : inspector.layers()) {
+    for (const BlobRange& top : layer.tops) {
+      const int64_t bad = top.magnitudes.not_a_number() + top.magnitudes.infinite();
+      if (bad == 0) continue;
+      out << "blob '" << top.name << "' of layer '" << layer.name << "' has " << bad
+          << " NaN or infinite values in FLOAT already: look at its layer and the data first\n";
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void PrintRanges(const RangeInspector& inspector, std::ostream& out) {
@@ -70,7 +84,8 @@ void PrintRanges(const RangeInspector& inspector, std::ostream& out) {
   }
   PrintInside(inspector, out);
   PrintParameters(inspector, out);
-  if (regions.empty()) {
+  const bool is_finite = PrintNotFinite(inspector, out);
+  if (regions.empty() && is_finite) {
     out << "no blob leaves FP16's range";
     out << (inspector.OverflowsInside().empty() ? "\n" : ", but see what layers hold inside\n");
   }

@@ -26,7 +26,11 @@ Graph Shaped(Graph graph, const BuilderConfig& config) {
     shapes = InputShapes(graph, config.max_batch);
   }
   for (const auto& [name, shape] : config.max_input_shapes) {
-    shapes[InputNamed(graph, name, "max_input_shapes")] = shape;
+    const int input = InputNamed(graph, name, "max_input_shapes");
+    Require(config.max_batch == 0 || shape.empty() || shape[0] == config.max_batch,
+            "max_input_shapes: a batch of ", shape.empty() ? 0 : shape[0], " where max_batch is ",
+            config.max_batch, Error::Remedy{"leave one of them out"});
+    shapes[input] = shape;
   }
   if (shapes == InputShapes(graph, BatchOf(graph))) return graph;
   return WithInputShapes(std::move(graph), shapes);

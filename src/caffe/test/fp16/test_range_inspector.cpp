@@ -292,6 +292,15 @@ TEST(RangeReport, ATableRowPerBlobAndALinePerRegion) {
   ExpectContains(out.str(), "4e-08");
 }
 
+TEST(RangeReport, NamesTheFirstBlobThatIsNotFinite) {
+  Inspected it("layer { name: 'a' type: 'Log' bottom: 'data' top: 'a' } " + Power("b", "a", 1),
+               {-1, 2, 3, 4});
+  std::ostringstream out;
+  PrintRanges(it.Run(), out);
+  ExpectContains(out.str(), "blob 'a' of layer 'a' has 1 NaN or infinite values in FLOAT already");
+  EXPECT_EQ(out.str().find("no blob leaves"), std::string::npos);
+}
+
 TEST(RangeReport, JsonHoldsWhatTheTableHolds) {
   Inspected it(Power("a", "data", 1e5) + Power("b", "a", 1e-5), {1, 2, 3, 4});
   const std::string json = RangesAsJson(it.Run());

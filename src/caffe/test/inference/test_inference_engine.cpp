@@ -301,7 +301,11 @@ TEST(Builder, RefusesBadConfigurations) {
   BuilderConfig config;
   config.max_batch = -1;
   ExpectContains(ErrorOf([&] { Builder(config).Build(NetOfThree()); }), "max_batch");
-  config.max_batch = 0;
+  config.max_batch = 4;
+  config.max_input_shapes["x"] = {2, 2};
+  ExpectContains(ErrorOf([&] { Builder(config).Build(NetOfThree()); }),
+                 "a batch of 2 where max_batch is 4: leave one of them out");
+  config = BuilderConfig();
   config.skip_passes = {"activation"};
   ExpectContains(ErrorOf([&] { Builder(config).Build(NetOfThree()); }),
                  "there is no pass 'activation'");
