@@ -8,11 +8,6 @@ function(caffe_example folder program)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples/${folder})
   target_link_libraries(example_${program} PRIVATE caffe)
   target_compile_options(example_${program} PRIVATE ${caffe_warnings})
-  if(program STREQUAL classification OR program STREQUAL ssd_detect)  # as guides of Caffe and SSD call them
-    add_custom_command(TARGET example_${program} POST_BUILD VERBATIM
-      COMMAND ${CMAKE_COMMAND} -E create_symlink ${program}
-              ${PROJECT_BINARY_DIR}/examples/${folder}/${program}.bin)
-  endif()
 endfunction()
 
 caffe_example(custom_layer custom_layer)
@@ -21,3 +16,6 @@ if(HAVE_OPENCV)
   caffe_example(mtcnn detect_faces)
   caffe_example(ssd ssd_detect)
 endif()
+# As guides of Caffe and SSD call them.
+caffe_old_path(example_classification examples/cpp_classification/classification.bin)
+caffe_old_path(example_ssd_detect examples/ssd/ssd_detect.bin)

@@ -57,22 +57,22 @@ foreach(name convert_mnist_data convert_mnist_siamese_data)
 endforeach()
 
 # Scripts of Caffe and of its users call build/tools/NAME.bin and the converters under build/examples.
-function(caffe_old_path tool path)
-  if(TARGET tool_${tool})
+function(caffe_old_path target path)
+  if(TARGET ${target})
     get_filename_component(folder ${PROJECT_BINARY_DIR}/${path} DIRECTORY)
     file(MAKE_DIRECTORY ${folder})
-    add_custom_command(TARGET tool_${tool} POST_BUILD VERBATIM
-      COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:tool_${tool}>
+    add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+      COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:${target}>
               ${PROJECT_BINARY_DIR}/${path})
   endif()
 endfunction()
 foreach(name caffe compute_image_mean convert_annoset convert_imageset create_label_map extract_features
              get_image_size upgrade_net_proto_binary upgrade_net_proto_text upgrade_solver_proto_text)
-  caffe_old_path(${name} tools/${name}.bin)
+  caffe_old_path(tool_${name} tools/${name}.bin)
 endforeach()
-caffe_old_path(convert_mnist_data examples/mnist/convert_mnist_data)
-caffe_old_path(convert_mnist_data examples/mnist/convert_mnist_data.bin)
-caffe_old_path(convert_cifar_data examples/cifar10/convert_cifar_data)
-caffe_old_path(convert_cifar_data examples/cifar10/convert_cifar_data.bin)
-caffe_old_path(convert_mnist_siamese_data examples/siamese/convert_mnist_siamese_data)
-caffe_old_path(convert_mnist_siamese_data examples/siamese/convert_mnist_siamese_data.bin)
+caffe_old_path(tool_convert_mnist_data examples/mnist/convert_mnist_data)
+caffe_old_path(tool_convert_mnist_data examples/mnist/convert_mnist_data.bin)
+caffe_old_path(tool_convert_cifar_data examples/cifar10/convert_cifar_data)
+caffe_old_path(tool_convert_cifar_data examples/cifar10/convert_cifar_data.bin)
+caffe_old_path(tool_convert_mnist_siamese_data examples/siamese/convert_mnist_siamese_data)
+caffe_old_path(tool_convert_mnist_siamese_data examples/siamese/convert_mnist_siamese_data.bin)

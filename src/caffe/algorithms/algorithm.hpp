@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "caffe/kernels/post_ops.hpp"
 #include "caffe/tensor.hpp"
@@ -80,6 +81,28 @@ class Algorithm {
 };
 
 using AlgorithmPtr = std::shared_ptr<const Algorithm>;
+
+/// What runs another algorithm on the weights that this one packs.
+class AroundAlgorithm : public Algorithm {
+ public:
+  explicit AroundAlgorithm(AlgorithmPtr inner) : inner_(std::move(inner)) {}
+
+  const char* engine() const override { return inner_->engine(); }
+  size_t packed_size() const override { return inner_->packed_size(); }
+  void Pack(const kernels::Numbers& weights, const float* scale,
+            const kernels::Destination& packed) const override {
+    inner_->Pack(weights, scale, packed);
+  }
+  void Unpack(const kernels::Numbers& packed, const kernels::Destination& weights) const override {
+    inner_->Unpack(packed, weights);
+  }
+
+ protected:
+  const Algorithm& inner() const { return *inner_; }
+
+ private:
+  const AlgorithmPtr inner_;
+};
 
 }  // namespace caffe::algorithms
 

@@ -27,9 +27,7 @@ AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p) {
   }
   const bool is_half_math = p.settings.types.forward_math == ElementType::FLOAT16;
   const int tile = p.shape.kernel[0] == 3 || is_half_math ? 4 : 2;
-  const bool pays = kernels::WinogradPays(
-      kernels::WinogradShapeOf(p.shape, p.num, kernels::BlockChannels(), tile));
-  return pays ? WinogradConvolution(p.shape, p.num, tile, WinogradScratch(p)) : nullptr;
+  return WinogradIfItPays(p.shape, p.num, tile, WinogradScratch(p));
 }
 
 // The tiles of AMX do three products in less time than vectors the quarter that Winograd leaves of

@@ -29,7 +29,11 @@ AlgorithmPtr ChannelsLastConvolution(const kernels::ConvolutionShape& shape, int
 AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num, int tile = 4,
                                  size_t max_scratch = kernels::kWinogradScratch);
 
-/// Forward and the gradient of the bottom as WinogradConvolution, where that pays, the gradients of
+/// The same; null also where WinogradPays says no.
+AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile,
+                              size_t max_scratch = kernels::kWinogradScratch);
+
+/// Forward and the gradient of the bottom by WinogradIfItPays, the gradients of
 /// the parameters by `direct`; null where forward does not pay, and for groups.
 AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num, int tile,
                                 AlgorithmPtr direct);

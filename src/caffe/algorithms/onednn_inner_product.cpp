@@ -11,25 +11,17 @@ namespace {
 
 /// For fewer rows than oneDNN has a kernel for: that of more rows, which are 0, on copies of x and
 /// y.
-class FewerRows : public Algorithm {
+class FewerRows : public AroundAlgorithm {
  public:
   /// Bytes of x and y with so many rows as are wanted, and as the kernel has.
   struct Sizes {
     size_t x, y, kernel_x, kernel_y;
   };
-  FewerRows(AlgorithmPtr kernel, const Sizes& sizes) : kernel_(std::move(kernel)), sizes_(sizes) {}
+  FewerRows(AlgorithmPtr kernel, const Sizes& sizes)
+      : AroundAlgorithm(std::move(kernel)), sizes_(sizes) {}
 
-  const char* engine() const override { return kernel_->engine(); }
-  size_t packed_size() const override { return kernel_->packed_size(); }
-  void Pack(const kernels::Numbers& weights, const float* scale,
-            const kernels::Destination& packed) const override {
-    kernel_->Pack(weights, scale, packed);
-  }
-  void Unpack(const kernels::Numbers& packed, const kernels::Destination& weights) const override {
-    kernel_->Unpack(packed, weights);
-  }
   size_t scratch_bytes() const override {
-    return Aligned(sizes_.kernel_x) + Aligned(sizes_.kernel_y) + kernel_->scratch_bytes();
+    return Aligned(sizes_.kernel_x) + Aligned(sizes_.kernel_y) + inner().scratch_bytes();
   }
   void Run(const kernels::Numbers& x, const Weights& weights, const kernels::PostOps& post,
            void* scratch, const kernels::Destination& y) const override {
@@ -37,15 +29,14 @@ class FewerRows : public Algorithm {
     char* const results = rows + Aligned(sizes_.kernel_x);
     std::memcpy(rows, x.data, sizes_.x);
     std::memset(rows + sizes_.x, 0, sizes_.kernel_x - sizes_.x);
-    kernel_->Run({rows, x.type}, weights, post, results + Aligned(sizes_.kernel_y),
-                 {results, y.type});
+    inner().Run({rows, x.type}, weights, post, results + Aligned(sizes_.kernel_y),
+                {results, y.type});
     std::memcpy(y.y, results, sizes_.y);
   }
 
  private:
   static size_t Aligned(size_t bytes) { return kernels::RoundUp(bytes, 64); }
 
-  const AlgorithmPtr kernel_;
   const Sizes sizes_;
 };
 

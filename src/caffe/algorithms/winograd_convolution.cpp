@@ -90,4 +90,12 @@ AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num
   return std::make_shared<Winograd>(shape, num, tile, max_scratch);
 }
 
+AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile,
+                              size_t max_scratch) {
+  if (!kernels::HasWinograd(shape)) return nullptr;
+  const bool pays =
+      kernels::WinogradPays(kernels::WinogradShapeOf(shape, num, kernels::BlockChannels(), tile));
+  return pays ? WinogradConvolution(shape, num, tile, max_scratch) : nullptr;
+}
+
 }  // namespace caffe::algorithms

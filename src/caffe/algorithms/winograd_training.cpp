@@ -3,6 +3,7 @@
 
 #include "caffe/context.hpp"
 #include "caffe/core/dispatch_float.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "convolution.hpp"
 
 namespace caffe::algorithms {
@@ -21,7 +22,7 @@ kernels::ConvolutionShape Backward(const kernels::ConvolutionShape& forward) {
 /// True where that takes at most half of the products of the direct gradient, which has no products
 /// with padding: of tiles of m x m outputs, (m + r - 1)^2 each.
 bool HasFewProducts(const kernels::ConvolutionShape& forward, int tile) {
-  const auto tiles = [&](int i) { return (forward.input[i] + tile - 1) / tile; };
+  const auto tiles = [&](int i) { return kernels::CeilDiv(forward.input[i], tile); };
   const size_t side = tile + forward.kernel[0] - 1;
   return 2 * side * side * tiles(0) * tiles(1) <= forward.kernel_size() * forward.output_spatial();
 }
@@ -39,29 +40,21 @@ void TurnAround(const kernels::ConvolutionShape& shape, const From* weights, flo
 }
 
 /// y and dx by Winograd's algorithm, the gradients of the parameters by oneDNN.
-class WinogradTraining : public Algorithm, public Gradients {
+class WinogradTraining : public AroundAlgorithm, public Gradients {
  public:
   WinogradTraining(const kernels::ConvolutionShape& shape, AlgorithmPtr forward, AlgorithmPtr data,
                    AlgorithmPtr direct)
-      : shape_(shape),
-        forward_(std::move(forward)),
+      : AroundAlgorithm(std::move(forward)),
+        shape_(shape),
         data_(std::move(data)),
         direct_(std::move(direct)) {}
 
-  Layout source() const override { return forward_->source(); }
-  Layout target() const override { return forward_->target(); }
-  size_t packed_size() const override { return forward_->packed_size(); }
-  void Pack(const kernels::Numbers& weights, const float* scale,
-            const kernels::Destination& packed) const override {
-    forward_->Pack(weights, scale, packed);
-  }
-  void Unpack(const kernels::Numbers& packed, const kernels::Destination& weights) const override {
-    forward_->Unpack(packed, weights);
-  }
-  size_t scratch_bytes() const override { return forward_->scratch_bytes(); }
+  Layout source() const override { return inner().source(); }
+  Layout target() const override { return inner().target(); }
+  size_t scratch_bytes() const override { return inner().scratch_bytes(); }
   void Run(const kernels::Numbers& x, const Weights& weights, const kernels::PostOps& post,
            void* scratch, const kernels::Destination& y) const override {
-    forward_->Run(x, weights, post, scratch, y);
+    inner().Run(x, weights, post, scratch, y);
   }
 
   const Gradients* gradients() const override { return this; }
@@ -93,7 +86,6 @@ class WinogradTraining : public Algorithm, public Gradients {
   const Gradients& direct() const { return *direct_->gradients(); }
 
   const kernels::ConvolutionShape shape_;
-  const AlgorithmPtr forward_;
   const AlgorithmPtr data_;  // null: direct_ has that gradient
   const AlgorithmPtr direct_;
 };
@@ -102,15 +94,10 @@ class WinogradTraining : public Algorithm, public Gradients {
 
 AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num, int tile,
                                 AlgorithmPtr direct) {
-  const auto make = [&](const kernels::ConvolutionShape& s) -> AlgorithmPtr {
-    if (s.group != 1 || !kernels::HasWinograd(s)) return nullptr;
-    const bool pays =
-        kernels::WinogradPays(kernels::WinogradShapeOf(s, num, kernels::BlockChannels(), tile));
-    return pays ? WinogradConvolution(s, num, tile) : nullptr;
-  };
-  AlgorithmPtr forward = make(shape);
+  AlgorithmPtr forward = shape.group == 1 ? WinogradIfItPays(shape, num, tile) : nullptr;
   if (!forward || !direct || !direct->gradients()) return nullptr;
-  AlgorithmPtr data = HasFewProducts(shape, tile) ? make(Backward(shape)) : nullptr;
+  AlgorithmPtr data =
+      HasFewProducts(shape, tile) ? WinogradIfItPays(Backward(shape), num, tile) : nullptr;
   return std::make_shared<WinogradTraining>(shape, std::move(forward), std::move(data),
                                             std::move(direct));
 }

@@ -1,7 +1,6 @@
 #include "caffe/layer_factory.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <mutex>
 #include <set>
 
@@ -76,14 +75,9 @@ constexpr const char* kTypesOfBvlcCaffe[] = {"AbsVal",
                                              "Tile",
                                              "WindowData"};
 
-bool IsTypeOfBvlcCaffe(const string& type) {
-  return std::find(std::begin(kTypesOfBvlcCaffe), std::end(kTypesOfBvlcCaffe), type) !=
-         std::end(kTypesOfBvlcCaffe);
-}
-
-bool IsLeftOut(const string& type) {
-  return std::find(std::begin(kLeftOutTypes), std::end(kLeftOutTypes), type) !=
-         std::end(kLeftOutTypes);
+template <size_t count>
+bool IsAmong(const char* const (&types)[count], const string& type) {
+  return std::find(types, types + count, type) != types + count;
 }
 
 /// The types that were registered from each origin.
@@ -126,7 +120,7 @@ void LayerRegistry<Dtype>::AddCreator(const string& type, Creator creator, Layer
   RegisteredTypes& registered = Registered<Dtype>();
   const bool added = registered.Of(origin).insert(type).second;
   LOG_IF(FATAL, !added) << "Layer type " << type << " already registered.";
-  LOG_IF(FATAL, registered.IsReplaced(type) && IsTypeOfBvlcCaffe(type))
+  LOG_IF(FATAL, registered.IsReplaced(type) && IsAmong(kTypesOfBvlcCaffe, type))
       << "Layer type " << type << " already registered: it is one of Caffe's own. Give the layer "
       << "that is registered outside the library another name.";
   if (origin == LayerOrigin::OUTSIDE || !registered.IsReplaced(type)) Registry()[type] = creator;
@@ -143,7 +137,7 @@ shared_ptr<Layer<Dtype>> LayerRegistry<Dtype>::CreateLayer(const LayerParameter&
   const auto found = Registry().find(param.type());
   if (found == Registry().end()) {
     const string near = DidYouMean(param.type(), LayerTypeList());
-    const bool left_out = IsLeftOut(param.type());
+    const bool left_out = IsAmong(kLeftOutTypes, param.type());
     Fail(left_out ? "this library does not include layer type '" : "unknown layer type '",
          param.type(), "'", near.empty() || left_out ? "." : near,
          " A layer of your own: in C++ a class registered with REGISTER_LAYER_CLASS, as in "

@@ -22,6 +22,7 @@ class Magnitudes {
   int64_t zeros() const { return zeros_; }
   int64_t infinite() const { return infinite_; }
   int64_t not_a_number() const { return not_a_number_; }
+  int64_t not_finite() const { return infinite_ + not_a_number_; }
   /// Magnitudes of the finite values; 0 if there is none (none but zeros).
   double largest() const { return largest_; }
   double smallest_nonzero() const { return smallest_; }

@@ -108,15 +108,22 @@ const Magnitudes& RangeInspector::magnitudes(int value) const {
   return layers_[source.producer].tops[source.top].magnitudes;
 }
 
-void RangeInspector::RequireFinite() const {
+std::optional<TopRange> RangeInspector::FirstNotFinite() const {
   for (const LayerRange& layer : layers_) {
     for (const BlobRange& top : layer.tops) {
-      const int64_t bad = top.magnitudes.not_a_number() + top.magnitudes.infinite();
-      Require(bad == 0, "layer '", layer.name, "' (", layer.type, "): blob '", top.name, "' has ",
-              bad, " NaN or infinite of ", top.magnitudes.count(),
-              " values in FLOAT already: no scaling cures that");
+      if (top.magnitudes.not_finite() > 0) return TopRange{layer, top};
     }
   }
+  return {};
+}
+
+void RangeInspector::RequireFinite() const {
+  const auto found = FirstNotFinite();
+  if (!found) return;
+  const Magnitudes& values = found->top.magnitudes;
+  Fail("layer '", found->layer.name, "' (", found->layer.type, "): blob '", found->top.name,
+       "' has ", values.not_finite(), " NaN or infinite of ", values.count(),
+       " values in FLOAT already: no scaling cures that");
 }
 
 std::vector<OverflowRegion> RangeInspector::Regions() const {

@@ -2,6 +2,7 @@
 #define CAFFE_FP16_RANGE_INSPECTOR_HPP_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct LayerRange {
 
   /// The largest of `inside`; 0 if nothing is watched.
   double LargestInside() const;
+};
+
+/// A top of a layer; both belong to the inspector.
+struct TopRange {
+  const LayerRange& layer;
+  const BlobRange& top;
 };
 
 /// A connected part of a net in which values leave FP16's range: it begins where the bottoms still
@@ -61,7 +68,9 @@ class RangeInspector {
   Net<float>& net() const { return *net_; }
   int batches() const { return batches_; }
 
-  /// Throws Error if the net itself computed NaN or infinities: the first such layer.
+  /// The first top in which the net itself computed NaN or infinities.
+  std::optional<TopRange> FirstNotFinite() const;
+  /// Throws Error if there is one.
   void RequireFinite() const;
 
   /// Where tops exceed 65504.

@@ -44,20 +44,6 @@ void PrintParameters(const RangeInspector& inspector, std::ostream& out) {
   }
 }
 
-/// The first blob with NaNs or infinities, which come from FLOAT; false if there is one.
-bool PrintNotFinite(const RangeInspector& inspector, std::ostream& out) {
-  for (const LayerRange& layer : inspector.layers()) {
-    for (const BlobRange& top : layer.tops) {
-      const int64_t bad = top.magnitudes.not_a_number() + top.magnitudes.infinite();
-      if (bad == 0) continue;
-      out << "blob '" << top.name << "' of layer '" << layer.name << "' has " << bad
-          << " NaN or infinite values in FLOAT already: look at its layer and the data first\n";
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 void PrintRanges(const RangeInspector& inspector, std::ostream& out) {
@@ -84,8 +70,11 @@ void PrintRanges(const RangeInspector& inspector, std::ostream& out) {
   }
   PrintInside(inspector, out);
   PrintParameters(inspector, out);
-  const bool is_finite = PrintNotFinite(inspector, out);
-  if (regions.empty() && is_finite) {
+  if (const auto bad = inspector.FirstNotFinite()) {
+    out << "blob '" << bad->top.name << "' of layer '" << bad->layer.name << "' has "
+        << bad->top.magnitudes.not_finite()
+        << " NaN or infinite values in FLOAT already: look at its layer and the data first\n";
+  } else if (regions.empty()) {
     out << "no blob leaves FP16's range";
     out << (inspector.OverflowsInside().empty() ? "\n" : ", but see what layers hold inside\n");
   }
@@ -154,7 +143,7 @@ void SetRange(const BlobRange& range, Struct* object) {
   Set(object, "name", range.name);
   Set(object, "count", double(magnitudes.count()));
   Set(object, "zeros", double(magnitudes.zeros()));
-  Set(object, "not_finite", double(magnitudes.infinite() + magnitudes.not_a_number()));
+  Set(object, "not_finite", double(magnitudes.not_finite()));
   Set(object, "largest", magnitudes.largest());
   Set(object, "smallest_nonzero", magnitudes.smallest_nonzero());
   Set(object, "share_above", magnitudes.ShareAbove());

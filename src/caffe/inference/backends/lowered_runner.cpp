@@ -10,6 +10,7 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
+#include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/graph/top_shapes.hpp"
 #include "element_types.hpp"
 #include "operand_places.hpp"
@@ -39,13 +40,10 @@ void CheckValue(const Graph& graph, const Target& target, int index) {
         "inputs and outputs are plain FLOAT, in memory of their own");
   }
   if (value.view.base < 0) return;
-  const auto whole = [](const Value& v) {
-    return v.layout == Layout::PLAIN || v.shape[1] % v.block == 0;
-  };
   const Value& base = graph.values[value.view.base];
   const bool all = CountOf(value.shape) == CountOf(base.shape);
-  Require(value.type == base.type && (all || value.layout == base.layout) && whole(value) &&
-              whole(base),
+  Require(value.type == base.type && (all || value.layout == base.layout) &&
+              HasWholeBlocks(value) && HasWholeBlocks(base),
           "it cannot be part of value '", base.name, "'");
 }
 

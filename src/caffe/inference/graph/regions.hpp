@@ -28,6 +28,11 @@ int RootOf(const Graph& graph, int value);
 std::optional<Region> RegionOf(const Graph& graph, int value, const std::vector<Shape>& shapes);
 std::optional<Region> RegionOf(const Graph& graph, int value);
 
+/// False for channels that do not fill the last block, which no view has and none is made of.
+inline bool HasWholeBlocks(const Value& value) {
+  return value.layout == Layout::PLAIN || value.shape[1] % value.block == 0;
+}
+
 /// The graph's own shapes, one a value.
 std::vector<Shape> ShapesOf(const Graph& graph);
 /// Those of the smallest inputs that will be run; without a range the graph's own.

@@ -16,10 +16,6 @@ bool SameForm(const Value& a, const Value& b) {
          a.affine.scale == b.affine.scale && a.affine.zero_point == b.affine.zero_point;
 }
 
-bool HasWholeBlocks(const Value& value) {
-  return value.layout == Layout::PLAIN || value.shape[1] % value.block == 0;
-}
-
 /// Another layout in name only: every channel has one position.
 bool ChangesNothing(const Value& from, const Value& to) {
   return from.type == to.type && from.affine.scale == to.affine.scale &&
