@@ -71,9 +71,10 @@ class Blob {
   /// Extents as though the blob had 4 axes, missing ones being 1.
   int LegacyShape(int index) const;
 
-  int offset(const int n, const int c = 0, const int h = 0, const int w = 0) const {
-    return ((n * channels() + c) * height() + h) * width() + w;
-  }
+  /// The number of elements before (n, c, h, w). Throws Error unless each index is in [0, extent];
+  /// the extent itself, so that offset(n + 1) is the end of item n, as in Caffe.
+  int offset(int n, int c = 0, int h = 0, int w = 0) const;
+  /// Indices left out are 0; throws Error unless each one given is in [0, extent).
   int offset(const std::vector<int>& indices) const;
 
   /// Copies data (or diff) of another blob of the same shape, or any shape with `reshape`.

@@ -117,6 +117,10 @@ class Layer {
   virtual std::string SaveState() { return std::string(); }
   virtual void RestoreState(const std::string& /*state*/) {}
 
+  /// The items of an epoch, one pass through the source of a data layer, all solvers' together; 0
+  /// where there is no source, or none that ends. May read the source. After SetUp.
+  virtual uint64_t EpochItems() { return 0; }
+
  protected:
   LayerParameter layer_param_;
   Phase phase_;

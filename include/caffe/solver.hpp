@@ -29,9 +29,11 @@ typedef boost::function<SolverAction::Enum()> ActionCallback;
 /// the intervals of its SolverParameter.
 ///
 /// A snapshot is two files, <prefix>_iter_<n>.caffemodel and .solverstate (.h5 in HDF5 format),
-/// each written aside and renamed. In addition to what BVLC Caffe stores, the state holds the
-/// positions of data layers, random generators and the loss window, so that a resumed run can go on
-/// bit for bit as though it had never stopped (see Restore).
+/// each written aside and renamed. Those of test_and_snapshot_last_epochs have the first scores of
+/// the test nets in their names too: <prefix>_iter_<n>_score0_<x>_score1_<y>, at most five. In
+/// addition to what BVLC Caffe stores, the state holds the positions of data layers, random
+/// generators and the loss window, so that a resumed run can go on bit for bit as though it had
+/// never stopped (see Restore).
 template <typename Dtype>
 class Solver {
  public:
@@ -62,6 +64,8 @@ class Solver {
   void Restore(const char* resume_file, bool data_positions);
   /// Writes the two files; of solvers that train together the root does.
   void Snapshot();
+  /// The .solverstate or .solverstate.h5 that Snapshot writes at this iteration.
+  string SolverStateFilename();
   /// Makes this solver's state, but for the parameters, that of rank 0, as after Restore. Every
   /// rank calls it. What each rank has of its own (random generators, positions of data layers) it
   /// takes up again if rank 0 has it from GatherStates of as many ranks.
@@ -173,6 +177,11 @@ class Solver {
   void Display();
   void TellIteration();
   bool ObeyRequests();
+  void CountEpoch();
+  bool EndsLateEpoch() const;
+  bool TestsNow() const;
+  void RememberPositions();
+  void TestNow();
   void WarnOfBadLoss(Dtype loss);
   void MakeMeans(int count, vector<double>* sums);
   Dtype MeanOverRanks(Dtype value);
@@ -188,6 +197,11 @@ class Solver {
   int reduce_buckets_ = 0;
   vector<int> backward_stops_;
   vector<bool> shared_tests_;  // per test net: each rank tests its share of the batches
+  /// Where test_and_snapshot_last_epochs says so: the items of an epoch, 0 elsewhere, and those of
+  /// an iteration, all solvers' together.
+  uint64_t epoch_items_ = 0, iteration_items_ = 0;
+  vector<double> test_scores_;  // of the latest TestAll: all outputs of all test nets
+  string scores_in_name_;       // while a snapshot with scores is written
 
   DISABLE_COPY_AND_ASSIGN(Solver);
 };

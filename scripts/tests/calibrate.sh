@@ -149,6 +149,14 @@ wrong 'list.txt would be overwritten, which -images reads' $list -calibration_ta
 wrong 'is what -calibration_table writes' $list -calibration_table a.table -tensorrt_cache a.table
 wrong 'entropy.table would be overwritten, which -from_table reads' -model net.prototxt \
   -from_table entropy.table -calibration_table entropy.table
+for flag in '-images list.txt' '-calibrator mse' '-plot a.svg' '-batches 3'; do
+  wrong "${flag%% *} needs the net to run" -model net.prototxt -from_table entropy.table $flag \
+    -calibration_table a.table
+done
+wrong 'percent is for -calibrator percentile' $list -calibrator minmax -percent 99 \
+  -calibration_table a.table
+wrong 'tensorrt_version -1 is no number' $list -tensorrt_version -1 -tensorrt_cache a.table
+wrong 'scale is for images' $net -npy rows.npy -scale 2 -calibration_table a.table
 wrong '/no/such/folder' $list -calibration_table /no/such/folder/a.table
 wrong "rows.npy: the net has no input 'date'" $net -npy date=rows.npy -calibration_table a.table
 wrong 'missing.npy: cannot be read' $net -npy missing.npy -calibration_table a.table

@@ -255,6 +255,12 @@ for flag in '-batch 1' '-shape 1x3x8x8' '-hint latency'; do
   refuses "${flag%% *} is for a plan" "$caffe" time -model net.prototxt $flag
   refuses "${flag%% *} is for a plan" "$caffe" test -model train_val.prototxt $flag
 done
+for flag in '-phase TEST' -forward_only '-weights net.caffemodel' '-level 1' '-engine ONEDNN'; do
+  refuses "${flag%% *} is for a net" "$caffe" time -plan net.plan $flag
+done
+refuses 'batch must be positive' "$caffe" time -plan net.plan -batch 0
+refuses "ap_version 'mean' is unknown" "$caffe" test_detection -ap_version mean
+refuses 'scale must be a finite number' "$caffe" infer -plan net.plan -scale nan 0.png
 refuses 'infer needs an engine' "$caffe" infer 0.png
 refuses 'infer needs trained weights' "$caffe" infer -model net.prototxt 0.png
 refuses 'not both' "$caffe" infer -plan net.plan $net 0.png

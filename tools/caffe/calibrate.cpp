@@ -44,6 +44,11 @@ int RunCalibrate() {
   const NetParameter param = TestPhaseNet("calibrate");
   Require(!FLAGS_calibration_table.empty() || !FLAGS_tensorrt_cache.empty(),
           "calibrate needs to know where the table goes: -calibration_table OUT");
+  const bool is_version =
+      !FLAGS_tensorrt_version.empty() &&
+      FLAGS_tensorrt_version.find_first_not_of("0123456789") == std::string::npos;
+  Require(is_version, Error::Field{"-tensorrt_version"}, " ", FLAGS_tensorrt_version,
+          " is no number such as 8503, for TensorRT 8.5.3");
   std::vector<NamedFile> read = FilesRead();
   read.push_back({"-from_table", FLAGS_from_table});
   RequireOtherFiles({{"-calibration_table", FLAGS_calibration_table},
@@ -54,8 +59,10 @@ int RunCalibrate() {
     RequireWritable(file);
   }
   if (!FLAGS_from_table.empty()) {
-    Require(FLAGS_plot.empty(), Error::Field{"-plot"}, " needs the net to run",
-            Error::Remedy{"leave out -from_table"});
+    for (const FlagGroup& group : {InputFlags(), CalibrationFlags()}) {
+      RequireNotGiven(group.flags, "needs the net to run", "leave it or -from_table out");
+    }
+    RequireNotGiven({"plot"}, "needs the net to run", "leave it or -from_table out");
     return ConvertTable(param);
   }
   Require(!FLAGS_weights.empty(), "calibrate needs trained weights: -weights FILE");

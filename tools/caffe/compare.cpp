@@ -139,6 +139,18 @@ void Print(const std::vector<inference::BlobComparison>& blobs, double output_er
   out << "error of the outputs: " << ThreeDigits(output_error) << '\n';
 }
 
+/// Says where the net itself has values that are not finite, which nothing can be compared with.
+void NoteNotCompared(const std::vector<inference::BlobComparison>& blobs, std::ostream& out) {
+  const auto some = [](const auto& blob) { return blob.error.not_compared() > 0; };
+  const auto first = std::find_if(blobs.begin(), blobs.end(), some);
+  if (first == blobs.end()) return;
+  out << "note: " << first->error.not_compared() << " values of blob '" << first->blob
+      << "' are NaN or infinite in the net itself";
+  const auto more = std::count_if(first + 1, blobs.end(), some);
+  if (more > 0) out << ", and some of " << more << (more == 1 ? " other blob" : " other blobs");
+  out << ": they are not compared\n";
+}
+
 /// Says which layer goes wrong first. Returns the status.
 int PrintFirstBadBlob(const std::vector<inference::BlobComparison>& blobs, std::ostream& out) {
   const auto first = std::find_if(blobs.begin(), blobs.end(), [](const auto& blob) {
@@ -225,6 +237,7 @@ int Compare() {
   progress.Clear();
   const std::vector<inference::BlobComparison> blobs = BlobsOf(comparison, *engine, param);
   Print(blobs, comparison.OutputError(), std::cout);
+  NoteNotCompared(blobs, std::cout);
   const int status = PrintFirstBadBlob(blobs, std::cout);
   return FLAGS_bisect ? Bisect(comparison, maker.get(), batches.get(), std::cout) : status;
 }

@@ -140,13 +140,14 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
 
 /// Throws Error for a flag that says how an engine is built.
 void RequireNoBuildFlags() {
-  for (const FlagGroup& group : EngineFlags()) {
-    for (const FlagUse& flag : group.flags) {
-      const bool runs = flag.name == "input_shape" || flag.name == "hint";
-      Require(runs || !IsGiven(flag.name.c_str()), "-", flag.name,
-              " is for building an engine, and -plan is one",
-              Error::Remedy{"leave it out, or give it to caffe build"});
-    }
+  for (FlagGroup& group : EngineFlags()) {
+    std::vector<FlagUse>& flags = group.flags;
+    const auto runs = [](const FlagUse& flag) {
+      return flag.name == "input_shape" || flag.name == "hint";
+    };
+    flags.erase(std::remove_if(flags.begin(), flags.end(), runs), flags.end());
+    RequireNotGiven(flags, "is for building an engine, and -plan is one",
+                    "leave it out, or give it to caffe build");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -79,6 +80,8 @@ void TakeFlags(ImagePreprocessing* preprocessing) {
   } else {
     preprocessing->ReadMeanImage(FLAGS_mean);
   }
+  Require(std::isfinite(FLAGS_scale), Error::Field{"-scale"}, " must be a finite number, got ",
+          FLAGS_scale);
   if (IsGiven("scale")) preprocessing->scale = static_cast<float>(FLAGS_scale);
   Require(FLAGS_channel_order == "BGR" || FLAGS_channel_order == "RGB",
           Error::Field{"-channel_order"}, " ", FLAGS_channel_order, ": valid are BGR and RGB");
@@ -209,6 +212,10 @@ std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const ImagePreproces
                                      int most_batches, const std::string& otherwise) {
   const int given = !FLAGS_images.empty() + !FLAGS_data.empty() + !FLAGS_npy.empty();
   Require(given <= 1, "give one of ", kInputFlags);
+  if (!FLAGS_npy.empty()) {
+    RequireNotGiven({"mean", "scale", "resize", "channel_order"}, "is for images",
+                    "leave it out: NumPy files are taken as they are");
+  }
   if (net.num_inputs() == 0) {
     Require(given == 0, "the net reads data of its own (it has no Input layer): leave out ",
             kInputFlags, ", or give its deploy.prototxt");

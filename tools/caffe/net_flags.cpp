@@ -108,10 +108,14 @@ void RequireIterations() {
 }
 
 void RequireNoPlanFlags() {
-  for (const char* flag : {"batch", "shape", "hint"}) {
-    Require(!IsGiven(flag), "-", flag, " is for a plan",
-            Error::Remedy{"give -plan FILE; a net runs in the shapes of its prototxt"});
-  }
+  RequireNotGiven({"batch", "shape", "hint"}, "is for a plan",
+                  "give -plan FILE; a net runs in the shapes of its prototxt");
+}
+
+void RequireNoNetFlags() {
+  std::vector<FlagUse> flags = TypeFlags().flags;
+  flags.insert(flags.end(), {"weights", "phase", "forward_only", "level", "stage"});
+  RequireNotGiven(flags, "is for a net", "leave it out: a plan is as it was built");
 }
 
 void TranslateOldFlags() {

@@ -41,6 +41,8 @@ void RequireIterations();
 
 /// Throws Error for flags that say how a plan is run, where a net is.
 void RequireNoPlanFlags();
+/// Throws Error for flags that say how a net is run, where a plan is.
+void RequireNoNetFlags();
 
 /// -gpus and `-gpu -1`, as other Caffes have them, become -gpu.
 void TranslateOldFlags();

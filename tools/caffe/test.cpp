@@ -148,6 +148,7 @@ int TestPlan() {
 }
 
 int TestDetection() {
+  RequireApVersion(FLAGS_ap_version);
   if (!FLAGS_plan.empty()) {
     inference::EngineScoring scoring = TestedPlan("test_detection");
     LogAveragePrecisions(scoring.net(), [&](float* loss) { return scoring.Forward(loss); });

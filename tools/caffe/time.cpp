@@ -201,6 +201,9 @@ int TimePlan() {
 int Time() {
   if (!FLAGS_plan.empty()) {
     Require(FLAGS_model.empty(), "give -model or -plan to time, not both");
+    RequireNoNetFlags();
+    Require(!IsGiven("batch") || FLAGS_batch > 0, Error::Field{"-batch"}, " must be positive, got ",
+            FLAGS_batch);
     ChooseEngineDevice();
     return TimePlan();
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -111,6 +112,12 @@ void CheckRankTimeout() {
           " is below 0", Error::Remedy{"give the longest wait in seconds, 0 for none"});
 }
 
+/// What signals ask for.
+struct SignalEffects {
+  SolverAction::Enum interrupt = ActionOf("-sigint_effect", FLAGS_sigint_effect);
+  SolverAction::Enum hangup = ActionOf("-sighup_effect", FLAGS_sighup_effect);
+};
+
 using SolverPointer = shared_ptr<Solver<float>>;
 
 void RestoreSnapshot(Solver<float>* solver) {
@@ -125,12 +132,12 @@ void Optimize(Solver<float>* solver) {
 }
 
 int TrainAlone() {
-  const SolverParameter param = TrainedSolver();
   BatchPerOfFlag();
   CheckRankTimeout();
+  const SignalEffects effects;
+  const SolverParameter param = TrainedSolver();
   ChooseDevice();
-  SignalHandler signals(ActionOf("-sigint_effect", FLAGS_sigint_effect),
-                        ActionOf("-sighup_effect", FLAGS_sighup_effect));
+  SignalHandler signals(effects.interrupt, effects.hangup);
   const SolverPointer solver(SolverRegistry<float>::CreateSolver(param, FLAGS_solver));
   solver->SetActionFunction(signals.GetActionFunction());
   if (!FLAGS_snapshot.empty()) RestoreSnapshot(solver.get());
@@ -149,17 +156,17 @@ int TrainTogether(Communicator* communicator, std::unique_ptr<TerminationNotice>
   std::unique_ptr<Ranks<float>> ranks;
   try {
     SolverParameter param;
+    std::optional<SignalEffects> effects;
     all([&] {
-      if (root) param = TrainedSolver();
       BatchPerOfFlag();
       CheckRankTimeout();
+      effects.emplace();
+      if (root) param = TrainedSolver();
     });
     if (notice) ShareGpuFlag(communicator);
     all([&] {
       ChooseDeviceOfRank(communicator->rank());
-      const auto on_interrupt = ActionOf("-sigint_effect", FLAGS_sigint_effect);
-      const auto on_hangup = ActionOf("-sighup_effect", FLAGS_sighup_effect);
-      if (notice || root) signals.reset(new SignalHandler(on_interrupt, on_hangup));
+      if (notice || root) signals.reset(new SignalHandler(effects->interrupt, effects->hangup));
     });
     JoinRanks(communicator, BatchPerOfFlag(), &param);
     all([&] { solver.reset(SolverRegistry<float>::CreateSolver(param, FLAGS_solver)); });

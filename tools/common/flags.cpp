@@ -84,6 +84,14 @@ std::vector<std::string> OwnFlags() {
 
 bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
+void RequireNotGiven(const std::vector<FlagUse>& flags, const std::string& why,
+                     const std::string& remedy) {
+  for (const FlagUse& flag : flags) {
+    Require(!IsGiven(flag.name.c_str()), Error::Field{"-" + flag.name}, " ", why,
+            Error::Remedy{remedy});
+  }
+}
+
 std::string Wrapped(const std::string& text, size_t indent, size_t width) {
   std::string wrapped;
   size_t column = indent;

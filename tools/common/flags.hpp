@@ -55,6 +55,11 @@ std::string Wrapped(const std::string& text, size_t indent, size_t width);
 /// "  -name VALUE   help (default X)", wrapped, a paragraph for each flag below the title.
 std::string TextOf(const FlagGroup& group);
 
+/// Throws Error with `remedy` for the first of these flags that the command line gives: "-NAME
+/// WHY".
+void RequireNotGiven(const std::vector<FlagUse>& flags, const std::string& why,
+                     const std::string& remedy);
+
 /// Adds the value to flags whose value was left out: where the next argument is a flag, or none is
 /// left. The strings last as long as the program.
 void AddOptionalValues(int argc, char** argv);

@@ -29,6 +29,7 @@ class DataLayer : public BasePrefetchingDataLayer<Dtype> {
   int ExactNumBottomBlobs() const override { return 0; }
   int MinTopBlobs() const override { return 1; }
   int MaxTopBlobs() const override { return 2; }
+  uint64_t EpochItems() override { return db_->Count(); }
 
  protected:
   /// Opens the database at its first record.

@@ -25,6 +25,7 @@ class HDF5DataLayer : public Layer<Dtype> {
   const char* type() const override { return "HDF5Data"; }
   int ExactNumBottomBlobs() const override { return 0; }
   int MinTopBlobs() const override { return 1; }
+  uint64_t EpochItems() override;
 
   std::string SaveState() override;
   void RestoreState(const std::string& state) override;

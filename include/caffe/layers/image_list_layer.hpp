@@ -20,6 +20,7 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
       : BasePrefetchingDataLayer<Dtype>(param), share_(param.phase()) {}
   int ExactNumBottomBlobs() const override { return 0; }
   int ExactNumTopBlobs() const override { return 2; }
+  uint64_t EpochItems() override { return lines_.size(); }
 
  protected:
   using Line = std::pair<std::string, Label>;

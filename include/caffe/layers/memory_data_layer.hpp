@@ -23,6 +23,7 @@ class MemoryDataLayer : public BaseDataLayer<Dtype> {
   const char* type() const override { return "MemoryData"; }
   int ExactNumBottomBlobs() const override { return 0; }
   int ExactNumTopBlobs() const override { return 2; }
+  uint64_t EpochItems() override { return n_; }
 
   /// A whole number of batches. Throws Error if the last ones are not used up, or an image is of
   /// another shape.

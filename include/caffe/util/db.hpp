@@ -1,6 +1,7 @@
 #ifndef CAFFE_UTIL_DB_HPP_
 #define CAFFE_UTIL_DB_HPP_
 
+#include <cstdint>
 #include <string>
 
 #include "caffe/common.hpp"
@@ -53,6 +54,8 @@ class DB {
   virtual void Close() = 0;
   virtual Cursor* NewCursor() = 0;
   virtual Transaction* NewTransaction() = 0;
+  /// How many records there are. This one counts them by a cursor.
+  virtual uint64_t Count();
 
   DISABLE_COPY_AND_ASSIGN(DB);
 };

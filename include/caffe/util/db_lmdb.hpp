@@ -64,6 +64,7 @@ class LMDB : public DB {
   void Close() override { session_.Close(); }
   LMDBCursor* NewCursor() override { return new LMDBCursor(session_.Share()); }
   LMDBTransaction* NewTransaction() override { return new LMDBTransaction(session_.Share()); }
+  uint64_t Count() override;
 
  private:
   OwnSession<MDB_env> session_;

@@ -145,12 +145,29 @@ int Blob<Dtype>::LegacyShape(int index) const {
 }
 
 template <typename Dtype>
-int Blob<Dtype>::offset(const std::vector<int>& indices) const {
-  CHECK_LE(indices.size(), shape_.size());
+int Blob<Dtype>::offset(int n, int c, int h, int w) const {
+  const int indices[] = {n, c, h, w};
   int offset = 0;
-  for (int i = 0; i < num_axes(); ++i) {
-    offset *= shape_[i];
-    if (i < static_cast<int>(indices.size())) offset += indices[i];
+  for (int axis = 0; axis < 4; ++axis) {
+    const int extent = LegacyShape(axis);
+    Require(indices[axis] >= 0 && indices[axis] <= extent, "(", n, ", ", c, ", ", h, ", ", w,
+            ") is outside of a blob of shape ", ShapeString(shape_));
+    offset = offset * extent + indices[axis];
+  }
+  return offset;
+}
+
+template <typename Dtype>
+int Blob<Dtype>::offset(const std::vector<int>& indices) const {
+  Require(indices.size() <= shape_.size(), indices.size(), " indices for a blob of shape ",
+          ShapeString(shape_));
+  int offset = 0;
+  for (size_t axis = 0; axis < shape_.size(); ++axis) {
+    offset *= shape_[axis];
+    if (axis >= indices.size()) continue;
+    Require(indices[axis] >= 0 && indices[axis] < shape_[axis], "index ", indices[axis],
+            " of axis ", axis, " is outside of a blob of shape ", ShapeString(shape_));
+    offset += indices[axis];
   }
   return offset;
 }

@@ -1,10 +1,19 @@
 #include "caffe/util/db.hpp"
 
+#include <memory>
+
 #include "caffe/util/db_leveldb.hpp"
 #include "caffe/util/db_lmdb.hpp"
 #include "shared_databases.hpp"
 
 namespace caffe::db {
+
+uint64_t DB::Count() {
+  const std::unique_ptr<Cursor> cursor(NewCursor());
+  uint64_t count = 0;
+  for (; cursor->valid(); cursor->Next()) ++count;
+  return count;
+}
 
 DB* GetDB(DataParameter::DB backend) {
   return GetDB(backend == DataParameter_DB_LMDB ? "lmdb" : "leveldb");

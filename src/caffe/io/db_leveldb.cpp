@@ -17,11 +17,11 @@ std::shared_ptr<leveldb::DB> OpenLevelDB(const string& source, Mode mode) {
   options.max_open_files = 100;
   options.error_if_exists = mode == NEW;
   options.create_if_missing = mode != READ;
-  // LevelDB makes a folder even when it is only to read one.
+  // LevelDB makes a folder, a lock and a log even when it is only to read.
   if (mode == READ) {
     std::error_code ignored;
-    const bool folder = std::filesystem::is_directory(source, ignored);
-    Require(folder, Error::File{source}, ": this LevelDB cannot be opened",
+    const bool found = std::filesystem::exists(source + "/CURRENT", ignored);
+    Require(found, Error::File{source}, ": this LevelDB cannot be opened",
             OtherKindHint(source, "leveldb"));
   }
   leveldb::DB* db = nullptr;

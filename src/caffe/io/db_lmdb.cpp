@@ -225,6 +225,13 @@ void LMDB::Open(const string& source, Mode mode) {
   }
 }
 
+uint64_t LMDB::Count() {
+  const std::shared_ptr<LMDBSession> session = session_.Share();
+  MDB_stat stat;
+  Check(mdb_env_stat(session->handle(), &stat), session->source(), "count its records");
+  return stat.ms_entries;
+}
+
 }  // namespace caffe::db
 
 #endif  // USE_LMDB

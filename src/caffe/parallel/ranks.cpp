@@ -213,7 +213,7 @@ void Ranks<Dtype>::on_test() {
 
 template <typename Dtype>
 void Ranks<Dtype>::on_snapshot() {
-  if (notice_) notice_->SetSnapshot(SolverStateFile(solver_->param(), solver_->iter()));
+  if (notice_) notice_->SetSnapshot(solver_->SolverStateFilename());
   on_test();
   solver_->GatherStates(communicator_);
 }

@@ -83,7 +83,7 @@ void SGDSolver<Dtype>::SnapshotSolverStateToBinaryProto(const string& model_file
   state.set_iter_last_event(this->iter_last_event_);
   for (const shared_ptr<Blob<Dtype>>& blob : history_) blob->ToProto(state.add_history());
   SaveUpdateState(state.mutable_training_state());
-  const string file = SolverStateFile(this->param_, this->iter_);
+  const string file = this->SolverStateFilename();
   LOG(INFO) << "Snapshotting solver state to binary proto file " << file;
   WriteProtoToBinaryFile(state, file);
 }
@@ -123,7 +123,7 @@ void SGDSolver<Dtype>::RestoreSolverStateFromBinaryProto(const string& state_fil
 
 template <typename Dtype>
 void SGDSolver<Dtype>::SnapshotSolverStateToHDF5(const string& model_filename) {
-  const string file = SolverStateFile(this->param_, this->iter_);
+  const string file = this->SolverStateFilename();
   LOG(INFO) << "Snapshotting solver state to HDF5 file " << file;
   TrainingState state;
   SaveUpdateState(&state);

@@ -1,5 +1,8 @@
 #include "snapshot_files.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "caffe/error.hpp"
 
 namespace caffe {
@@ -13,9 +16,13 @@ std::string SnapshotFile(const SolverParameter& solver, int iteration,
   return Join(solver.snapshot_prefix(), "_iter_", iteration, extension);
 }
 
-std::string SolverStateFile(const SolverParameter& solver, int iteration) {
-  return SnapshotFile(solver, iteration,
-                      SnapshotsInHdf5(solver) ? ".solverstate.h5" : ".solverstate");
+std::string ScoresInName(const std::vector<double>& scores) {
+  constexpr size_t kMaxScores = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(scores.size(), kMaxScores); ++i) {
+    if (std::isfinite(scores[i])) text += Join("_score", i, "_", scores[i]);
+  }
+  return text;
 }
 
 }  // namespace caffe

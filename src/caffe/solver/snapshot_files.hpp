@@ -2,6 +2,7 @@
 #define CAFFE_SOLVER_SNAPSHOT_FILES_HPP_
 
 #include <string>
+#include <vector>
 
 #include "caffe/proto/caffe.pb.h"
 
@@ -13,8 +14,9 @@ bool SnapshotsInHdf5(const SolverParameter& solver);
 std::string SnapshotFile(const SolverParameter& solver, int iteration,
                          const std::string& extension);
 
-/// The .solverstate or .solverstate.h5 of a snapshot.
-std::string SolverStateFile(const SolverParameter& solver, int iteration);
+/// "_score0_<x>_score1_<y>" of the first five of these, in NVCaffe's way; those that are not finite
+/// are left out.
+std::string ScoresInName(const std::vector<double>& scores);
 
 }  // namespace caffe
 

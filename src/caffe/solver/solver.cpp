@@ -64,9 +64,6 @@ void Solver<Dtype>::Init(const SolverParameter& param) {
                                      << param.DebugString();
   param_ = param;
   CheckParam(param_);
-  LOG_IF(WARNING, Caffe::root_solver() && param_.test_and_snapshot_last_epochs() > 0)
-      << "test_and_snapshot_last_epochs has no effect: set test_interval and snapshot to the "
-         "iterations of an epoch";
   if (Caffe::root_solver()) CheckSnapshotWritePermissions();
   // Layers that deal out their records have to agree on their order: they are set up with the seed
   // of rank 0, and what is drawn later is each rank's own.
@@ -79,6 +76,7 @@ void Solver<Dtype>::Init(const SolverParameter& param) {
     RequireDistinctNames(net_->layer_names());
   }
   InitTestNets();
+  CountEpoch();
   if (seeded && joined && !Caffe::root_solver()) Caffe::set_random_seed(own_seed);
   iter_ = 0;
   current_step_ = 0;
@@ -181,10 +179,18 @@ vector<TestNet> FindTestNets(const SolverParameter& param, int count) {
 
 namespace {
 
+/// Whether tests score detections, by their average precisions, instead of outputs, by their means.
+bool TestsDetection(const SolverParameter& param) {
+  const string& type = param.eval_type();
+  Require(type == "detection" || type == "classification", Error::Field{"eval_type"}, " '", type,
+          "' is unknown: valid are classification and detection");
+  return type == "detection";
+}
+
 /// Why ranks cannot each test a part of a net's batches, "" if they can: its data has to come from
 /// layers that deal it out, and its scores have to be means.
 string ReasonNotToShareTest(const SolverParameter& solver, NetParameter net) {
-  if (solver.eval_type() == "detection") return "average precisions need all of its detections";
+  if (TestsDetection(solver)) return "average precisions need all of its detections";
   UpgradeNetAsNeeded("the net", &net);
   NetParameter included;
   Net<float>::FilterNet(net, &included);
@@ -224,6 +230,7 @@ void Solver<Dtype>::InitTestNets() {
           Error::Field{"test_interval"}, " must be positive, got ", param_.test_interval());
   Require(count == 0 || param_.test_interval() > 0, Error::Field{"test_interval"},
           " must be positive where there ", "is a test net");
+  if (count > 0 && TestsDetection(param_)) RequireApVersion(param_.ap_version());
   Require(param_.test_state_size() == 0 || param_.test_state_size() == count,
           "test_state must be given once for each of the ", count, " test nets, or not at all");
   for (int i = 0; i < iters; ++i) {
@@ -253,6 +260,38 @@ void Solver<Dtype>::InitTestNets() {
     LoadWeights(test_nets_.back().get(), param_);  // for layers that the train net has not
   }
   net_->set_debug_info(param_.debug_info());
+}
+
+template <typename Dtype>
+void Solver<Dtype>::CountEpoch() {
+  epoch_items_ = iteration_items_ = 0;
+  const int epochs = param_.test_and_snapshot_last_epochs();
+  if (epochs <= 0) return;
+  for (size_t i = 0; i < net_->layers().size() && epoch_items_ == 0; ++i) {
+    const vector<Blob<Dtype>*>& tops = net_->top_vecs()[i];
+    if (!net_->bottom_vecs()[i].empty() || tops.empty() || tops[0]->count() == 0) continue;
+    epoch_items_ = net_->layers()[i]->EpochItems();
+    iteration_items_ =
+        uint64_t(tops[0]->LegacyShape(0)) * std::max(1, param_.iter_size()) * Caffe::solver_count();
+  }
+  LOG_IF(WARNING, Caffe::root_solver() && epoch_items_ == 0)
+      << "test_and_snapshot_last_epochs has no effect: no data layer of the net says how many "
+         "items an epoch has. Set test_interval and snapshot to the iterations of an epoch";
+  LOG_IF(INFO, Caffe::root_solver() && epoch_items_ > 0)
+      << "An epoch of " << epoch_items_ << " items takes "
+      << double(epoch_items_) / iteration_items_
+      << " iterations; tests and snapshots at the end of "
+      << "each of the last " << epochs;
+}
+
+// Whether an epoch ended with the latest iteration, one of the last that end by max_iter.
+template <typename Dtype>
+bool Solver<Dtype>::EndsLateEpoch() const {
+  if (epoch_items_ == 0 || iter_ <= 0 || iter_ > param_.max_iter()) return false;
+  const auto epochs_by = [&](int iter) { return iter * iteration_items_ / epoch_items_; };
+  const uint64_t last = param_.test_and_snapshot_last_epochs();
+  return epochs_by(iter_) > epochs_by(iter_ - 1) &&
+         epochs_by(iter_) + last > epochs_by(param_.max_iter());
 }
 
 template <typename Dtype>
@@ -438,10 +477,9 @@ void Solver<Dtype>::Step(int iters) {
   while (iter_ < stop_iter) {
     net_->ClearParamDiffs();
     TellIteration();
-    if (param_.test_interval() && iter_ % param_.test_interval() == 0 &&
-        (iter_ > 0 || param_.test_initialization())) {
+    if (TestsNow() && (iter_ > 0 || param_.test_initialization())) {
       progress.Clear();
-      if (Caffe::root_solver() || RankSettings::Current().joined) TestAll();
+      TestNow();
       if (requested_early_exit_) break;
     }
     for (Callback* callback : callbacks_) callback->on_start();
@@ -499,6 +537,8 @@ void Solver<Dtype>::Solve(const char* resume_file) {
     return;
   }
   // The loss and the scores of the trained net: iterations show those before their update.
+  const bool tests = TestsNow();
+  if (tests) RememberPositions();
   TellIteration();
   if (param_.display() && iter_ % param_.display() == 0) {
     Dtype loss = 0;
@@ -506,18 +546,38 @@ void Solver<Dtype>::Solve(const char* resume_file) {
     UpdateSmoothedLoss(MeanOverRanks(loss), start_iter, param_.average_loss());
     LOG_IF(INFO, Caffe::root_solver()) << "Iteration " << iter_ << ", loss = " << smoothed_loss_;
   }
-  if (param_.test_interval() && iter_ % param_.test_interval() == 0) TestAll();
+  if (tests) TestNow();
   LOG_IF(INFO, Caffe::root_solver()) << "Optimization Done.";
 }
 
 template <typename Dtype>
-void Solver<Dtype>::TestAll() {
-  // A snapshot within the tests has them all begin again.
+bool Solver<Dtype>::TestsNow() const {
+  return (param_.test_interval() && iter_ % param_.test_interval() == 0) || EndsLateEpoch();
+}
+
+template <typename Dtype>
+void Solver<Dtype>::RememberPositions() {
   before_tests_.emplace();
   SavePositions(&*before_tests_);
+}
+
+// A run that resumes from a snapshot with scores, or one within the tests, does all tests again.
+template <typename Dtype>
+void Solver<Dtype>::TestNow() {
   const AtScopeExit over([this] {
     if (!requested_early_exit_) before_tests_.reset();  // else Solve's snapshot comes
+    scores_in_name_.clear();
   });
+  if (!before_tests_) RememberPositions();
+  if (Caffe::root_solver() || RankSettings::Current().joined) TestAll();
+  if (requested_early_exit_ || !EndsLateEpoch()) return;
+  scores_in_name_ = ScoresInName(test_scores_);
+  Snapshot();
+}
+
+template <typename Dtype>
+void Solver<Dtype>::TestAll() {
+  test_scores_.clear();
   for (Callback* callback : callbacks_) callback->on_test();
   for (size_t i = 0; i < test_nets_.size() && !requested_early_exit_; ++i) Test(i);
 }
@@ -542,10 +602,7 @@ void Solver<Dtype>::Test(const int test_net_id) {
       << "Iteration " << iter_ << ", Testing net (#" << test_net_id << ")";
   Net<Dtype>& net = *test_nets_[test_net_id];
   net.ShareTrainedLayersWith(net_.get());
-  const string& eval_type = param_.eval_type();
-  const bool detection = eval_type == "detection";
-  Require(detection || eval_type == "classification", "unknown eval_type '", eval_type,
-          "': valid are classification and detection");
+  const bool detection = TestsDetection(param_);
   vector<DetectionScores> detections(net.output_blobs().size());
   const bool shared = shared_tests_[test_net_id];
   const int step = shared ? Caffe::solver_count() : 1;
@@ -582,10 +639,13 @@ void Solver<Dtype>::Test(const int test_net_id) {
     for (size_t j = 0; j < detections.size(); ++j) {
       LogDetectionScores(detections[j], param_.ap_version(), param_.show_per_class_result(), j,
                          net.blob_names()[net.output_blob_indices()[j]]);
+      test_scores_.push_back(detections[j].Mean(param_.ap_version()));
     }
     return;
   }
-  LogOutputs(net, "Test", vector<double>(sums.begin() + 1, sums.end()));
+  const vector<double> means(sums.begin() + 1, sums.end());
+  LogOutputs(net, "Test", means);
+  test_scores_.insert(test_scores_.end(), means.begin(), means.end());
 }
 
 // The mean of the latest average_loss losses, the oldest of which comes first. The window outlives

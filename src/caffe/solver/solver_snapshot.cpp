@@ -21,8 +21,10 @@
 namespace caffe {
 template <typename Dtype>
 void Solver<Dtype>::CheckSnapshotWritePermissions() {
-  if (!param_.snapshot()) return;
-  Require(param_.has_snapshot_prefix(), Error::Field{"snapshot"},
+  const bool at_epochs = param_.test_and_snapshot_last_epochs() > 0;
+  if (!param_.snapshot() && !at_epochs) return;
+  Require(param_.has_snapshot_prefix(),
+          Error::Field{param_.snapshot() ? "snapshot" : "test_and_snapshot_last_epochs"},
           " is set but snapshot_prefix is not: say where ", "snapshots go");
   CheckSnapshotFolder();
 }
@@ -41,7 +43,12 @@ void Solver<Dtype>::CheckSnapshotFolder() {
 
 template <typename Dtype>
 string Solver<Dtype>::SnapshotFilename(const string& extension) {
-  return SnapshotFile(param_, iter_, extension);
+  return SnapshotFile(param_, iter_, scores_in_name_ + extension);
+}
+
+template <typename Dtype>
+string Solver<Dtype>::SolverStateFilename() {
+  return SnapshotFilename(SnapshotsInHdf5(param_) ? ".solverstate.h5" : ".solverstate");
 }
 
 template <typename Dtype>
@@ -202,6 +209,7 @@ void Solver<Dtype>::RestorePositions(const TrainingState& state) {
   template void Solver<Dtype>::CheckSnapshotWritePermissions();                    \
   template void Solver<Dtype>::CheckSnapshotFolder();                              \
   template string Solver<Dtype>::SnapshotFilename(const string&);                  \
+  template string Solver<Dtype>::SolverStateFilename();                            \
   template void Solver<Dtype>::Snapshot();                                         \
   template string Solver<Dtype>::SnapshotToBinaryProto();                          \
   template string Solver<Dtype>::SnapshotToHDF5();                                 \

@@ -14,7 +14,7 @@ void ErrorMeasure::Add(const float* reference, const float* values, size_t count
   for (size_t i = 0; i < count; ++i) {
     const double x = reference[i], y = values[i];
     if (!std::isfinite(x) || !std::isfinite(y)) {
-      not_finite_ += std::isfinite(x) != std::isfinite(y);
+      ++(std::isfinite(x) == std::isfinite(y) ? not_compared_ : not_finite_);
       continue;
     }
     const double error = std::abs(x - y);

@@ -16,8 +16,10 @@ class ErrorMeasure {
   size_t count() const { return count_; }
   int other_shapes() const { return other_shapes_; }
   /// Values that are finite on one side only: no part of other measures, but SignalToNoise and
-  /// Relative are as bad as possible. Values that are finite on neither side are not compared.
+  /// Relative are as bad as possible.
   int64_t not_finite() const { return not_finite_; }
+  /// Values that are finite on neither side, which are no part of any measure.
+  int64_t not_compared() const { return not_compared_; }
 
   double largest_reference() const { return largest_reference_; }  ///< magnitude
   double max_error() const { return max_error_; }                  ///< magnitude
@@ -34,7 +36,7 @@ class ErrorMeasure {
   bool IsHopeless() const { return not_finite_ > 0 || other_shapes_ > 0; }
 
   size_t count_ = 0;
-  int64_t not_finite_ = 0;
+  int64_t not_finite_ = 0, not_compared_ = 0;
   int other_shapes_ = 0;
   double largest_reference_ = 0, max_error_ = 0, sum_error_ = 0;
   double reference_squares_ = 0, value_squares_ = 0, error_squares_ = 0, products_ = 0;

@@ -198,6 +198,19 @@ void HDF5DataLayer<Dtype>::RestoreState(const string& text) {
   offset_ = offset;
 }
 
+template <typename Dtype>
+uint64_t HDF5DataLayer<Dtype>::EpochItems() {
+  uint64_t rows = 0;
+  Blob<Dtype> shaped;
+  for (const string& name : hdf_filenames_) {
+    const Hdf5Handle file = Hdf5Handle::OpenFile(name);
+    hdf5_load_nd_dataset_helper(file.id(), this->layer_param_.top(0).c_str(), 1, INT_MAX, &shaped,
+                                /*reshape=*/true);
+    rows += shaped.shape(0);
+  }
+  return rows;
+}
+
 #else
 
 template <typename Dtype>
@@ -215,6 +228,10 @@ string HDF5DataLayer<Dtype>::SaveState() {
 }
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::RestoreState(const string&) {}
+template <typename Dtype>
+uint64_t HDF5DataLayer<Dtype>::EpochItems() {
+  return 0;
+}
 
 #endif  // USE_HDF5
 

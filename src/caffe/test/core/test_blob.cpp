@@ -53,6 +53,12 @@ TYPED_TEST(BlobTest, HasItsShape) {
   EXPECT_EQ(blob.count(2), 20);
   EXPECT_EQ(blob.offset(1, 2, 3, 4), 119);
   EXPECT_EQ(blob.offset({1, 2}), 100);
+  EXPECT_EQ(blob.offset(2), 120);  // the end
+  EXPECT_THROW(blob.offset(3), Error);
+  EXPECT_THROW(blob.offset(0, -1), Error);
+  EXPECT_THROW(blob.data_at(0, 0, 5, 0), Error);
+  EXPECT_THROW(blob.offset({2, 0}), Error);
+  EXPECT_THROW(blob.offset({0, 0, 0, 0, 0}), Error);
 }
 
 TYPED_TEST(BlobTest, AScalarHasNoAxesAndOneElement) {

@@ -59,6 +59,7 @@ TEST(ErrorMeasure, OfWhatShouldBeZeroIsInfinite) {
 TEST(ErrorMeasure, CountsWhatIsNotFiniteOnOneSide) {
   const ErrorMeasure m = Measure({1, INFINITY, NAN, 2}, {NAN, INFINITY, 5, 2});
   EXPECT_EQ(m.not_finite(), 2) << "the first and the third";
+  EXPECT_EQ(m.not_compared(), 1);
   EXPECT_EQ(m.count(), 1u);
   EXPECT_EQ(m.max_error(), 0);
   EXPECT_EQ(m.SignalToNoise(), -INFINITY);

@@ -66,6 +66,7 @@ TEST_P(DatabaseTest, ReadsBackWhatWasWritten) {
   const map<string, string> records = {{"b", string("\0binary\xff", 8)}, {"a", ""}, {"c", "3"}};
   Write(GetParam(), path, records);
   EXPECT_EQ(ReadAll(Open(GetParam(), path, db::READ).get()), records);
+  EXPECT_EQ(Open(GetParam(), path, db::READ)->Count(), 3u);
 }
 
 TEST_P(DatabaseTest, RefusesRecordsThatAreTooLarge) {
@@ -257,6 +258,7 @@ TEST(DatabaseBackendTest, SaysWhenItIsTheOther) {
   Write("leveldb", leveldb, {{"a", "1"}});
   ExpectContains(OpenError("leveldb", lmdb, db::READ), "it is an LMDB");
   ExpectContains(OpenError("lmdb", leveldb, db::READ), "it is a LevelDB");
+  EXPECT_FALSE(std::filesystem::exists(lmdb + "/LOCK")) << "LevelDB has written into it";
 }
 #endif
 

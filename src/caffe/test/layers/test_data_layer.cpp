@@ -85,6 +85,7 @@ TYPED_TEST(DataLayerTest, ReadsBatchesAgainAndAgain) {
     source.Forward();
     EXPECT_EQ(source.data().cpu_data()[0], 10);
     EXPECT_EQ(source.data().cpu_data()[11], 20);
+    EXPECT_EQ(source.layer.EpochItems(), 5u);
   }
 }
 

@@ -53,6 +53,7 @@ TYPED_TEST(HDF5DataLayerTest, ReadsTheRowsOfAllFilesAgainAndAgain) {
   EXPECT_EQ(source.label().shape(), (vector<int>{5}));
   EXPECT_EQ(source.Labels(3), (vector<int>{0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 0}));
   EXPECT_EQ(source.Values(1), (vector<TypeParam>{10, 11, 20, 21, 30, 31, 40, 41, 50, 51}));
+  EXPECT_EQ(source.layer.EpochItems(), 7u);
 }
 
 TYPED_TEST(HDF5DataLayerTest, ReadsOneFileAndBatchesLargerThanIt) {

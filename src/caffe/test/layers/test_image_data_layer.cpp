@@ -44,6 +44,7 @@ TYPED_TEST(ImageDataLayerTest, ReadsTheImagesOfAListAgainAndAgain) {
   source.Forward();  // 2, 3, 4
   EXPECT_EQ(source.data().data_at(0, 0, 0, 0), 10);
   EXPECT_EQ(source.data().data_at(1, 2, 3, 4), (30 + 100 + 30 + 4) / 2.);
+  EXPECT_EQ(source.layer.EpochItems(), 5u);
 }
 
 TYPED_TEST(ImageDataLayerTest, ReadsGreyAndResized) {
@@ -75,9 +76,9 @@ TYPED_TEST(ImageDataLayerTest, ReadsListsAsPeopleWriteThem) {
   const string folder = path.substr(0, slash + 1), name = path.substr(slash + 1);
   const string spaced = "an image of 2.png";
   cv::imwrite(folder + spaced, CountingImage(3, 2, 2));
-  Source<TypeParam> source(ImageDataParameter(
-      NewFile(name + " 7\r\n\n" + spaced + " 8  \n" + name + "\t -9\n" + name + "\n"),
-      "batch_size: 4 root_folder: '" + folder + "'"));
+  Source<TypeParam> source(ImageDataParameter(NewFile("\xEF\xBB\xBF" + name + " 7\r\n\n" + spaced +
+                                                      " 8  \n" + name + "\t -9\n" + name + "\n"),
+                                              "batch_size: 4 root_folder: '" + folder + "'"));
   EXPECT_EQ(source.Labels(1), (vector<int>{7, 8, -9, 0}));
 }
 

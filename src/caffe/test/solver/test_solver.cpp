@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -9,8 +10,10 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <regex>
 
 #include "caffe/sgd_solvers.hpp"
+#include "caffe/solver/snapshot_files.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -375,6 +378,38 @@ TEST_P(Resume, RestoreAloneLeavesThePastDataToTheProgram) {
   EXPECT_EQ(Parameters(second.get()), Parameters(whole.get()));
 }
 
+// 23 records, of which an iteration takes 2 * 5: epochs end with iterations 3, 5, 7 (and 10).
+TEST_P(Resume, TestsAndSnapshotsAtTheEndOfTheLastEpochs) {
+  const auto train = [&](const std::string& prefix, const std::string& state) {
+    SolverParameter param = Param(prefix);
+    param.set_max_iter(7);
+    param.set_snapshot_after_train(false);
+    param.set_display(7);
+    param.set_test_and_snapshot_last_epochs(2);
+    const std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(param));
+    solver->Solve(state.empty() ? nullptr : state.c_str());
+    return Parameters(solver.get());
+  };
+  const auto snapshots = [&](const std::string& prefix) {
+    std::vector<std::string> names;  // without the prefix
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename();
+      if (name.rfind(prefix, 0) == 0) names.push_back(name.substr(prefix.size()));
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  const Values whole = train("whole", "");
+  const std::vector<std::string> expected = snapshots("whole");
+  ASSERT_EQ(expected.size(), 4u);
+  const std::regex form(
+      "_iter_([57])_score0_[0-9.]+_score1_[0-9.]+\\.(caffemodel|solverstate)(\\.h5)?");
+  for (const std::string& name : expected) EXPECT_TRUE(std::regex_match(name, form)) << name;
+
+  EXPECT_EQ(train("part", folder_ + "/whole" + expected[1]), whole);
+  EXPECT_EQ(snapshots("part"), expected) << "of the same scores";
+}
+
 // The resumed run tests again, with the same batches.
 TEST_P(Resume, ASnapshotInTheMiddleOfATestHasItBeginAgain) {
   const auto make = [&](const std::string& prefix) {
@@ -524,15 +559,16 @@ TEST(Solver, WarnsOfFieldsThatThePolicyOfTheRateMisses) {
   EXPECT_FALSE(warns("'inv' gamma: 0.1 power: 0.75", ""));
 }
 
-TEST(Solver, SaysWhichOfNvcaffesFieldsHasNoEffect) {
-  const auto warns = [](const std::string& fields) {
-    CapturedLog log;
-    std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(
-        Parse("base_lr: 1 snapshot_after_train: false " + fields)));
-    return log.HasPrefix("test_and_snapshot_last_epochs has no effect");
-  };
-  EXPECT_TRUE(warns("test_and_snapshot_last_epochs: 5"));
-  EXPECT_FALSE(warns(""));
+TEST(Solver, SaysWhereNoLayerTellsTheLengthOfAnEpoch) {
+  CapturedLog log;
+  std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(Parse(
+      "base_lr: 1 test_and_snapshot_last_epochs: 5 snapshot_prefix: '" + NewFileName() + "'")));
+  EXPECT_TRUE(log.HasPrefix("test_and_snapshot_last_epochs has no effect"));
+}
+
+TEST(Solver, PutsFiveScoresIntoTheNamesOfSnapshots) {
+  EXPECT_EQ(ScoresInName({0.5, NAN, 1e-7, 3, 4, 5}), "_score0_0.5_score2_1e-07_score3_3_score4_4");
+  EXPECT_EQ(ScoresInName({}), "");
 }
 
 }  // namespace

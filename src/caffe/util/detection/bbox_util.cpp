@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "caffe/util/detection/box.hpp"
+#include "caffe/util/detection/detection_scores.hpp"
 
 namespace caffe {
 
@@ -413,8 +414,7 @@ float AreaUnder(const vector<float>& precision, const vector<float>& recall) {
 void ComputeAP(const vector<std::pair<float, int>>& tp, const int num_pos,
                const vector<std::pair<float, int>>& fp, const string ap_version,
                vector<float>* prec, vector<float>* rec, float* ap) {
-  Require(ap_version == "11point" || ap_version == "MaxIntegral" || ap_version == "Integral",
-          "ap_version '", ap_version, "' is unknown: give 11point, MaxIntegral or Integral");
+  RequireApVersion(ap_version);
   Require(tp.size() == fp.size(), "true and false positives differ in number: ", tp.size(), " and ",
           fp.size());
   prec->clear();

@@ -44,6 +44,12 @@ float DetectionScores::Mean(const std::string& version) const {
   return precisions.empty() ? 0 : sum / precisions.size();
 }
 
+void RequireApVersion(const std::string& version) {
+  Require(version == "11point" || version == "MaxIntegral" || version == "Integral",
+          Error::Field{"ap_version"}, " '", version,
+          "' is unknown: give 11point, MaxIntegral or Integral");
+}
+
 void LogDetectionScores(const DetectionScores& scores, const std::string& version, bool per_class,
                         int output, const std::string& name) {
   if (!Caffe::root_solver()) return;

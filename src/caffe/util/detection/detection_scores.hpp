@@ -33,6 +33,9 @@ class DetectionScores {
   std::map<int, Class> classes_;
 };
 
+/// Throws Error unless `version` is one that ComputeAP knows.
+void RequireApVersion(const std::string& version);
+
 /// Logs the mean average precision of output number `output`, as Caffe's SSD fork does, and with
 /// `per_class` that of each class.
 void LogDetectionScores(const DetectionScores& scores, const std::string& version, bool per_class,
