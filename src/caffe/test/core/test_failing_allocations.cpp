@@ -13,8 +13,8 @@
 #include "caffe/test/support/failing_allocations.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/test_databases.hpp"
 #include "caffe/test/support/test_files.hpp"
-#include "caffe/util/db.hpp"
 
 namespace caffe {
 namespace {
@@ -170,22 +170,9 @@ TEST(FailingAllocations, OfASnapshotLeaveWholeFiles) {
 }
 
 TEST(FailingAllocations, OfADataLayerThatReadsAhead) {
-  const std::string source = NewFileName();
-  {
-    const std::unique_ptr<db::DB> db(db::GetDB("lmdb"));
-    db->Open(source, db::NEW);
-    const std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
-    for (int i = 0; i < 6; ++i) {
-      Datum datum;
-      datum.set_channels(1);
-      datum.set_height(4);
-      datum.set_width(4);
-      datum.set_label(i);
-      datum.set_data(std::string(16, static_cast<char>(i)));
-      transaction->Put("key" + std::to_string(i), datum.SerializeAsString());
-    }
-    transaction->Commit();
-  }
+  std::vector<Datum> records;
+  for (int i = 0; i < 6; ++i) records.push_back(PlainDatum(i, i, 4));
+  const std::string source = NewDatabase(records);
   const std::string text =
       "layer { name: 'data' type: 'Data' top: 'data' top: 'label' data_param { source: '" + source +
       "' backend: LMDB batch_size: 4 } }";

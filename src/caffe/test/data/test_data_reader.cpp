@@ -6,28 +6,11 @@
 #include <thread>
 #include <vector>
 
-#include "caffe/test/support/test_files.hpp"
+#include "caffe/test/support/test_databases.hpp"
 #include "google/protobuf/text_format.h"
 
 namespace caffe {
 namespace {
-
-#ifdef USE_LMDB
-constexpr char kBackend[] = "LMDB";
-#else
-constexpr char kBackend[] = "LEVELDB";
-#endif
-
-/// A database of the given records, in this order.
-string NewDatabase(const std::vector<string>& records) {
-  const string path = NewFileName();
-  std::unique_ptr<db::DB> db(db::GetDB(string(kBackend) == "LMDB" ? "lmdb" : "leveldb"));
-  db->Open(path, db::NEW);
-  std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
-  for (size_t i = 0; i < records.size(); ++i) transaction->Put(Join("key", i), records[i]);
-  transaction->Commit();
-  return path;
-}
 
 /// Datum messages with the labels 0, 1, ...
 std::vector<string> Labelled(int count) {
@@ -44,7 +27,7 @@ LayerParameter ReaderParameter(const string& source, int batch_size, Phase phase
   LayerParameter param;
   CHECK(google::protobuf::TextFormat::ParseFromString(
       Join("data_param { prefetch: 2 batch_size: ", batch_size, " source: '", source,
-           "' backend: ", kBackend, " }"),
+           "' backend: ", kTestBackend, " }"),
       &param));
   param.set_phase(phase);
   return param;
@@ -122,7 +105,7 @@ TEST(DataReader, SaysWhichRecordIsBad) {
   DataReader reader(ReaderParameter(NewDatabase(records), 1));
   EXPECT_EQ(Labels(&reader, 2), (std::vector<int>{0, 1}));
   const string error = ErrorOf([&] { reader.full().pop(); });
-  ExpectContains(error, "record 'key2'");
+  ExpectContains(error, "record 'key02'");
   ExpectContains(error, "Datum");
 }
 

@@ -6,8 +6,7 @@
 #include "caffe/inference/image_preprocessing.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
-#include "caffe/test/support/test_files.hpp"
-#include "caffe/util/db.hpp"
+#include "caffe/test/support/test_databases.hpp"
 #include "caffe/util/input_batches.hpp"
 
 #ifdef USE_LMDB
@@ -16,13 +15,7 @@ namespace caffe {
 namespace {
 
 std::string ErrorOfRecord(const Datum& datum) {
-  const std::string source = NewFileName();
-  std::unique_ptr<db::DB> db(db::GetDB("lmdb"));
-  db->Open(source, db::NEW);
-  std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
-  transaction->Put("cat", datum.SerializeAsString());
-  transaction->Commit();
-  db->Close();
+  const std::string source = NewDatabase<Datum>({datum});
   NetParameter param;
   ParseProtoText(
       "state { phase: TEST } layer { name: 'data' type: 'Input' top: 'data' "
@@ -41,7 +34,7 @@ TEST(DatabaseBatches, RefuseRecordsWithoutExtents) {
   EXPECT_EQ(ErrorOfRecord(datum), "");
   datum.set_height(-1);
   datum.set_width(-4);  // whose product is as many bytes as there are
-  ExpectContains(ErrorOfRecord(datum), "record 'cat'");
+  ExpectContains(ErrorOfRecord(datum), "record 'key00'");
   ExpectContains(ErrorOfRecord(datum), "the record says that it is an image of 1 x -1 x -4");
 }
 

@@ -7,7 +7,7 @@
 #include "caffe/data/rank_settings.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/source_layer.hpp"
-#include "caffe/util/db.hpp"
+#include "caffe/test/support/test_databases.hpp"
 #include "caffe/util/hdf5.hpp"
 #ifdef USE_OPENCV
 #include "caffe/test/support/image_files.hpp"
@@ -105,21 +105,13 @@ void ExpectSharesOfOne(const std::function<std::string(int batch_size)>& layer, 
 
 /// Records of 1 x 4 x 4 with pixels of their own, labelled 0, 1, ...
 std::string NumberedDatabase(int count) {
-  const std::string path = NewFileName();
-  std::unique_ptr<db::DB> db(db::GetDB(DataParameter_DB_LMDB));
-  db->Open(path, db::NEW);
-  std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
+  std::vector<Datum> records;
   for (int i = 0; i < count; ++i) {
-    Datum datum;
-    datum.set_channels(1);
-    datum.set_height(4);
-    datum.set_width(4);
-    for (int pixel = 0; pixel < 16; ++pixel) datum.mutable_data()->push_back(16 * (i % 8) + pixel);
-    datum.set_label(i);
-    transaction->Put(Join("key", i / 10, i % 10), datum.SerializeAsString());
+    std::string pixels;
+    for (int pixel = 0; pixel < 16; ++pixel) pixels.push_back(16 * (i % 8) + pixel);
+    records.push_back(GreyDatum(4, pixels, i));
   }
-  transaction->Commit();
-  return path;
+  return NewDatabase(records);
 }
 
 TEST(RecordShare, OfDataLayersIsThatOfOneWithTheWholeBatch) {

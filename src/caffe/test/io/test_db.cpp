@@ -220,8 +220,7 @@ string ErrorOfFilling(const string& backend, const string& path) {
 
 // Needs a file system that the test may fill.
 TEST_P(DatabaseTest, SaysThatTheDeviceIsFullAndKeepsWhatWasCommitted) {
-  const string folder = NewFileName();
-  std::filesystem::create_directory(folder);
+  const string folder = NewFolder();
   if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=8m") != 0) {
     GTEST_SKIP() << "this user cannot mount a small file system";
   }
@@ -273,8 +272,7 @@ TEST(LMDBTest, RefusesATruncatedFile) {
 }
 
 TEST(LMDBTest, RefusesAFileThatIsNoDatabase) {
-  const string path = NewFileName();
-  std::filesystem::create_directory(path);
+  const string path = NewFolder();
   std::ofstream(path + "/data.mdb") << string(10000, 'x');
   ExpectContains(OpenError("lmdb", path, db::READ), path);
 }

@@ -248,8 +248,7 @@ TEST(AtomicFile, ReplacesOnlyWhenCommitted) {
 
 // Of a process that was killed; nothing that others write or that only looks like it.
 TEST(AtomicFile, RemovesWhatKilledWritersLeft) {
-  const std::string folder = NewFileName() + ".folder/";
-  std::filesystem::create_directory(folder);
+  const std::string folder = NewFolder() + "/";
   AtomicFile alive(folder + "alive");
   const auto make = [&](const std::string& name) {
     std::ofstream(folder + name) << "half";

@@ -37,8 +37,7 @@ TEST(UpgradeSolver, NamesSnapshotsAfterTheSolver) {
   UpgradeSnapshotPrefixProperty("some.where/lenet_solver.prototxt", &solver);
   EXPECT_EQ("some.where/lenet_solver", solver.snapshot_prefix());
 
-  std::string directory;
-  MakeTempDir(&directory);
+  const std::string directory = NewFolder();
   solver.set_snapshot_prefix(directory);
   UpgradeSnapshotPrefixProperty("somewhere/lenet_solver.prototxt", &solver);
   EXPECT_EQ(directory + "/lenet_solver", solver.snapshot_prefix());

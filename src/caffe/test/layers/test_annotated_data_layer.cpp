@@ -8,29 +8,11 @@
 
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/source_layer.hpp"
-#include "caffe/util/db.hpp"
+#include "caffe/test/support/test_databases.hpp"
 #include "caffe/util/image.hpp"
 
 namespace caffe {
 namespace {
-
-#ifdef USE_LMDB
-constexpr char kAnnotatedBackend[] = "LMDB";
-#else
-constexpr char kAnnotatedBackend[] = "LEVELDB";
-#endif
-
-string AnnotatedDatabase(const vector<AnnotatedDatum>& records) {
-  const string path = NewFileName();
-  std::unique_ptr<db::DB> db(db::GetDB(string(kAnnotatedBackend) == "LMDB" ? "lmdb" : "leveldb"));
-  db->Open(path, db::NEW);
-  std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
-  for (size_t i = 0; i < records.size(); ++i) {
-    transaction->Put(Join("key", i), records[i].SerializeAsString());
-  }
-  transaction->Commit();
-  return path;
-}
 
 void AddBox(int label, float xmin, float ymin, float xmax, float ymax, AnnotatedDatum* annotated) {
   annotated->set_type(AnnotatedDatum::BBOX);
@@ -67,7 +49,7 @@ LayerParameter AnnotatedDataParameter(const string& source, const string& data,
                                       const string& transform = "", const string& annotated = "",
                                       Phase phase = TRAIN) {
   return ParseSource(Join("name: 'data' type: 'AnnotatedData' data_param { source: '", source,
-                          "' backend: ", kAnnotatedBackend, " ", data, " } transform_param { ",
+                          "' backend: ", kTestBackend, " ", data, " } transform_param { ",
                           transform, " } annotated_data_param { ", annotated, " }"),
                      phase);
 }
@@ -76,7 +58,7 @@ TEST(AnnotatedData, GivesImagesAndBoxes) {
   AnnotatedDatum two = Rectangle(4, 8, {2, 1, 4, 2}), none = Rectangle(4, 8, {0, 0, 1, 1});
   AddBox(2, 0, 0.25, 0.5, 1, &two);
   none.clear_annotation_group();
-  const string path = AnnotatedDatabase({two, none, none});
+  const string path = NewDatabase<AnnotatedDatum>({two, none, none});
   Source<float> source(AnnotatedDataParameter(path, "batch_size: 2", "scale: 0.5"));
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 3, 4, 8}));
   EXPECT_EQ(source.Values(1, 1), (vector<float>{0, 1, 3, .25, .25, .75, .75, 0,  //
@@ -86,7 +68,7 @@ TEST(AnnotatedData, GivesImagesAndBoxes) {
   EXPECT_EQ(source.data().data_at(0, 2, 0, 2), 0);
   // Records 2 and 0: the boxes are of the second item.
   EXPECT_EQ(source.Values(1, 1)[0], 1);
-  Source<float> empty(AnnotatedDataParameter(AnnotatedDatabase({none}), "batch_size: 1"));
+  Source<float> empty(AnnotatedDataParameter(NewDatabase<AnnotatedDatum>({none}), "batch_size: 1"));
   EXPECT_EQ(empty.Values(1, 1), vector<float>(8, -1));
 }
 
@@ -95,10 +77,12 @@ TEST(AnnotatedData, GivesPlainLabelsWhereThereAreNoBoxes) {
   plain.clear_annotation_group();
   plain.clear_type();
   plain.mutable_datum()->set_label(5);
-  Source<float> source(AnnotatedDataParameter(AnnotatedDatabase({plain}), "batch_size: 2"));
+  Source<float> source(
+      AnnotatedDataParameter(NewDatabase<AnnotatedDatum>({plain}), "batch_size: 2"));
   EXPECT_EQ(source.Values(1, 1), (vector<float>{5, 5}));
   EXPECT_EQ(source.label().shape(), vector<int>{2});
-  Source<float> unlabelled(AnnotatedDataParameter(AnnotatedDatabase({plain}), "batch_size: 2"), 1);
+  Source<float> unlabelled(
+      AnnotatedDataParameter(NewDatabase<AnnotatedDatum>({plain}), "batch_size: 2"), 1);
   unlabelled.Forward();
 }
 
@@ -137,8 +121,9 @@ class AnnotatedDataChanges : public ::testing::TestWithParam<Change> {};
 // Some pixels at the border are mixed when an image is resized.
 TEST_P(AnnotatedDataChanges, MoveBoxesWithTheImage) {
   const Change& change = GetParam();
-  const string path = AnnotatedDatabase({Rectangle(120, 160, {40, 50, 60, 30}, change.encoded),
-                                         Rectangle(120, 160, {96, 20, 40, 80}, change.encoded)});
+  const string path =
+      NewDatabase<AnnotatedDatum>({Rectangle(120, 160, {40, 50, 60, 30}, change.encoded),
+                                   Rectangle(120, 160, {96, 20, 40, 80}, change.encoded)});
   Source<float> source(
       AnnotatedDataParameter(path, "batch_size: 2", change.transform, change.annotated));
   int boxes = 0;
@@ -199,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Boxes whose centre is outside of the crop are left out.
 TEST(AnnotatedData, EmitsWhatTheConstraintSays) {
-  const string path = AnnotatedDatabase({Rectangle(10, 10, {0, 0, 5, 4})});
+  const string path = NewDatabase<AnnotatedDatum>({Rectangle(10, 10, {0, 0, 5, 4})});
   const string crop = "crop_size: 4 emit_constraint { ";
   const auto labels = [&](const string& constraint) {
     Source<float> source(
@@ -222,7 +207,7 @@ const char kAll[] =
     "max_expand_ratio: 4 }";
 
 TEST(AnnotatedData, DrawsTheSameWithAnyNumberOfThreads) {
-  const string path = AnnotatedDatabase(
+  const string path = NewDatabase<AnnotatedDatum>(
       {Rectangle(30, 40, {5, 5, 20, 10}), Rectangle(40, 30, {5, 5, 20, 10}, true)});
   vector<vector<float>> data, labels;
   for (int threads : {1, 4}) {
@@ -238,7 +223,7 @@ TEST(AnnotatedData, DrawsTheSameWithAnyNumberOfThreads) {
 }
 
 TEST(AnnotatedData, MakesNoise) {
-  const string path = AnnotatedDatabase({Rectangle(4, 4, {1, 1, 2, 2})});
+  const string path = NewDatabase<AnnotatedDatum>({Rectangle(4, 4, {1, 1, 2, 2})});
   Source<float> clean(AnnotatedDataParameter(path, "batch_size: 1"));
   Source<float> inverse(AnnotatedDataParameter(path, "batch_size: 1",
                                                "noise_param { inverse: true all_effects: false }"));
@@ -260,21 +245,21 @@ TEST(AnnotatedData, MakesNoise) {
 }
 
 TEST(AnnotatedData, Resumes) {
-  const string path = AnnotatedDatabase(
+  const string path = NewDatabase<AnnotatedDatum>(
       {Rectangle(30, 40, {5, 5, 20, 10}), Rectangle(40, 30, {5, 5, 20, 10}, true)});
   ExpectResumes<float>(AnnotatedDataParameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler),
                        1);
 }
 
 TEST(AnnotatedData, SettingUpAgainBeginsAgain) {
-  const string path = AnnotatedDatabase(
+  const string path = NewDatabase<AnnotatedDatum>(
       {Rectangle(30, 40, {5, 5, 20, 10}), Rectangle(40, 30, {5, 5, 20, 10}, true)});
   ExpectBeginsAgain<float>(
       AnnotatedDataParameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler), 1);
 }
 
 TEST(AnnotatedData, SaysWhatIsWrong) {
-  const string path = AnnotatedDatabase({Rectangle(4, 4, {1, 1, 2, 2})});
+  const string path = NewDatabase<AnnotatedDatum>({Rectangle(4, 4, {1, 1, 2, 2})});
   const auto error = [&](const string& transform, const string& annotated = "") {
     return SetUpError<float>(AnnotatedDataParameter(path, "batch_size: 1", transform, annotated));
   };
@@ -290,13 +275,13 @@ TEST(AnnotatedData, SaysWhatIsWrong) {
   ExpectContains(error("distort_param { prob: 1 }"), "distort_param");
   AnnotatedDatum broken = Rectangle(4, 4, {1, 1, 2, 2});
   broken.mutable_datum()->set_width(5);
-  ExpectContains(
-      SetUpError<float>(AnnotatedDataParameter(AnnotatedDatabase({broken}), "batch_size: 1")),
-      "record 'key0': the record has 48 bytes for an image of 3 x 4 x 5");
+  ExpectContains(SetUpError<float>(AnnotatedDataParameter(NewDatabase<AnnotatedDatum>({broken}),
+                                                          "batch_size: 1")),
+                 "record 'key00': the record has 48 bytes for an image of 3 x 4 x 5");
   broken.clear_datum();
-  ExpectContains(
-      SetUpError<float>(AnnotatedDataParameter(AnnotatedDatabase({broken}), "batch_size: 1")),
-      "is no AnnotatedDatum message");
+  ExpectContains(SetUpError<float>(AnnotatedDataParameter(NewDatabase<AnnotatedDatum>({broken}),
+                                                          "batch_size: 1")),
+                 "is no AnnotatedDatum message");
 }
 
 }  // namespace

@@ -13,53 +13,22 @@
 #include "caffe/test/support/each_device.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/source_layer.hpp"
+#include "caffe/test/support/test_databases.hpp"
 
 namespace caffe {
 namespace {
 
-#ifdef USE_LMDB
-constexpr char kBackend[] = "LMDB";
-#else
-constexpr char kBackend[] = "LEVELDB";
-#endif
-
-/// An image of `size` x `size`, all of one value, labelled.
-Datum PlainDatum(int value, int label, int size = 2) {
-  Datum datum;
-  datum.set_channels(1);
-  datum.set_height(size);
-  datum.set_width(size);
-  datum.set_data(string(size_t(size) * size, static_cast<char>(value)));
-  datum.set_label(label);
-  return datum;
-}
-
-string NewDatabase(const vector<string>& records) {
-  const string path = NewFileName();
-  std::unique_ptr<db::DB> db(
-      db::GetDB(kBackend == string("LMDB") ? DataParameter_DB_LMDB : DataParameter_DB_LEVELDB));
-  db->Open(path, db::NEW);
-  std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
-  for (size_t i = 0; i < records.size(); ++i) {
-    transaction->Put(Join("key", i / 10, i % 10), records[i]);
-  }
-  transaction->Commit();
-  return path;
-}
-
 /// Records 0 to count - 1, pixels of value 10 i and label i.
 string CountingDatabase(int count, int size = 2) {
-  vector<string> records;
-  for (int i = 0; i < count; ++i) {
-    records.push_back(PlainDatum(10 * i, i, size).SerializeAsString());
-  }
+  vector<Datum> records;
+  for (int i = 0; i < count; ++i) records.push_back(PlainDatum(10 * i, i, size));
   return NewDatabase(records);
 }
 
 LayerParameter DataParameter(const string& source, const string& data, const string& transform = "",
                              Phase phase = TRAIN) {
   return ParseSource(Join("name: 'data' type: 'Data' data_param { source: '", source, "' backend: ",
-                          kBackend, " ", data, " } transform_param { ", transform, " }"),
+                          kTestBackend, " ", data, " } transform_param { ", transform, " }"),
                      phase);
 }
 
@@ -112,9 +81,8 @@ TYPED_TEST(DataLayerTest, NeedsNoLabels) {
 }
 
 TYPED_TEST(DataLayerTest, TakesAnotherSizeFromBatchToBatch) {
-  Source<TypeParam> source(DataParameter(NewDatabase({PlainDatum(1, 0, 2).SerializeAsString(),
-                                                      PlainDatum(2, 1, 3).SerializeAsString()}),
-                                         "batch_size: 1"));
+  Source<TypeParam> source(DataParameter(
+      NewDatabase<Datum>({PlainDatum(1, 0, 2), PlainDatum(2, 1, 3)}), "batch_size: 1"));
   source.Forward();
   EXPECT_EQ(source.data().shape(), (vector<int>{1, 1, 2, 2}));
   source.Forward();
@@ -242,8 +210,7 @@ TYPED_TEST(DataLayerTest, GoesOnNearbyWhenTheDatabaseHasChanged) {
 
 #ifdef USE_OPENCV
 TYPED_TEST(DataLayerTest, ResizesImagesOfManySizesToOne) {
-  const string path = NewDatabase(
-      {PlainDatum(10, 0, 2).SerializeAsString(), PlainDatum(20, 1, 5).SerializeAsString()});
+  const string path = NewDatabase<Datum>({PlainDatum(10, 0, 2), PlainDatum(20, 1, 5)});
   Source<TypeParam> source(DataParameter(
       path, "batch_size: 2", "resize_param { height: 3 width: 4 } crop_h: 1 crop_w: 2"));
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 1, 1, 2}));
@@ -310,8 +277,7 @@ TYPED_TEST(DataLayerTest, NamesABadRecord) {
 }
 
 TYPED_TEST(DataLayerTest, NamesARecordOfAnotherShape) {
-  const string path = NewDatabase(
-      {PlainDatum(1, 0, 2).SerializeAsString(), PlainDatum(1, 0, 3).SerializeAsString()});
+  const string path = NewDatabase<Datum>({PlainDatum(1, 0, 2), PlainDatum(1, 0, 3)});
   Source<TypeParam> source(DataParameter(path, "batch_size: 2"));
   const string error = ErrorOf([&] { source.Forward(); });
   ExpectContains(error, path);

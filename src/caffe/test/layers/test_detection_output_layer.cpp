@@ -185,7 +185,7 @@ TEST_F(DetectionOutputValues, SaysSoWhereThereIsNothing) {
 class DetectionFiles : public DetectionOutputValues {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(NewFileName()).parent_path().string() + "/";
+    folder_ = NewFolder() + "/";
     Write("labels",
           "item { name: 'none' label: 0 } item { name: 'cat' label: 1 } "
           "item { name: '17' label: 2 }");

@@ -15,8 +15,7 @@ namespace {
 
 /// A folder with `count` frames; pixel (h, w) of frame i, from 1 on, is 10 i + 4 h + w.
 string FrameFolder(const string& pattern, int count, int height = 2, int width = 3) {
-  const string folder = NewFileName();
-  std::filesystem::create_directory(folder);
+  const string folder = NewFolder();
   for (int i = 1; i <= count; ++i) {
     cv::Mat frame(height, width, CV_8U);
     for (int h = 0; h < height; ++h) {
@@ -95,8 +94,7 @@ TYPED_TEST(VideoDataLayerTest, AShortVideoRepeatsItsLastFrame) {
 }
 
 TYPED_TEST(VideoDataLayerTest, ReadsColorsAsChannels) {
-  const string folder = NewFileName();
-  std::filesystem::create_directory(folder);
+  const string folder = NewFolder();
   cv::imwrite(folder + "/1.png", cv::Mat(1, 1, CV_8UC3, cv::Scalar(1, 2, 3)));
   cv::imwrite(folder + "/2.png", cv::Mat(1, 1, CV_8UC3, cv::Scalar(4, 5, 6)));
   Source<TypeParam> source(Snippets(NewFile(folder + " 2 0\n"),
@@ -108,8 +106,7 @@ TYPED_TEST(VideoDataLayerTest, ReadsColorsAsChannels) {
 /// A folder with a flow of two frames: x is 10 and 20 at its left and 100 to the right, y 30
 /// and 40.
 string FlowFolder(const string& format) {
-  const string folder = NewFileName();
-  std::filesystem::create_directory(folder);
+  const string folder = NewFolder();
   for (int i = 1; i <= 2; ++i) {
     cv::Mat x(1, 2, CV_8U, cv::Scalar(100)), y(1, 2, CV_8U, cv::Scalar(10 * i + 20));
     x.at<uint8_t>(0, 0) = static_cast<uint8_t>(10 * i);
@@ -170,8 +167,7 @@ TYPED_TEST(VideoDataLayerTest, CutsSeveralSizesAndResizesThem) {
   for (int h = 0; h < 8; ++h) {
     for (int w = 0; w < 8; ++w) frame.at<uint8_t>(h, w) = static_cast<uint8_t>(8 * h + w);
   }
-  const string folder = NewFileName();
-  std::filesystem::create_directory(folder);
+  const string folder = NewFolder();
   cv::imwrite(folder + "/1.png", frame);
   const auto right_lower = [&](const string& transform) {
     Source<TypeParam> source(

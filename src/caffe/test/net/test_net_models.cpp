@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainedNet, testing::ValuesIn(kModels));
 /// A file of the archive that DIGITS made, unpacked.
 class DigitsModel {
  public:
-  DigitsModel() : directory_(std::filesystem::path(NewFileName()).parent_path().string()) {
+  DigitsModel() : directory_(NewFolder()) {
     const string command =
         "tar xzf '" + Models("nvidia_digits_lenet/model.tar.gz") + "' -C '" + directory_ + "'";
     Require(std::system(command.c_str()) == 0, command, ": failed");

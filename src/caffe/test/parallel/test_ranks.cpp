@@ -15,8 +15,8 @@
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/rank_threads.hpp"
 #include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/test_databases.hpp"
 #include "caffe/test/support/test_files.hpp"
-#include "caffe/util/db.hpp"
 
 namespace caffe {
 namespace {
@@ -110,24 +110,16 @@ class RanksTest : public ::testing::Test {
 
   // Records of 1 x 6 x 6 with three labels; number `dazzling`, if any, is white.
   static std::string Database(int dazzling = -1) {
-    const std::string path = NewFileName();
-    std::unique_ptr<db::DB> db(db::GetDB(DataParameter_DB_LMDB));
-    db->Open(path, db::NEW);
-    std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
+    std::vector<Datum> records;
     std::mt19937 random(TestSeed());
     for (int i = 0; i < kRecords; ++i) {
-      Datum datum;
-      datum.set_channels(1);
-      datum.set_height(6);
-      datum.set_width(6);
+      std::string pixels;
       for (int pixel = 0; pixel < 36; ++pixel) {
-        datum.mutable_data()->push_back(i == dazzling ? '\xff' : static_cast<char>(random() % 128));
+        pixels.push_back(i == dazzling ? '\xff' : static_cast<char>(random() % 128));
       }
-      datum.set_label(i % 3);
-      transaction->Put(Join("key", 100 + i), datum.SerializeAsString());
+      records.push_back(GreyDatum(6, pixels, i % 3));
     }
-    transaction->Commit();
-    return path;
+    return NewDatabase(records);
   }
 
   // Two parameters are one: that of the layers 'ip1' and 'ip2'.

@@ -16,8 +16,8 @@
 #include "caffe/solver/snapshot_files.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/test_databases.hpp"
 #include "caffe/test/support/test_files.hpp"
-#include "caffe/util/db.hpp"
 #include "caffe/util/io.hpp"
 
 namespace caffe {
@@ -258,7 +258,7 @@ TEST(SolverBadInput, IsRefusedInPlainWords) {
   EXPECT_NE(RefusalOf(two).find("needs a net"), std::string::npos);
 }
 
-/// A folder with a database of random images.
+/// A database of random images, and a folder for snapshots.
 class Resume : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:
   void SetUp() override {
@@ -268,29 +268,21 @@ class Resume : public ::testing::TestWithParam<std::tuple<const char*, const cha
 #ifndef USE_HDF5
     if (string(std::get<1>(GetParam())) == "HDF5") GTEST_SKIP() << "built without HDF5";
 #endif
-    MakeTempDir(&folder_);
-    std::unique_ptr<db::DB> db(db::GetDB("lmdb"));
-    db->Open(folder_ + "/lmdb", db::NEW);
-    std::unique_ptr<db::Transaction> transaction(db->NewTransaction());
+    folder_ = NewFolder();
+    std::vector<Datum> records;
     std::mt19937 random(TestSeed());
     for (int i = 0; i < 23; ++i) {
-      Datum datum;
-      datum.set_channels(1);
-      datum.set_height(8);
-      datum.set_width(8);
       std::string pixels(64, '\0');
       for (char& pixel : pixels) pixel = static_cast<char>(random());
-      datum.set_data(pixels);
-      datum.set_label(i % 3);
-      transaction->Put(Join("key", 100 + i), datum.SerializeAsString());
+      records.push_back(GreyDatum(8, pixels, i % 3));
     }
-    transaction->Commit();
+    database_ = NewDatabase(records);
   }
 
   SolverParameter Param(const std::string& prefix) {
     const std::string data = R"(top: 'data' top: 'label' transform_param { scale: 0.01 crop_size: 6
         mirror: true } data_param { source: ')" +
-                             folder_ + R"(/lmdb' batch_size: )";
+                             database_ + R"(' batch_size: )";
     const std::string net = "layer { name: 'd' type: 'Data' include { phase: TRAIN } " + data +
                             "5 backend: LMDB } }" +
                             "layer { name: 'd' type: 'Data' include { phase: TEST } " + data +
@@ -324,7 +316,7 @@ class Resume : public ::testing::TestWithParam<std::tuple<const char*, const cha
     return values;
   }
 
-  std::string folder_;
+  std::string folder_, database_;
 };
 
 void Resume::ExpectResumes(const NetParameter& net_fields) {
@@ -497,8 +489,7 @@ INSTANTIATE_TEST_SUITE_P(Solver, Resume,
                          });
 
 TEST(SolverSnapshot, AStateOfAnotherNetIsRefused) {
-  std::string folder;
-  MakeTempDir(&folder);
+  const std::string folder = NewFolder();
   const std::string common = "base_lr: 0.1 lr_policy: 'fixed' max_iter: 9 ";
   std::unique_ptr<Solver<float>> sgd(
       SolverRegistry<float>::CreateSolver(Parse(common + "snapshot_prefix: '" + folder + "/s'")));
@@ -512,8 +503,7 @@ TEST(SolverSnapshot, AStateOfAnotherNetIsRefused) {
 }
 
 TEST(SolverSnapshot, TakesUpWhenTheFolderWasMoved) {
-  std::string folder;
-  MakeTempDir(&folder);
+  const std::string folder = NewFolder();
   const std::string common = "base_lr: 0.1 lr_policy: 'fixed' max_iter: 9 ";
   mkdir((folder + "/a").c_str(), 0755);
   std::unique_ptr<Solver<float>> solver(
@@ -529,8 +519,7 @@ TEST(SolverSnapshot, TakesUpWhenTheFolderWasMoved) {
 }
 
 TEST(SolverActions, StopsAndSnapshotsWhenAsked) {
-  std::string folder;
-  MakeTempDir(&folder);
+  const std::string folder = NewFolder();
   std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(
       Parse("base_lr: 0.1 lr_policy: 'fixed' max_iter: 100 snapshot_prefix: '" + folder + "/s'")));
   int calls = 0;

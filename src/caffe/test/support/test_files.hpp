@@ -18,19 +18,22 @@
 
 namespace caffe {
 
-/// The path of a file that does not exist, alone in its directory; gone when the process ends.
-inline std::string NewFileName() {
+/// A new empty folder; gone when the process ends.
+inline std::string NewFolder() {
   struct Root {
     Root() { MakeTempDir(&path); }
     ~Root() { std::filesystem::remove_all(path); }
     std::string path;
-    int files = 0;
+    int folders = 0;
   };
   static Root root;
-  const std::string directory = root.path + "/" + std::to_string(root.files++);
-  std::filesystem::create_directory(directory);
-  return directory + "/file";
+  const std::string folder = root.path + "/" + std::to_string(root.folders++);
+  std::filesystem::create_directory(folder);
+  return folder;
 }
+
+/// The path of a file that does not exist, alone in its folder.
+inline std::string NewFileName() { return NewFolder() + "/file"; }
 
 /// A new temporary file with these contents.
 inline std::string NewFile(const std::string& contents) {
