@@ -167,13 +167,18 @@ void CheckConnections(const NetParameter& net, const NetParameter& unfiltered) {
   for (int i = 0; i < net.layer_size(); ++i) connector.Add(i);
 }
 
-void RequireDistinctNames(const vector<string>& layers) {
+void RequireDistinctNames(const vector<string>& layers, const string& of_which,
+                          const string& remedy) {
   set<string> seen;
   for (const string& name : layers) {
-    Require(seen.insert(name).second, Error::Layer{name},
-            ": there are two layers of this name, of which an HDF5 file can hold one",
-            Error::Remedy{"rename one of them, or set snapshot_format: BINARYPROTO"});
+    Require(seen.insert(name).second, "layer '", Error::Layer{name},
+            "': there are two layers of this name, of which ", of_which, Error::Remedy{remedy});
   }
+}
+
+void RequireNamesForHdf5(const vector<string>& layers) {
+  RequireDistinctNames(layers, "an HDF5 file can hold one",
+                       "rename one of them, or set snapshot_format: BINARYPROTO");
 }
 
 }  // namespace caffe

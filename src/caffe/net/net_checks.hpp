@@ -17,8 +17,11 @@ std::string Describe(const LayerParameter& layer);
 /// `unfiltered` is the net before layers were left out, for better messages.
 void CheckConnections(const NetParameter& net, const NetParameter& unfiltered);
 
+/// Throws Error with the remedy if two layers have one name, "of which <what is not possible>".
+void RequireDistinctNames(const std::vector<std::string>& layers, const std::string& of_which,
+                          const std::string& remedy);
 /// HDF5 files keep a layer's parameters under its name: throws Error if two layers have one name.
-void RequireDistinctNames(const std::vector<std::string>& layers);
+void RequireNamesForHdf5(const std::vector<std::string>& layers);
 
 }  // namespace caffe
 

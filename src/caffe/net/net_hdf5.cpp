@@ -97,7 +97,7 @@ void Net<Dtype>::CopyHdf5Layer(const string& file, int64_t group, int layer_id) 
 
 template <typename Dtype>
 void Net<Dtype>::ToHDF5(const string& filename, bool write_diff) const {
-  RequireDistinctNames(layer_names_);
+  RequireNamesForHdf5(layer_names_);
   WriteHdf5File(filename, [&](const Hdf5Handle& file) {
     const Hdf5Handle data = Hdf5Handle::CreateGroup(file.id(), "data");
     for (size_t i = 0; i < layers_.size(); ++i) {

@@ -68,6 +68,9 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   NetParameter in_floats;  // before anything is inserted
   if (filtered.has_quantized_training()) {
     CheckQuantizedTraining(filtered.quantized_training());
+    vector<string> names;
+    for (const LayerParameter& layer : filtered.layer()) names.push_back(layer.name());
+    RequireDistinctNames(names, "quantized_training knows one", "rename one of them");
     positions = inference::PositionsOf(filtered, filtered.quantized_training().activation_bits());
     in_floats = filtered;
     filtered = InsertFakeQuantization(in_floats, positions);

@@ -72,9 +72,9 @@ void Solver<Dtype>::Init(const SolverParameter& param) {
   const bool seeded = param_.random_seed() >= 0;
   if (seeded) Caffe::set_random_seed(joined ? param_.random_seed() : own_seed);
   InitTrainNet();
-  if ((param_.snapshot() || param_.snapshot_after_train()) && SnapshotsInHdf5(param_)) {
-    RequireDistinctNames(net_->layer_names());
-  }
+  const bool snapshots = param_.snapshot() || param_.snapshot_after_train() ||
+                         param_.test_and_snapshot_last_epochs() > 0;
+  if (snapshots && SnapshotsInHdf5(param_)) RequireNamesForHdf5(net_->layer_names());
   InitTestNets();
   CountEpoch();
   if (seeded && joined && !Caffe::root_solver()) Caffe::set_random_seed(own_seed);

@@ -8,7 +8,8 @@ namespace caffe::inference {
 std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 1 || !node.epilogue.empty()) return {};
   const Shape& shape = graph.values[node.inputs[0]].shape;
-  if (shape.size() < 2) return {};
+  // An empty blob may have more channels than memory holds.
+  if (shape.size() < 2 || CountOf(shape) == 0) return {};
   const int channels = shape[1];
   Affine affine{std::vector<float>(channels, 1), std::vector<float>(channels, 0)};
   if (node.type() == "Power") {

@@ -66,7 +66,7 @@ TEST(NetWeights, LayersOfOneNameGetTheirOwn) {
   EXPECT_EQ(Values(*single->params()[0]), Values(*from->params()[2]));
 #ifdef USE_HDF5
   const string error = ErrorOf([&] { from->ToHDF5(NewFileName()); });
-  ExpectContains(error, "ip1: there are two layers of this name");
+  ExpectContains(error, "layer 'ip1': there are two layers of this name");
   ExpectContains(error, "rename one of them");
 #endif
 }

@@ -624,6 +624,9 @@ TEST(QuantizedTraining, RefusesWhatCannotBe) {
   for (const char* decay : {"1", "-0.1", "nan"}) {
     ExpectContains(RefusalOf(Join("ema_decay: ", decay)), "ema_decay must be at least 0 and less");
   }
+  const std::string again = "layer { name: 'conv' type: 'ReLU' bottom: 'data' top: 'again' } ";
+  ExpectContains(ErrorOf([&] { MakeNet(SmallNet("") + again, TRAIN); }),
+                 "'conv': there are two layers of this name");
   const std::string twice = InPlace("conv_quantization", "ReLU", "conv");
   ExpectContains(ErrorOf([&] { MakeNet(SmallNet("") + twice, TRAIN); }), "'conv_quantization'");
 }
