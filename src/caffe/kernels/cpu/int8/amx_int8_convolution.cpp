@@ -11,10 +11,10 @@ namespace {
 
 /// Rows hold the input's bytes unchanged; weights are packed as tiles read them: (group, panel,
 /// row / 4, output, 4).
-class AmxInt8 : public PackedInt8 {
+class AmxInt8 : public PlannedInt8<AmxPlan, PackedInt8> {
  public:
   AmxInt8(const ConvolutionShape& shape, bool plain_input, const AmxTiles& amx)
-      : PackedInt8(shape, plain_input),
+      : PlannedInt8(shape, plain_input),
         amx_(amx),
         layout_(shape, bands_, plain_input ? 1 : tiles_.block, tiles_.block, sizeof(int8_t)) {}
 
@@ -24,17 +24,8 @@ class AmxInt8 : public PackedInt8 {
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
  protected:
-  size_t ItemsBytes(int num) const override {
-    const AmxPlan& plan = PlanFor(num);
-    return ScratchOfItems(plan.items, BytesOf(plan));
-  }
   size_t padded_outputs() const override {
     return shape_.group * layout_.group_blocks() * tiles_.block;
-  }
-  void RunItems(const Call& call, void* scratch) const override {
-    const AmxPlan& plan = PlanFor(call.num);
-    Spread(call.num, plan.items, BytesOf(plan), scratch,
-           [&](size_t item, void* own) { RunItem(call, plan, item, own); });
   }
 
  private:
@@ -51,10 +42,16 @@ class AmxInt8 : public PackedInt8 {
     int32_t *sums, *windows;
     size_t *targets, *residual_targets;
   };
-  size_t BytesOf(const AmxPlan& plan) const { return BytesOfPieces<Buffers>(layout_, plan); }
-  const AmxPlan& PlanFor(int num) const {
-    return plans_.For(
-        num, [this](int images) { return AmxPlan(layout_, bands_, images, shape_.group, 1); });
+
+  AmxPlan MakePlan(int num) const override {
+    return AmxPlan(layout_, bands_, num, shape_.group, 1);
+  }
+  size_t BytesOf(const AmxPlan& plan) const override {
+    return BytesOfPieces<Buffers>(layout_, plan);
+  }
+  void RunPart(const Call& call, const AmxPlan& plan, size_t begin, size_t end,
+               void* scratch) const override {
+    for (size_t item = begin; item < end; ++item) RunItem(call, plan, item, scratch);
   }
 
   void RunItem(const Call& call, const AmxPlan& plan, size_t index, void* scratch) const;
@@ -67,7 +64,6 @@ class AmxInt8 : public PackedInt8 {
 
   const AmxTiles& amx_;
   const AmxLayout layout_;
-  Plans<AmxPlan> plans_;
 };
 
 void AmxInt8::FillRows(const Call& call, const AmxPlan& plan, const Band& band, size_t group,

@@ -17,6 +17,13 @@ namespace {
 constexpr int kBandPixels = 512;
 constexpr size_t kInputBytes = 128 << 10;
 
+/// How the work is split.
+struct BytePlan {
+  Band largest;
+  WorkItems items;
+  size_t unit_size;  // bytes of a unit's buffer
+};
+
 /// Inputs are unsigned bytes; signed ones and their padding are increased by 128. What that adds to
 /// a sum, 128 times the sum of its weights, is subtracted from its start value.
 ///
@@ -28,10 +35,10 @@ constexpr size_t kInputBytes = 128 << 10;
 /// at a position of the kernel; for a plain input, up to four neighbouring positions of a kernel
 /// row. Weights are packed as (group, blocks of outputs that are summed together, step, output, 4),
 /// followed by the start values of sums of signed inputs, 32 bits per output.
-class ByteProducts : public GroupedInt8 {
+class ByteProducts : public PlannedInt8<BytePlan, GroupedInt8> {
  public:
   ByteProducts(const ConvolutionShape& shape, bool plain_input, bool copies)
-      : GroupedInt8(shape, plain_input), copies_(copies) {
+      : PlannedInt8(shape, plain_input), copies_(copies) {
     for (size_t unit = 0; unit < units_; ++unit) AddSteps(static_cast<int>(unit));
   }
 
@@ -40,29 +47,12 @@ class ByteProducts : public GroupedInt8 {
   }
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
- protected:
-  size_t ItemsBytes(int num) const override {
-    const Plan& plan = PlanFor(num);
-    return ScratchOfItems(plan.items, BytesOf(plan));
-  }
-  void RunItems(const Call& call, void* scratch) const override {
-    const Plan& plan = PlanFor(call.num);
-    SpreadParts(
-        call.num, plan.items, BytesOf(plan), scratch,
-        [&](size_t begin, size_t end, void* own) { RunItems(call, plan, begin, end, own); });
-  }
-
  private:
   struct Step {
     int unit, tap, lane;  ///< where its first operand lies
     int count;            ///< of nonzero operands: lanes, or positions of the kernel
   };
-  /// How the work is split.
-  struct Plan {
-    Band largest;
-    WorkItems items;
-    size_t unit_size;  // bytes of a unit's buffer
-  };
+  using Plan = BytePlan;
   /// An item's scratch memory.
   struct Buffers {
     Buffers(const ByteProducts& self, const Plan& plan, Pieces* pieces)
@@ -79,18 +69,17 @@ class ByteProducts : public GroupedInt8 {
   // Bytes that a step may read past the last one, with zero weights.
   static constexpr size_t kPast = 3;
 
-  size_t BytesOf(const Plan& plan) const { return BytesOfPieces<Buffers>(*this, plan); }
+  Plan MakePlan(int num) const override;
+  size_t BytesOf(const Plan& plan) const override { return BytesOfPieces<Buffers>(*this, plan); }
+  void RunPart(const Call& call, const Plan& plan, size_t begin, size_t end,
+               void* scratch) const override;
+
   size_t column() const { return 4 * steps_.size(); }
   size_t weights_size() const { return padded_outputs() * column(); }
 
   void AddSteps(int unit);
-  const Plan& PlanFor(int num) const {
-    return plans_.For(num, [this](int images) { return MakePlan(images); });
-  }
-  Plan MakePlan(int num) const;
   /// True if the windows of bands are the pixels of an unsigned input.
   bool ReadsInPlace(const Call& call, const Plan& plan) const;
-  void RunItems(const Call& call, const Plan& plan, size_t begin, size_t end, void* scratch) const;
   void FindSteps(const Plan& plan, size_t unit_size, const Buffers& own) const;
   void FindPixels(const Call& call, const Plan& plan, const Band& band, bool in_place,
                   const Buffers& own) const;
@@ -104,7 +93,6 @@ class ByteProducts : public GroupedInt8 {
 
   const bool copies_;
   std::vector<Step> steps_;  // of a group
-  Plans<Plan> plans_;
 };
 
 void ByteProducts::AddSteps(int unit) {
@@ -122,8 +110,8 @@ void ByteProducts::AddSteps(int unit) {
   }
 }
 
-ByteProducts::Plan ByteProducts::MakePlan(int num) const {
-  Plan plan;
+BytePlan ByteProducts::MakePlan(int num) const {
+  BytePlan plan;
   const int images = std::max(1, num);
   const size_t positions = std::max<size_t>(1, kInputBytes / (units_ * lanes_));
   const int pixels = static_cast<int>(std::min<size_t>(kBandPixels, positions));
@@ -202,8 +190,8 @@ void ByteProducts::FillInput(const Call& call, const Plan& plan, const Band& ban
 }
 
 // What neighbouring items share is computed once.
-void ByteProducts::RunItems(const Call& call, const Plan& plan, size_t begin, size_t end,
-                            void* scratch) const {
+void ByteProducts::RunPart(const Call& call, const Plan& plan, size_t begin, size_t end,
+                           void* scratch) const {
   Pieces pieces(scratch);
   const Buffers own(*this, plan, &pieces);
   const bool in_place = ReadsInPlace(call, plan);

@@ -9,11 +9,15 @@
 namespace caffe::kernels {
 namespace {
 
-class ChannelsLastInt8 : public PackedInt8 {
+struct PixelPlan : PixelWindows::Plan {
+  std::vector<AmxTiles::PixelStep> steps;
+};
+
+class ChannelsLastInt8 : public PlannedInt8<PixelPlan, PackedInt8> {
  public:
   ChannelsLastInt8(const ConvolutionShape& shape, bool plain_input, TileShape tile_shape,
                    const AmxTiles& amx)
-      : PackedInt8(shape, plain_input),
+      : PlannedInt8(shape, plain_input),
         amx_(amx),
         windows_(shape, plain_input, tiles_.block, sizeof(int8_t), SumShape(tile_shape)) {}
 
@@ -27,36 +31,24 @@ class ChannelsLastInt8 : public PackedInt8 {
 
  protected:
   size_t padded_outputs() const override { return Blocks(shape_.outputs) * tiles_.block; }
-  size_t ItemsBytes(int num) const override {
-    const Planned& planned = PlannedFor(num);
-    return ScratchOfItems(planned.plan.items, BytesOf(planned.plan));
-  }
-  void RunItems(const Call& call, void* scratch) const override {
-    const Planned& planned = PlannedFor(call.num);
-    Spread(call.num, planned.plan.items, BytesOf(planned.plan), scratch,
-           [&](size_t item, void* own) { RunItem(call, planned, item, own); });
-  }
 
  private:
-  struct Planned {
-    PixelWindows::Plan plan;
-    std::vector<AmxTiles::PixelStep> steps;
-  };
-  const Planned& PlannedFor(int num) const {
-    return plans_.For(num, [this](int images) {
-      Planned planned;
-      planned.plan = windows_.PlanFor(images, shape_.group, windows_.is_pointwise() ? 0 : 1);
-      TilePairs only;
-      only.Add({0, 0});
-      planned.steps = windows_.Steps(planned.plan, only);
-      return planned;
-    });
+  PixelPlan MakePlan(int num) const override {
+    PixelPlan plan{windows_.PlanFor(num, shape_.group, windows_.is_pointwise() ? 0 : 1), {}};
+    TilePairs only;
+    only.Add({0, 0});
+    plan.steps = windows_.Steps(plan, only);
+    return plan;
   }
-  size_t BytesOf(const PixelWindows::Plan& plan) const {
+  size_t BytesOf(const PixelPlan& plan) const override {
     return BytesOfPieces<PixelItem>(windows_, plan);
   }
+  void RunPart(const Call& call, const PixelPlan& plan, size_t begin, size_t end,
+               void* scratch) const override {
+    for (size_t item = begin; item < end; ++item) RunItem(call, plan, item, scratch);
+  }
 
-  void RunItem(const Call& call, const Planned& planned, size_t index, void* scratch) const;
+  void RunItem(const Call& call, const PixelPlan& plan, size_t index, void* scratch) const;
   void FillBuffer(const Call& call, const PixelWindows::Plan& plan, const PixelWindows::Cut& cut,
                   size_t group, char* buffer) const;
   void FillImage(const Call& call, const PixelWindows::Cut& cut, int buffer_rows, size_t group,
@@ -64,7 +56,6 @@ class ChannelsLastInt8 : public PackedInt8 {
 
   const AmxTiles& amx_;
   const PixelWindows windows_;
-  Plans<Planned> plans_;
 };
 
 /// The cut's input of one image.
@@ -113,9 +104,8 @@ void ChannelsLastInt8::FillBuffer(const Call& call, const PixelWindows::Plan& pl
   }
 }
 
-void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t index,
+void ChannelsLastInt8::RunItem(const Call& call, const PixelPlan& plan, size_t index,
                                void* scratch) const {
-  const PixelWindows::Plan& plan = planned.plan;
   const WorkItems::Item item = plan.items.At(index);
   const PixelWindows::Cut cut = windows_.CutAt(call.num, plan, item.cut);
   Pieces pieces(scratch);
@@ -132,7 +122,7 @@ void ChannelsLastInt8::RunItem(const Call& call, const Planned& planned, size_t 
                         cut,
                         windows_.FirstPanel(plan.items, item.slice),
                         windows_.FirstPanel(plan.items, item.slice + 1),
-                        planned.steps,
+                        plan.steps,
                         in_place ? x + cut.row * call.strides.x_pixel : own.buffer,
                         in_place ? call.strides.x_pixel : windows_.position_bytes(),
                         plan.image_bytes,

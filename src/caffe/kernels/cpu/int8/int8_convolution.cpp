@@ -27,13 +27,22 @@ constexpr size_t kDepthwiseFloats = 6 << 10;
 constexpr size_t kMaxTerms = 66000;     // times 255 times 127 is below 2^31
 constexpr size_t kMaxFloatTerms = 514;  // times 255 times 128 is below 2^24: floats hold the sum
 
+/// How the work is split.
+struct DensePlan {
+  Band largest;
+  WorkItems items;
+  size_t units;      // in a part of the channels
+  size_t unit_size;  // elements of a unit's buffer
+  size_t partial;    // unfinished sums
+};
+
 /// A channel (of a plain input) or block of channels is a unit. A step is a position of the kernel
 /// and all pairs of channels of a block; for a plain input, two neighbouring positions of a kernel
 /// row, which form the pair, or a single one. Weights are packed as (group, blocks of outputs that
 /// are summed together, unit, step, pair, output, 2).
-class DenseInt8 : public GroupedInt8 {
+class DenseInt8 : public PlannedInt8<DensePlan, GroupedInt8> {
  public:
-  DenseInt8(const ConvolutionShape& shape, bool plain_input) : GroupedInt8(shape, plain_input) {
+  DenseInt8(const ConvolutionShape& shape, bool plain_input) : PlannedInt8(shape, plain_input) {
     const int width = bands_.columns().kernel;
     const bool neighbours = bands_.columns().dilation == 1;
     for (int tap = 0; tap < bands_.taps(); ++tap) {
@@ -46,30 +55,12 @@ class DenseInt8 : public GroupedInt8 {
   size_t packed_size() const override { return padded_outputs() * column(); }
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
- protected:
-  size_t ItemsBytes(int num) const override {
-    const Plan& plan = PlanFor(num);
-    return ScratchOfItems(plan.items, BytesOf(plan));
-  }
-  void RunItems(const Call& call, void* scratch) const override {
-    const Plan& plan = PlanFor(call.num);
-    Spread(call.num, plan.items, BytesOf(plan), scratch,
-           [&](size_t item, void* own) { RunItem(call, plan, item, own); });
-  }
-
  private:
   struct Step {
     int tap;
     bool has_second;  ///< the next position of the kernel is the other half of the pair
   };
-  /// How the work is split.
-  struct Plan {
-    Band largest;
-    WorkItems items;
-    size_t units;      // in a part of the channels
-    size_t unit_size;  // elements of a unit's buffer
-    size_t partial;    // unfinished sums
-  };
+  using Plan = DensePlan;
   /// An item's scratch memory.
   struct Buffers {
     Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces);
@@ -77,21 +68,22 @@ class DenseInt8 : public GroupedInt8 {
     int32_t *partial, *taps, *steps, *windows;
     size_t *targets, *residual_targets;
   };
-  size_t BytesOf(const Plan& plan) const { return BytesOfPieces<Buffers>(*this, plan); }
+
+  Plan MakePlan(int num) const override;
+  size_t BytesOf(const Plan& plan) const override { return BytesOfPieces<Buffers>(*this, plan); }
+  void RunPart(const Call& call, const Plan& plan, size_t begin, size_t end,
+               void* scratch) const override {
+    for (size_t item = begin; item < end; ++item) RunItem(call, plan, item, scratch);
+  }
 
   size_t pairs() const { return plain_ ? 1 : tiles_.block / 2; }
   /// Rows of weights of a unit, in pairs, for each output.
   size_t unit_rows() const { return steps_.size() * pairs(); }
   size_t column() const { return units_ * unit_rows() * 2; }
 
-  const Plan& PlanFor(int num) const {
-    return plans_.For(num, [this](int images) { return MakePlan(images); });
-  }
-  Plan MakePlan(int num) const;
   void RunItem(const Call& call, const Plan& plan, size_t index, void* scratch) const;
 
   std::vector<Step> steps_;  // of a unit
-  Plans<Plan> plans_;
 };
 
 DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces)
@@ -105,8 +97,8 @@ DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pie
       targets(pieces->Take<size_t>(plan.largest.pixels())),
       residual_targets(pieces->Take<size_t>(plan.largest.pixels())) {}
 
-DenseInt8::Plan DenseInt8::MakePlan(int num) const {
-  Plan plan;
+DensePlan DenseInt8::MakePlan(int num) const {
+  DensePlan plan;
   const int images = std::max(1, num);
   plan.largest =
       bands_.ForThreads(images, bands_.Largest(images, kPixels, kInputWords / lanes_), Threads());

@@ -225,6 +225,38 @@ class GroupedInt8 : public PackedInt8 {
   const OutputParts parts_;
 };
 
+/// What splits its work by a Plan, which has `items` and is made once for each number of images.
+template <typename Plan, typename Base>
+class PlannedInt8 : public Base {
+ protected:
+  using Base::Base;
+  using typename Base::Call;
+
+  virtual Plan MakePlan(int num) const = 0;
+  /// Bytes of scratch of an item.
+  virtual size_t BytesOf(const Plan& plan) const = 0;
+  /// Does items [begin, end), one after another in the same scratch.
+  virtual void RunPart(const Call& call, const Plan& plan, size_t begin, size_t end,
+                       void* scratch) const = 0;
+
+ private:
+  const Plan& PlanFor(int num) const {
+    return plans_.For(num, [this](int images) { return MakePlan(images); });
+  }
+  size_t ItemsBytes(int num) const final {
+    const Plan& plan = PlanFor(num);
+    return ScratchOfItems(plan.items, BytesOf(plan));
+  }
+  void RunItems(const Call& call, void* scratch) const final {
+    const Plan& plan = PlanFor(call.num);
+    this->SpreadParts(
+        call.num, plan.items, BytesOf(plan), scratch,
+        [&](size_t begin, size_t end, void* own) { RunPart(call, plan, begin, end, own); });
+  }
+
+  Plans<Plan> plans_;
+};
+
 /// By products of bytes, for shapes that Int8Convolution::Make computes densely and tiles that have
 /// `bytes`. `copies`: unsigned inputs of 1x1 kernels, too, are copied before they are read.
 std::shared_ptr<const Int8Convolution> MakeByteProducts(const ConvolutionShape& shape,

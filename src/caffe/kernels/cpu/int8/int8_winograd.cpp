@@ -19,6 +19,15 @@ constexpr size_t kSlice = 128;  // channels
 // Four times a sum of this many byte products fits 32 bits.
 constexpr size_t kMaxProducts = 16560;
 
+/// How the work is split: into strips of tiles and, for each strip and group, slices of the parts
+/// of its outputs.
+struct WinogradInt8Plan {
+  WorkItems items;
+  size_t tiles, strip_tiles;
+  size_t input_stride;  // from one point of the transformed input to the next
+  size_t channel_slices;
+};
+
 /// Winograd's algorithm F(2 x 2, 3 x 3) or F(4 x 4, 3 x 3) in integers, with transformed weights
 /// scaled up to be whole. The result is that of the definition, bit for bit, with 4 or 2.25
 /// products per output instead of 9.
@@ -34,10 +43,10 @@ constexpr size_t kMaxProducts = 16560;
 /// Weights are packed as (group, blocks of outputs that are summed together, 3 x 3 part of the
 /// kernel, block of channels, position of the part, pair of channels, output, 2), and are
 /// transformed when used.
-class WinogradInt8 : public GroupedInt8 {
+class WinogradInt8 : public PlannedInt8<WinogradInt8Plan, GroupedInt8> {
  public:
   WinogradInt8(const ConvolutionShape& shape, size_t side)
-      : GroupedInt8(shape, /*plain_input=*/false),
+      : PlannedInt8(shape, /*plain_input=*/false),
         way_(tiles_.winograd[side == 2 ? 0 : 1]),
         side_(side),
         extent_(side + 2),
@@ -50,26 +59,8 @@ class WinogradInt8 : public GroupedInt8 {
   size_t packed_size() const override { return padded_outputs() * blocks_ * 9 * tiles_.block; }
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
- protected:
-  size_t ItemsBytes(int num) const override {
-    const Plan& plan = PlanFor(num);
-    return ScratchOfItems(plan.items, BytesOf(plan));
-  }
-  void RunItems(const Call& call, void* scratch) const override {
-    const Plan& plan = PlanFor(call.num);
-    Spread(call.num, plan.items, BytesOf(plan), scratch,
-           [&](size_t item, void* own) { RunItem(call, plan, item, own); });
-  }
-
  private:
-  /// How the work is split: into strips of tiles and, for each strip and group, slices of the parts
-  /// of its outputs.
-  struct Plan {
-    WorkItems items;
-    size_t tiles, strip_tiles;
-    size_t input_stride;  // from one point of the transformed input to the next
-    size_t channel_slices;
-  };
+  using Plan = WinogradInt8Plan;
   struct Buffers {
     Buffers(const WinogradInt8& self, const Plan& plan, Pieces* pieces)
         : input(pieces->Take<int16_t>(self.blocks_ * self.points_ * plan.input_stride)),
@@ -89,11 +80,13 @@ class WinogradInt8 : public GroupedInt8 {
     size_t image, row, column;
   };
 
-  const Plan& PlanFor(int num) const {
-    return plans_.For(num, [this](int images) { return MakePlan(images); });
+  Plan MakePlan(int num) const override;
+  size_t BytesOf(const Plan& plan) const override { return BytesOfPieces<Buffers>(*this, plan); }
+  void RunPart(const Call& call, const Plan& plan, size_t begin, size_t end,
+               void* scratch) const override {
+    for (size_t item = begin; item < end; ++item) RunItem(call, plan, item, scratch);
   }
-  Plan MakePlan(int num) const;
-  size_t BytesOf(const Plan& plan) const { return BytesOfPieces<Buffers>(*this, plan); }
+
   // Points whole pages apart would map to the same cache sets.
   static size_t Apart(size_t elements, size_t element_size) {
     const size_t line = 64 / element_size;
@@ -138,11 +131,10 @@ class WinogradInt8 : public GroupedInt8 {
   const size_t cuts_;                    // parts of the kernel along a side
   const size_t blocks_;                  // of channels, of all parts of the kernel
   const size_t tile_rows_, tile_columns_;
-  Plans<Plan> plans_;
 };
 
-WinogradInt8::Plan WinogradInt8::MakePlan(int num) const {
-  Plan plan;
+WinogradInt8Plan WinogradInt8::MakePlan(int num) const {
+  WinogradInt8Plan plan;
   plan.tiles = size_t(std::max(1, num)) * tile_rows_ * tile_columns_;
   const size_t tile_bytes = points_ * blocks_ * tiles_.block * sizeof(int16_t);
   const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMaxTiles);
