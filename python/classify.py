@@ -63,7 +63,7 @@ def load(path, ext, color):
 
 
 def print_best(names, scores, labels_file):
-    with open(labels_file, encoding="utf-8", errors="backslashreplace") as file:
+    with open(labels_file, encoding="utf-8-sig", errors="backslashreplace") as file:
         labels = file.read().splitlines()
     scores = scores.reshape(len(scores), -1)
     if len(labels) < scores.shape[1]:

@@ -49,7 +49,7 @@ def parse_arguments():
 def read_windows(path):
     """A .csv file's windows: pairs of an image and its windows, in the order of the file."""
     windows = {}
-    with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
+    with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         rows = csv.DictReader(file)
         missing = [name for name in ["filename"] + CORNERS if name not in (rows.fieldnames or [])]
         if missing:
@@ -65,7 +65,7 @@ def read_windows(path):
 
 
 def read_names(path):
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:  # as sys.argv has them
+    with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:  # as sys.argv has them
         return [line.strip() for line in file if line.strip()]
 
 

@@ -52,7 +52,8 @@ class Blob {
   void Reshape(const BlobShape& shape);
   void ReshapeLike(const Blob& other) { Reshape(other.shape()); }
 
-  std::string shape_string() const { return ShapeString(shape_); }
+  /// As ShapeString; "(0)" of a blob that was never shaped.
+  std::string shape_string() const;
   const std::vector<int>& shape() const { return shape_; }
   /// The extent of one axis; negative indices count from the end.
   int shape(int index) const { return shape_[CanonicalAxisIndex(index)]; }
@@ -73,7 +74,9 @@ class Blob {
 
   /// The number of elements before (n, c, h, w). Throws Error unless each index is in [0, extent];
   /// the extent itself, so that offset(n + 1) is the end of item n, as in Caffe.
-  int offset(int n, int c = 0, int h = 0, int w = 0) const;
+  int offset(int n, int c = 0, int h = 0, int w = 0) const {
+    return OffsetOf({n, c, h, w}, /*ends=*/true);
+  }
   /// Indices left out are 0; throws Error unless each one given is in [0, extent).
   int offset(const std::vector<int>& indices) const;
 
@@ -81,10 +84,10 @@ class Blob {
   void CopyFrom(const Blob<Dtype>& source, bool copy_diff = false, bool reshape = false);
 
   Dtype data_at(const int n, const int c, const int h, const int w) const {
-    return cpu_data_as<Dtype>()[offset(n, c, h, w)];
+    return cpu_data_as<Dtype>()[OffsetOf({n, c, h, w}, /*ends=*/false)];
   }
   Dtype diff_at(const int n, const int c, const int h, const int w) const {
-    return cpu_diff()[offset(n, c, h, w)];
+    return cpu_diff()[OffsetOf({n, c, h, w}, /*ends=*/false)];
   }
   Dtype data_at(const std::vector<int>& index) const { return cpu_data_as<Dtype>()[offset(index)]; }
   Dtype diff_at(const std::vector<int>& index) const { return cpu_diff()[offset(index)]; }
@@ -202,6 +205,10 @@ class Blob {
   std::vector<int> shape_;
   int count_;
   int capacity_;
+
+ private:
+  /// Throws Error unless each index is in [0, extent), or with `ends` in [0, extent].
+  int OffsetOf(const int (&indices)[4], bool ends) const;
 
   DISABLE_COPY_AND_ASSIGN(Blob);
 };

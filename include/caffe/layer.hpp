@@ -118,7 +118,7 @@ class Layer {
   virtual void RestoreState(const std::string& /*state*/) {}
 
   /// The items of an epoch, one pass through the source of a data layer, all solvers' together; 0
-  /// where there is no source, or none that ends. May read the source. After SetUp.
+  /// where there is no source, or none that ends. After SetUp; may read the whole source.
   virtual uint64_t EpochItems() { return 0; }
 
  protected:

@@ -177,10 +177,9 @@ class Solver {
   void Display();
   void TellIteration();
   bool ObeyRequests();
-  void CountEpoch();
+  void FindEpoch();
   bool EndsLateEpoch() const;
   bool TestsNow() const;
-  void RememberPositions();
   void TestNow();
   void WarnOfBadLoss(Dtype loss);
   void MakeMeans(int count, vector<double>* sums);

@@ -2,7 +2,7 @@
 from collections import OrderedDict
 from itertools import zip_longest
 
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, KeysView, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -37,6 +37,12 @@ class BlobsByName(Mapping):
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def keys(self) -> KeysView[str]:
+        return self._known.keys()  # which may be reversed
+
+    def copy(self) -> Dict[str, Blob]:
+        return OrderedDict(self)
 
     def __repr__(self) -> str:
         return f"<blobs {', '.join(self._known)}>"

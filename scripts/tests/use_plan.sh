@@ -255,6 +255,15 @@ for flag in '-batch 1' '-shape 1x3x8x8' '-hint latency'; do
   refuses "${flag%% *} is for a plan" "$caffe" time -model net.prototxt $flag
   refuses "${flag%% *} is for a plan" "$caffe" test -model train_val.prototxt $flag
 done
+# What is NaN in the net too is not compared.
+{
+  cat net.prototxt
+  echo 'layer { name: "log" type: "Log" bottom: "prob" top: "log" log_param { scale: -1 } }'
+} > nan.prototxt
+runs "$caffe" compare -model nan.prototxt -weights net.caffemodel -precision fp32 -images list.txt
+has out.txt 'log *log *FLOAT *NaN or inf in both$'
+has out.txt "^note: [0-9]* of [0-9]* values of blob 'log' are NaN or infinite in the net itself"
+
 for flag in '-phase TEST' -forward_only '-weights net.caffemodel' '-level 1' '-engine ONEDNN'; do
   refuses "${flag%% *} is for a net" "$caffe" time -plan net.plan $flag
 done

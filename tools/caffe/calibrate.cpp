@@ -40,6 +40,7 @@ int ConvertTable(const NetParameter& param) {
 }
 
 int RunCalibrate() {
+  RequireImagesToPrepare();
   ChooseDevice();
   const NetParameter param = TestPhaseNet("calibrate");
   Require(!FLAGS_calibration_table.empty() || !FLAGS_tensorrt_cache.empty(),
@@ -62,7 +63,7 @@ int RunCalibrate() {
     for (const FlagGroup& group : {InputFlags(), CalibrationFlags()}) {
       RequireNotGiven(group.flags, "needs the net to run", "leave it or -from_table out");
     }
-    RequireNotGiven({"plot"}, "needs the net to run", "leave it or -from_table out");
+    RequireNotGiven({"weights", "plot"}, "needs the net to run", "leave it or -from_table out");
     return ConvertTable(param);
   }
   Require(!FLAGS_weights.empty(), "calibrate needs trained weights: -weights FILE");

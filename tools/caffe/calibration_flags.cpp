@@ -44,14 +44,15 @@ CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& param, st
   Require(FLAGS_batches >= 0, Error::Field{"-batches"}, " must be positive, got ", FLAGS_batches);
   Require(!IsGiven("min_images") || FLAGS_min_images >= 1, Error::Field{"-min_images"},
           " must be positive, got ", FLAGS_min_images);
-  Require(!IsGiven("percent") || FLAGS_calibrator == "percentile" || FLAGS_calibrator == "auto",
-          Error::Field{"-percent"},
-          " is for -calibrator percentile, and auto, which tries it, not ", "for ",
-          FLAGS_calibrator);
   RequireWritable(FLAGS_plot);
   const int most_batches = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
   const std::unique_ptr<Calibrator> calibrator = MakeCalibrator(
       FLAGS_calibrator, Inputs(*net, param, most_batches), FLAGS_batches, FLAGS_percent);
+
+  Require(!IsGiven("percent") || FLAGS_calibrator == "percentile" || FLAGS_calibrator == "auto",
+          Error::Field{"-percent"},
+          " is for -calibrator percentile, and auto, which tries it, not ", "for ",
+          FLAGS_calibrator);
 
   CalibrationOptions options = Options();
   Progress progress("batch", calibrator->Batches(*net));

@@ -128,6 +128,10 @@ void Print(const std::vector<inference::BlobComparison>& blobs, double output_er
       table.Add({mark, blob.blob, blob.layer, Name(blob.math), what, "", "", ""});
       continue;
     }
+    if (error.count() == 0 && error.not_compared() > 0) {
+      table.Add({mark, blob.blob, blob.layer, Name(blob.math), "NaN or inf in both", "", "", ""});
+      continue;
+    }
     char cosine[32];
     std::snprintf(cosine, sizeof(cosine), "%.6f", error.Cosine());
     table.Add({mark, blob.blob, blob.layer, Name(blob.math),
@@ -144,8 +148,10 @@ void NoteNotCompared(const std::vector<inference::BlobComparison>& blobs, std::o
   const auto some = [](const auto& blob) { return blob.error.not_compared() > 0; };
   const auto first = std::find_if(blobs.begin(), blobs.end(), some);
   if (first == blobs.end()) return;
-  out << "note: " << first->error.not_compared() << " values of blob '" << first->blob
-      << "' are NaN or infinite in the net itself";
+  const inference::ErrorMeasure& error = first->error;
+  out << "note: " << error.not_compared() << " of "
+      << error.count() + error.not_finite() + error.not_compared() << " values of blob '"
+      << first->blob << "' are NaN or infinite in the net itself";
   const auto more = std::count_if(first + 1, blobs.end(), some);
   if (more > 0) out << ", and some of " << more << (more == 1 ? " other blob" : " other blobs");
   out << ": they are not compared\n";
@@ -209,6 +215,7 @@ int Bisect(const inference::EngineComparison& comparison, EngineMaker* maker, In
 int Compare() {
   const NetParameter param = TestPhaseNet("compare");
   Require(!FLAGS_weights.empty(), "compare needs trained weights: -weights FILE");
+  RequireImagesToPrepare();
   ChooseEngineDevice();
   const std::vector<std::string> weights = WeightFiles();
   const bool plan = !FLAGS_plan.empty();

@@ -73,6 +73,7 @@ int LeastBatch(const inference::Engine& engine) {
 
 /// `param` is the net to build an engine of; null for a plan.
 int InferWith(const NetParameter* param, const std::vector<std::string>& images) {
+  RequireImagesToPrepare();
   Require(images.empty() || !DataIsGiven(), "give images or one of ", kInputFlags, ", not both");
   inference::ResultOptions options;
   options.raw = FLAGS_raw;

@@ -161,6 +161,12 @@ FlagGroup InputFlags() {
 
 bool DataIsGiven() { return !FLAGS_images.empty() || !FLAGS_data.empty() || !FLAGS_npy.empty(); }
 
+void RequireImagesToPrepare() {
+  if (FLAGS_npy.empty()) return;
+  RequireNotGiven({"mean", "scale", "resize", "channel_order"},
+                  "is for images, and NumPy files are taken as they are", "leave it out");
+}
+
 bool PreprocessingIsGiven() {
   return !FLAGS_mean.empty() || IsGiven("scale") || IsGiven("channel_order") ||
          !FLAGS_resize.empty() || !FLAGS_constant.empty();
@@ -212,10 +218,6 @@ std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const ImagePreproces
                                      int most_batches, const std::string& otherwise) {
   const int given = !FLAGS_images.empty() + !FLAGS_data.empty() + !FLAGS_npy.empty();
   Require(given <= 1, "give one of ", kInputFlags);
-  if (!FLAGS_npy.empty()) {
-    RequireNotGiven({"mean", "scale", "resize", "channel_order"}, "is for images",
-                    "leave it out: NumPy files are taken as they are");
-  }
   if (net.num_inputs() == 0) {
     Require(given == 0, "the net reads data of its own (it has no Input layer): leave out ",
             kInputFlags, ", or give its deploy.prototxt");

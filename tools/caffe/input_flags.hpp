@@ -35,6 +35,10 @@ constexpr char kOwnDataUsage[] =
 /// True if a flag names images, a database or arrays.
 bool DataIsGiven();
 
+/// Throws Error for flags that say how images are prepared where -npy gives none. For commands that
+/// do not store what these flags say.
+void RequireImagesToPrepare();
+
 /// True if a flag says how images are prepared.
 bool PreprocessingIsGiven();
 /// How images are prepared, as -mean, -scale, -resize, -channel_order and -constant say, else the

@@ -115,7 +115,7 @@ void RequireNoPlanFlags() {
 void RequireNoNetFlags() {
   std::vector<FlagUse> flags = TypeFlags().flags;
   flags.insert(flags.end(), {"weights", "phase", "forward_only", "level", "stage"});
-  RequireNotGiven(flags, "is for a net", "leave it out: a plan is as it was built");
+  RequireNotGiven(flags, "is for a net, and a plan is as it was built", "leave it out");
 }
 
 void TranslateOldFlags() {

@@ -54,7 +54,7 @@ class DB {
   virtual void Close() = 0;
   virtual Cursor* NewCursor() = 0;
   virtual Transaction* NewTransaction() = 0;
-  /// How many records there are. This one counts them by a cursor.
+  /// How many records there are. This one reads them all.
   virtual uint64_t Count();
 
   DISABLE_COPY_AND_ASSIGN(DB);

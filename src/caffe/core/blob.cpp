@@ -138,23 +138,26 @@ template <typename Dtype>
 int Blob<Dtype>::LegacyShape(int index) const {
   Require(num_axes() <= 4, "num, channels, height and width are for blobs of at most 4 axes, not ",
           ShapeString(shape_));
-  CHECK_LT(index, 4);
-  CHECK_GE(index, -4);
+  Require(index >= -4 && index < 4, "axis ", index, " is none of num, channels, height and width");
   if (index >= num_axes() || index < -num_axes()) return 1;
   return shape(index);
 }
 
 template <typename Dtype>
-int Blob<Dtype>::offset(int n, int c, int h, int w) const {
-  const int indices[] = {n, c, h, w};
+int Blob<Dtype>::OffsetOf(const int (&indices)[4], bool ends) const {
   int offset = 0;
   for (int axis = 0; axis < 4; ++axis) {
-    const int extent = LegacyShape(axis);
-    Require(indices[axis] >= 0 && indices[axis] <= extent, "(", n, ", ", c, ", ", h, ", ", w,
-            ") is outside of a blob of shape ", ShapeString(shape_));
-    offset = offset * extent + indices[axis];
+    const int index = indices[axis], extent = LegacyShape(axis);
+    Require(index >= 0 && index < extent + ends, "(", indices[0], ", ", indices[1], ", ",
+            indices[2], ", ", indices[3], ") is outside of a blob of shape ", ShapeString(shape_));
+    offset = offset * extent + index;
   }
   return offset;
+}
+
+template <typename Dtype>
+std::string Blob<Dtype>::shape_string() const {
+  return shape_.empty() && count_ == 0 ? "(0)" : std::string(ShapeString(shape_));
 }
 
 template <typename Dtype>

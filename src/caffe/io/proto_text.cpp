@@ -97,11 +97,24 @@ bool IsComputedType(const FieldDescriptor& field) {
          field.containing_type()->name() != "BlobProto";
 }
 
-std::string SuggestValues(const FileDescriptor* schema, const std::string& value,
-                          const std::string& field) {
-  std::vector<std::string> names;
+/// The messages that a field called `block` may hold; for "" the `root`.
+std::vector<const Descriptor*> MessagesIn(const Descriptor* root, const std::string& block) {
+  if (block.empty()) return {root};
+  std::vector<const Descriptor*> messages;
+  const FileDescriptor* schema = root->file();
   for (int i = 0; i < schema->message_type_count(); ++i) {
-    const FieldDescriptor* found = schema->message_type(i)->FindFieldByName(field);
+    const FieldDescriptor* field = schema->message_type(i)->FindFieldByName(block);
+    if (field && field->message_type()) messages.push_back(field->message_type());
+  }
+  return messages;
+}
+
+/// For a field in the braces behind the name `block`; "": in none.
+std::string SuggestValues(const Descriptor* root, const std::string& block,
+                          const std::string& value, const std::string& field) {
+  std::vector<std::string> names;
+  for (const Descriptor* message : MessagesIn(root, block)) {
+    const FieldDescriptor* found = message->FindFieldByName(field);
     if (!found || found->type() != FieldDescriptor::TYPE_ENUM) continue;
     if (IsComputedType(*found)) return "; it may be FLOAT, FLOAT16, DOUBLE";
     const EnumDescriptor* type = found->enum_type();
@@ -115,9 +128,15 @@ std::string SuggestValues(const FileDescriptor* schema, const std::string& value
                                   : "; the nearest values are " + Nearest(value, names);
 }
 
-/// Where the innermost block that is not closed was opened: "line: text", or "".
-std::string FindOpenBlock(const std::string& text) {
-  std::vector<std::pair<int, size_t>> open;  // line, start of line
+/// Where a block was opened.
+struct OpenBlock {
+  int line;
+  size_t line_begin, brace;
+};
+
+/// The blocks that are not closed, the innermost last.
+std::vector<OpenBlock> OpenBlocks(const std::string& text) {
+  std::vector<OpenBlock> open;
   int line = 1;
   size_t line_begin = 0;
   char quote = 0;
@@ -135,36 +154,59 @@ std::string FindOpenBlock(const std::string& text) {
     } else if (c == '#') {
       i = std::min(text.find('\n', i), text.size()) - 1;
     } else if (c == '{' || c == '<') {
-      open.emplace_back(line, line_begin);
+      open.push_back({line, line_begin, i});
     } else if ((c == '}' || c == '>') && !open.empty()) {
       open.pop_back();
     }
   }
-  if (open.empty()) return "";
-  const size_t begin = text.find_first_not_of(" \t", open.back().second);
-  const size_t end = std::min(text.find('{', begin), text.find('\n', begin));
-  return Join(open.back().first, " ('", text.substr(begin, end - begin), "{')");
+  return open;
 }
 
-/// The name in front of the colon that the value at this place stands behind, or "".
-std::string FieldBefore(const std::string& text, int line, int column) {
-  constexpr int kTab = 8;  // of protobuf's columns
+/// Where the innermost block that is not closed was opened: "line: text", or "".
+std::string FindOpenBlock(const std::string& text) {
+  const std::vector<OpenBlock> open = OpenBlocks(text);
+  if (open.empty()) return "";
+  const size_t begin = text.find_first_not_of(" \t", open.back().line_begin);
+  const size_t end = std::min(text.find('{', begin), text.find('\n', begin));
+  return Join(open.back().line, " ('", text.substr(begin, end - begin), "{')");
+}
+
+/// What stands in front of a line and column of protobuf's, which start at 0.
+std::string TextBefore(const std::string& text, int line, int column) {
+  constexpr int kTab = 8;
   size_t at = 0;
   for (; line > 0 && at < text.size(); ++at) line -= text[at] == '\n';
   for (int passed = 0; passed < column && at < text.size(); ++at) {
     passed += text[at] == '\t' ? kTab - passed % kTab : 1;
   }
-  const std::string before = text.substr(0, at);
-  const size_t colon = before.find_last_not_of(" \t\r\n[");
-  if (colon == std::string::npos || before[colon] != ':' || colon == 0) return "";
-  const size_t end = before.find_last_not_of(" \t", colon - 1);
-  if (end == std::string::npos) return "";
-  size_t begin = end + 1;
-  while (begin > 0 && (std::isalnum(static_cast<unsigned char>(before[begin - 1])) ||
-                       before[begin - 1] == '_')) {
+  return text.substr(0, at);
+}
+
+/// The name at the end of a text, or "".
+std::string LastName(const std::string& text) {
+  const size_t end = text.find_last_not_of(" \t") + 1;  // 0 where there is nothing else
+  size_t begin = end;
+  while (begin > 0 &&
+         (std::isalnum(static_cast<unsigned char>(text[begin - 1])) || text[begin - 1] == '_')) {
     --begin;
   }
-  return before.substr(begin, end + 1 - begin);
+  return text.substr(begin, end - begin);
+}
+
+/// The name in front of the colon that a value behind `before` belongs to, or "".
+std::string FieldBefore(const std::string& before) {
+  const size_t colon = before.find_last_not_of(" \t\r\n[");
+  if (colon == std::string::npos || before[colon] != ':') return "";
+  return LastName(before.substr(0, colon));
+}
+
+/// The name of the block that what is behind `before` stands in; "" outside of all.
+std::string BlockAround(const std::string& before) {
+  const std::vector<OpenBlock> open = OpenBlocks(before);
+  if (open.empty()) return "";
+  const std::string head = before.substr(0, open.back().brace);
+  const size_t end = head.find_last_not_of(" \t\r\n:");
+  return end == std::string::npos ? "" : LastName(head.substr(0, end + 1));
 }
 
 /// The field that the parser's `message` names, or "".
@@ -177,15 +219,15 @@ std::string FieldIn(const std::string& message) {
   return "";
 }
 
-/// The remedy for the parser's `message`.
-std::string RemedyFor(const FileDescriptor* schema, const std::string& message,
-                      const std::string& text) {
+/// The remedy for the parser's `message` about a text of a `root` and the place behind `before`.
+std::string RemedyFor(const Descriptor* root, const std::string& message, const std::string& text,
+                      const std::string& before) {
   const std::vector<std::string> quoted = Quoted(message);
   if (Contains(message, "has no field named") && quoted.size() == 2) {
-    return SuggestFields(schema, quoted[0], quoted[1]);
+    return SuggestFields(root->file(), quoted[0], quoted[1]);
   }
   if (Contains(message, "Unknown enumeration value") && quoted.size() == 2) {
-    return SuggestValues(schema, quoted[0], quoted[1]);
+    return SuggestValues(root, BlockAround(before), quoted[0], quoted[1]);
   }
   if (Contains(message, "specified multiple times")) return "; remove all but one";
   if (Contains(message, "Expected integer or identifier") ||
@@ -264,12 +306,12 @@ void ParseProtoText(const std::string& text, const std::string& origin,
   std::string what = collector.message();
   if (what.empty()) what = Join("this is not text of a ", message->GetDescriptor()->name());
   if (what.back() == '.') what.pop_back();
-  const std::string remedy = RemedyFor(message->GetDescriptor()->file(), what, text);
+  const std::string before =
+      collector.line() < 0 ? "" : TextBefore(text, collector.line(), collector.column());
+  const std::string remedy = RemedyFor(message->GetDescriptor(), what, text, before);
   Error error(Join(collector.place().empty() ? origin + ": " : collector.place(), what, remedy));
   std::string field = FieldIn(what);
-  if (field.empty() && collector.line() >= 0) {
-    field = FieldBefore(text, collector.line(), collector.column());
-  }
+  if (field.empty()) field = FieldBefore(before);
   error.Note(Error::Field{field});
   constexpr size_t kSemicolon = 2;
   if (!remedy.empty()) error.Note(Error::Remedy{remedy.substr(kSemicolon)});

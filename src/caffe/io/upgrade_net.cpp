@@ -29,6 +29,35 @@ BlobShape InputShape(const NetParameter& net, int input) {
   return shape;
 }
 
+bool HasHoles(const ConvolutionParameter& param) {
+  return param.has_hole() || param.has_hole_h() || param.has_hole_w();
+}
+
+/// DeepLab's names become today's.
+void UpgradeHoles(const std::string& layer, ConvolutionParameter* param) {
+  if (!HasHoles(*param)) return;
+  const bool both = param->has_hole_h() || param->has_hole_w();
+  Require(param->dilation_size() == 0 && !(param->has_hole() && both), "layer '",
+          Error::Layer{layer}, "': ", Error::Field{"convolution_param"},
+          " has several of dilation, hole, and hole_h with hole_w",
+          Error::Remedy{"give one of them"});
+  if (both) {
+    param->add_dilation(param->has_hole_h() ? param->hole_h() : 1);
+    param->add_dilation(param->has_hole_w() ? param->hole_w() : 1);
+  } else {
+    param->add_dilation(param->hole());
+  }
+  param->clear_hole();
+  param->clear_hole_h();
+  param->clear_hole_w();
+}
+
+template <typename Layers>
+bool AnyHasHoles(const Layers& layers) {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const auto& layer) { return HasHoles(layer.convolution_param()); });
+}
+
 void CheckInputs(const NetParameter& net) {
   Require(net.input_shape_size() == 0 || net.input_dim_size() == 0, "net '", net.name(),
           "': has both input_shape and input_dim; remove one of them");
@@ -133,7 +162,8 @@ void UpgradeNetBatchNorm(NetParameter* net_param) {
 bool NetNeedsUpgrade(const NetParameter& net_param) {
   return NetNeedsV0ToV1Upgrade(net_param) || NetNeedsV1ToV2Upgrade(net_param) ||
          NetNeedsDataUpgrade(net_param) || NetNeedsInputUpgrade(net_param) ||
-         NetNeedsBatchNormUpgrade(net_param);
+         NetNeedsBatchNormUpgrade(net_param) || AnyHasHoles(net_param.layer()) ||
+         AnyHasHoles(net_param.layers());
 }
 
 namespace {
@@ -143,6 +173,13 @@ bool Upgrade(const std::string& name, NetParameter* param) {
   if (NetNeedsV0ToV1Upgrade(*param)) complete &= UpgradeFlatLayers(name, param);
   if (NetNeedsDataUpgrade(*param)) UpgradeData(name, param);
   if (NetNeedsV1ToV2Upgrade(*param)) complete &= UpgradeTypes(name, param);
+  if (AnyHasHoles(param->layer())) {
+    for (LayerParameter& layer : *param->mutable_layer()) {
+      if (layer.has_convolution_param()) {
+        UpgradeHoles(layer.name(), layer.mutable_convolution_param());
+      }
+    }
+  }
   if (NetNeedsInputUpgrade(*param)) UpgradeInputs(name, param);
   if (NetNeedsBatchNormUpgrade(*param)) UpgradeBatchNorms(name, param);
   return complete;

@@ -16,6 +16,7 @@ std::string SnapshotFile(const SolverParameter& solver, int iteration,
 
 /// "_score0_<x>_score1_<y>" of the first five of these, in NVCaffe's way; those that are not finite
 /// are left out.
+constexpr int kScoresLength = 100;  // at most
 std::string ScoresInName(const std::vector<double>& scores);
 
 }  // namespace caffe

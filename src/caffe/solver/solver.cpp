@@ -48,6 +48,8 @@ void CheckParam(const SolverParameter& param) {
           param.max_iter());
   Require(param.snapshot() >= 0, Error::Field{"snapshot"}, " must not be negative, got ",
           param.snapshot());
+  Require(param.test_and_snapshot_last_epochs() >= 0, Error::Field{"test_and_snapshot_last_epochs"},
+          " must not be negative, got ", param.test_and_snapshot_last_epochs());
   Require(param.solver_data_type() == FLOAT || param.solver_data_type() == FLOAT16 ||
               param.solver_data_type() == DOUBLE,
           Error::Field{"solver_data_type"}, " ", Type_Name(param.solver_data_type()),
@@ -76,7 +78,7 @@ void Solver<Dtype>::Init(const SolverParameter& param) {
                          param_.test_and_snapshot_last_epochs() > 0;
   if (snapshots && SnapshotsInHdf5(param_)) RequireNamesForHdf5(net_->layer_names());
   InitTestNets();
-  CountEpoch();
+  epoch_items_ = 0;
   if (seeded && joined && !Caffe::root_solver()) Caffe::set_random_seed(own_seed);
   iter_ = 0;
   current_step_ = 0;
@@ -262,26 +264,30 @@ void Solver<Dtype>::InitTestNets() {
   net_->set_debug_info(param_.debug_info());
 }
 
+// Every rank calls it; what the root finds holds for all of them.
 template <typename Dtype>
-void Solver<Dtype>::CountEpoch() {
-  epoch_items_ = iteration_items_ = 0;
+void Solver<Dtype>::FindEpoch() {
   const int epochs = param_.test_and_snapshot_last_epochs();
-  if (epochs <= 0) return;
-  for (size_t i = 0; i < net_->layers().size() && epoch_items_ == 0; ++i) {
+  if (epochs == 0 || epoch_items_ > 0) return;
+  uint64_t epoch = 0, batch = 0;
+  const bool counts = Caffe::root_solver() || !RankSettings::Current().joined;
+  for (size_t i = 0; counts && i < net_->layers().size() && epoch == 0; ++i) {
     const vector<Blob<Dtype>*>& tops = net_->top_vecs()[i];
     if (!net_->bottom_vecs()[i].empty() || tops.empty() || tops[0]->count() == 0) continue;
-    epoch_items_ = net_->layers()[i]->EpochItems();
-    iteration_items_ =
-        uint64_t(tops[0]->LegacyShape(0)) * std::max(1, param_.iter_size()) * Caffe::solver_count();
+    epoch = net_->layers()[i]->EpochItems();
+    if (epoch > 0) batch = tops[0]->num_axes() > 0 ? tops[0]->shape(0) : 1;
   }
+  vector<double> agreed = {double(epoch), double(batch)};
+  MakeMeans(counts ? 1 : 0, &agreed);
+  epoch_items_ = static_cast<uint64_t>(agreed[0]);
+  iteration_items_ = static_cast<uint64_t>(agreed[1]) * param_.iter_size() * Caffe::solver_count();
   LOG_IF(WARNING, Caffe::root_solver() && epoch_items_ == 0)
       << "test_and_snapshot_last_epochs has no effect: no data layer of the net says how many "
          "items an epoch has. Set test_interval and snapshot to the iterations of an epoch";
   LOG_IF(INFO, Caffe::root_solver() && epoch_items_ > 0)
       << "An epoch of " << epoch_items_ << " items takes "
-      << double(epoch_items_) / iteration_items_
-      << " iterations; tests and snapshots at the end of "
-      << "each of the last " << epochs;
+      << double(epoch_items_) / iteration_items_ << " iterations; of those that end by iteration "
+      << param_.max_iter() << " the last " << epochs << " end with a test and a snapshot";
 }
 
 // Whether an epoch ended with the latest iteration, one of the last that end by max_iter.
@@ -469,19 +475,20 @@ void Solver<Dtype>::TellIteration() {
 template <typename Dtype>
 void Solver<Dtype>::Step(int iters) {
   before_tests_.reset();
+  FindEpoch();
   const int start_iter = iter_;
   const int stop_iter = iter_ + iters;
   iteration_timer_.Start();
   iterations_last_ = iter_;
   Progress progress("iteration", stop_iter, start_iter, ProgressOutput::TERMINAL_ONLY);
   while (iter_ < stop_iter) {
-    net_->ClearParamDiffs();
     TellIteration();
     if (TestsNow() && (iter_ > 0 || param_.test_initialization())) {
       progress.Clear();
       TestNow();
       if (requested_early_exit_) break;
     }
+    net_->ClearParamDiffs();
     for (Callback* callback : callbacks_) callback->on_start();
     const bool display = param_.display() && iter_ % param_.display() == 0;
     net_->set_debug_info(display && param_.debug_info());
@@ -537,8 +544,9 @@ void Solver<Dtype>::Solve(const char* resume_file) {
     return;
   }
   // The loss and the scores of the trained net: iterations show those before their update.
-  const bool tests = TestsNow();
-  if (tests) RememberPositions();
+  // A snapshot with scores comes first, as the forward pass for the loss changes statistics.
+  const bool late_epoch = EndsLateEpoch();
+  if (late_epoch) TestNow();
   TellIteration();
   if (param_.display() && iter_ % param_.display() == 0) {
     Dtype loss = 0;
@@ -546,19 +554,13 @@ void Solver<Dtype>::Solve(const char* resume_file) {
     UpdateSmoothedLoss(MeanOverRanks(loss), start_iter, param_.average_loss());
     LOG_IF(INFO, Caffe::root_solver()) << "Iteration " << iter_ << ", loss = " << smoothed_loss_;
   }
-  if (tests) TestNow();
+  if (!late_epoch && TestsNow()) TestNow();
   LOG_IF(INFO, Caffe::root_solver()) << "Optimization Done.";
 }
 
 template <typename Dtype>
 bool Solver<Dtype>::TestsNow() const {
   return (param_.test_interval() && iter_ % param_.test_interval() == 0) || EndsLateEpoch();
-}
-
-template <typename Dtype>
-void Solver<Dtype>::RememberPositions() {
-  before_tests_.emplace();
-  SavePositions(&*before_tests_);
 }
 
 // A run that resumes from a snapshot with scores, or one within the tests, does all tests again.
@@ -568,7 +570,8 @@ void Solver<Dtype>::TestNow() {
     if (!requested_early_exit_) before_tests_.reset();  // else Solve's snapshot comes
     scores_in_name_.clear();
   });
-  if (!before_tests_) RememberPositions();
+  before_tests_.emplace();
+  SavePositions(&*before_tests_);
   if (Caffe::root_solver() || RankSettings::Current().joined) TestAll();
   if (requested_early_exit_ || !EndsLateEpoch()) return;
   scores_in_name_ = ScoresInName(test_scores_);

@@ -32,7 +32,8 @@ void Solver<Dtype>::CheckSnapshotWritePermissions() {
 template <typename Dtype>
 void Solver<Dtype>::CheckSnapshotFolder() {
   // The same name in each run, so that one that was killed here leaves nothing for good.
-  const string probe = SnapshotFile(param_, 0, ".tempfile");
+  const string scores(param_.test_and_snapshot_last_epochs() > 0 ? kScoresLength : 0, '0');
+  const string probe = SnapshotFile(param_, 0, scores + ".tempfile");
   std::ofstream stream(probe.c_str());
   Require(stream.good(), "cannot write snapshots with ", Error::Field{"snapshot_prefix"}, " '",
           param_.snapshot_prefix(), "': ", std::strerror(errno),

@@ -10,14 +10,18 @@
 namespace caffe {
 namespace {
 
-/// Some editors begin a text with UTF-8's.
+/// Some editors begin a text with UTF-8's. Only one that has come as a whole is passed: a stream
+/// can go back no further than what it has read last.
 void SkipByteOrderMark(std::istream* stream) {
   constexpr int kMark[] = {0xEF, 0xBB, 0xBF};
+  if (stream->peek() != kMark[0]) {
+    if (!stream->bad()) stream->clear();
+    return;
+  }
+  if (stream->rdbuf()->in_avail() < 3) return;
   int found = 0;
   for (; found < 3 && stream->peek() == kMark[found]; ++found) stream->get();
-  if (found == 3 || stream->bad()) return;
-  stream->clear();
-  for (; found > 0; --found) stream->unget();
+  for (; found > 0 && found < 3; --found) stream->unget();
 }
 
 }  // namespace

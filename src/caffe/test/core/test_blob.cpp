@@ -56,7 +56,9 @@ TYPED_TEST(BlobTest, HasItsShape) {
   EXPECT_EQ(blob.offset(2), 120);  // the end
   EXPECT_THROW(blob.offset(3), Error);
   EXPECT_THROW(blob.offset(0, -1), Error);
-  EXPECT_THROW(blob.data_at(0, 0, 5, 0), Error);
+  EXPECT_EQ(blob.offset(0, 3), 60);
+  EXPECT_THROW(blob.data_at(0, 3, 0, 0), Error);
+  EXPECT_THROW(blob.diff_at(2, 0, 0, 0), Error);
   EXPECT_THROW(blob.offset({2, 0}), Error);
   EXPECT_THROW(blob.offset({0, 0, 0, 0, 0}), Error);
 }

@@ -43,6 +43,9 @@ TEST(ProtoText, ListsTheValuesOfAnEnum) {
   const std::string message = ErrorOfText("layer { pooling_param { pool: MAXIMUM } }");
   ExpectContains(message, "MAXIMUM");
   ExpectContains(message, "it may be AVE, MAX, STOCHASTIC");
+  // Other messages have a field of that name, with other values.
+  ExpectContains(ErrorOfText("layer { eltwise_param {\n\toperation: ADD } }"),
+                 "it may be MAX, PROD, SUM");
 }
 
 TEST(ProtoText, ListsOfTheTypesThoseThatLayersComputeIn) {

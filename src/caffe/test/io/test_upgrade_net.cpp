@@ -5,6 +5,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/test/support/test_files.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 
 namespace caffe {
@@ -43,6 +44,30 @@ TEST(UpgradeNet, LeavesACurrentNetAlone) {
   const char* text = "name: 'a' layer { name: 'b' type: 'ReLU' bottom: 'x' top: 'x' }";
   EXPECT_FALSE(NetNeedsUpgrade(Parse(text)));
   ExpectNet(text, Upgraded(text));
+}
+
+TEST(UpgradeNet, TakesDeepLabsHolesForDilations) {
+  ExpectNet(R"(
+    layer { name: 'a' type: 'Convolution' convolution_param { dilation: 2 } }
+    layer { name: 'b' type: 'Convolution' convolution_param { dilation: 1 dilation: 4 } })",
+            Upgraded(R"(
+    layer { name: 'a' type: 'Convolution' convolution_param { hole: 2 } }
+    layer { name: 'b' type: 'Convolution' convolution_param { hole_w: 4 } })"));
+  ExpectContains(UpgradeError("layer { name: 'a' convolution_param { hole: 2 dilation: 2 } }"),
+                 "layer 'a': convolution_param has several of dilation");
+}
+
+TEST(UpgradeV1, KnowsDeepLabsTypes) {
+  ExpectNet(R"(
+    layer { name: 'data' type: 'ImageSegData' image_data_param { label_type: NONE } }
+    layer { name: 'fc' type: 'Convolution' convolution_param { num_output: 4 dilation: 12 } }
+    layer { name: 'up' type: 'Interp' interp_param { zoom_factor: 8 } }
+    layer { name: 'iou' type: 'SegAccuracy' seg_accuracy_param { ignore_label: 255 } })",
+            Upgraded(R"(
+    layers { name: 'data' type: IMAGE_SEG_DATA image_data_param { label_type: NONE } }
+    layers { name: 'fc' type: CONVOLUTION convolution_param { num_output: 4 hole: 12 } }
+    layers { name: 'up' type: INTERP interp_param { zoom_factor: 8 } }
+    layers { name: 'iou' type: SEG_ACCURACY seg_accuracy_param { ignore_label: 255 } })"));
 }
 
 TEST(UpgradeV0, MovesFlatParametersToMessages) {

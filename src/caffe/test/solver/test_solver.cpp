@@ -395,11 +395,26 @@ TEST_P(Resume, TestsAndSnapshotsAtTheEndOfTheLastEpochs) {
   const std::vector<std::string> expected = snapshots("whole");
   ASSERT_EQ(expected.size(), 4u);
   const std::regex form(
-      "_iter_([57])_score0_[0-9.]+_score1_[0-9.]+\\.(caffemodel|solverstate)(\\.h5)?");
+      "_iter_([57])_score0_[0-9.e-]+_score1_[0-9.e-]+\\.(caffemodel|solverstate)(\\.h5)?");
   for (const std::string& name : expected) EXPECT_TRUE(std::regex_match(name, form)) << name;
 
   EXPECT_EQ(train("part", folder_ + "/whole" + expected[1]), whole);
   EXPECT_EQ(snapshots("part"), expected) << "of the same scores";
+  for (const std::string& name : expected) {
+    if (name.find("caffemodel") == std::string::npos) continue;
+    EXPECT_EQ(ReadFile(folder_ + "/part" + name), ReadFile(folder_ + "/whole" + name)) << name;
+  }
+
+  // The pass that shows the last loss is no part of the last snapshot, which goes on from there.
+  SolverParameter param = Param("more");
+  param.set_max_iter(9);
+  const auto more = [&](int from, const std::string& state) {
+    const std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(param));
+    if (!state.empty()) solver->Restore(state.c_str(), /*data_positions=*/true);
+    solver->Step(9 - from);
+    return Parameters(solver.get());
+  };
+  EXPECT_EQ(more(7, folder_ + "/whole" + expected[3]), more(0, ""));
 }
 
 // The resumed run tests again, with the same batches.
@@ -550,8 +565,10 @@ TEST(Solver, WarnsOfFieldsThatThePolicyOfTheRateMisses) {
 
 TEST(Solver, SaysWhereNoLayerTellsTheLengthOfAnEpoch) {
   CapturedLog log;
-  std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(Parse(
-      "base_lr: 1 test_and_snapshot_last_epochs: 5 snapshot_prefix: '" + NewFileName() + "'")));
+  std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(
+      Parse("base_lr: 1 lr_policy: 'fixed' test_and_snapshot_last_epochs: 5 snapshot_prefix: '" +
+            NewFileName() + "'")));
+  solver->Step(1);
   EXPECT_TRUE(log.HasPrefix("test_and_snapshot_last_epochs has no effect"));
 }
 
