@@ -15,9 +15,9 @@ std::string SnapshotFile(const SolverParameter& solver, int iteration,
                          const std::string& extension);
 
 /// "_score0_<x>_score1_<y>" of the first five of these, in NVCaffe's way; those that are not finite
-/// are left out.
-constexpr int kScoresLength = 100;  // at most
+/// are left out. At most kScoresLength letters.
 std::string ScoresInName(const std::vector<double>& scores);
+constexpr int kScoresLength = 100;
 
 }  // namespace caffe
 
