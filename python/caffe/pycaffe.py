@@ -39,9 +39,11 @@ class BlobsByName(Mapping):
         return len(self._known)
 
     def keys(self) -> KeysView[str]:
-        return self._known.keys()  # which may be reversed
+        """The names, from the first layer's on; they may be reversed."""
+        return self._known.keys()
 
     def copy(self) -> Dict[str, Blob]:
+        """The same blobs in a dictionary of the caller's."""
         return OrderedDict(self)
 
     def __repr__(self) -> str:

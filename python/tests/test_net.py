@@ -158,6 +158,8 @@ class TestDescription:
 
     def test_is_made_once(self, small_net):
         assert small_net.blobs['data'] is small_net.blobs['data']
+        assert list(reversed(small_net.blobs.keys())) == list(small_net.blobs)[::-1]
+        assert small_net.blobs.copy() == dict(small_net.blobs)
         assert small_net.layers is small_net.layers
         assert small_net.params is small_net.params and small_net.inputs is small_net.inputs
 
