@@ -60,10 +60,11 @@ int RunCalibrate() {
     RequireWritable(file);
   }
   if (!FLAGS_from_table.empty()) {
+    std::vector<FlagUse> flags = {"weights", "plot"};
     for (const FlagGroup& group : {InputFlags(), CalibrationFlags()}) {
-      RequireNotGiven(group.flags, "needs the net to run", "leave it or -from_table out");
+      flags.insert(flags.end(), group.flags.begin(), group.flags.end());
     }
-    RequireNotGiven({"weights", "plot"}, "needs the net to run", "leave it or -from_table out");
+    RequireNotGiven(flags, "needs the net to run", "leave it or -from_table out");
     return ConvertTable(param);
   }
   Require(!FLAGS_weights.empty(), "calibrate needs trained weights: -weights FILE");

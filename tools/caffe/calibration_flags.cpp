@@ -51,8 +51,7 @@ CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& param, st
 
   Require(!IsGiven("percent") || FLAGS_calibrator == "percentile" || FLAGS_calibrator == "auto",
           Error::Field{"-percent"},
-          " is for -calibrator percentile, and auto, which tries it, not ", "for ",
-          FLAGS_calibrator);
+          " is for -calibrator percentile, and auto, which tries it, not for ", FLAGS_calibrator);
 
   CalibrationOptions options = Options();
   Progress progress("batch", calibrator->Batches(*net));

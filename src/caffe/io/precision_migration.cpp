@@ -6,10 +6,10 @@
 #include <set>
 
 #include "caffe/error.hpp"
-#include "caffe/io/mapped_file.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/util/text/listed.hpp"
+#include "caffe/util/text_file.hpp"
 
 namespace caffe {
 
@@ -26,14 +26,6 @@ constexpr const char* kLayerTypes[] = {"forward_type", "backward_type", "forward
 std::string Lowercase(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
-}
-
-/// A file's contents without a byte order mark.
-std::string TextOf(const std::string& name) {
-  const MappedFile file(name);
-  const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
-  constexpr char kByteOrderMark[] = "\xef\xbb\xbf";
-  return text.compare(0, 3, kByteOrderMark) == 0 ? text.substr(3) : text;
 }
 
 template <typename Layer>
@@ -99,7 +91,7 @@ PrecisionMigration::PrecisionMigration(const std::string& prototxt, const std::s
   CheckNames(prototxt, model);
   const BatchNormPlan plan(net_, options.batch_norm);
   notes_.insert(notes_.end(), plan.notes().begin(), plan.notes().end());
-  WithFile(prototxt, [&] { text_ = EditedText(TextOf(prototxt), plan); });
+  WithFile(prototxt, [&] { text_ = EditedText(ReadTextFile(prototxt), plan); });
   WithFile(model, [&] { plan.EditWeights(&model_.layers); });
 }
 

@@ -35,7 +35,6 @@ bool HasHoles(const ConvolutionParameter& param) {
 
 /// DeepLab's names become today's.
 void UpgradeHoles(const std::string& layer, ConvolutionParameter* param) {
-  if (!HasHoles(*param)) return;
   const bool both = param->has_hole_h() || param->has_hole_w();
   Require(param->dilation_size() == 0 && !(param->has_hole() && both), "layer '",
           Error::Layer{layer}, "': ", Error::Field{"convolution_param"},
@@ -173,12 +172,9 @@ bool Upgrade(const std::string& name, NetParameter* param) {
   if (NetNeedsV0ToV1Upgrade(*param)) complete &= UpgradeFlatLayers(name, param);
   if (NetNeedsDataUpgrade(*param)) UpgradeData(name, param);
   if (NetNeedsV1ToV2Upgrade(*param)) complete &= UpgradeTypes(name, param);
-  if (AnyHasHoles(param->layer())) {
-    for (LayerParameter& layer : *param->mutable_layer()) {
-      if (layer.has_convolution_param()) {
-        UpgradeHoles(layer.name(), layer.mutable_convolution_param());
-      }
-    }
+  for (LayerParameter& layer : *param->mutable_layer()) {
+    if (!HasHoles(layer.convolution_param())) continue;
+    UpgradeHoles(layer.name(), layer.mutable_convolution_param());
   }
   if (NetNeedsInputUpgrade(*param)) UpgradeInputs(name, param);
   if (NetNeedsBatchNormUpgrade(*param)) UpgradeBatchNorms(name, param);

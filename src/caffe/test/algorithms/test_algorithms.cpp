@@ -286,7 +286,7 @@ ConvolutionProblem Trained(int channels, int outputs, int kernel, int pad) {
 
 // Channels that do not fill blocks, padding that keeps the size, less and more of it.
 TEST(ConvolutionAlgorithms, TrainByWinogradWithTheGradientsOfPlainKernels) {
-  if (!onednn::Enabled()) GTEST_SKIP() << "the gradients of parameters are oneDNN's";
+  if (!onednn::Enabled()) GTEST_SKIP() << "oneDNN, which makes the gradients of parameters, is off";
   int made = 0;
   for (const int kernel : {3, 5}) {
     for (int pad = 0; pad < kernel; ++pad) {
@@ -313,7 +313,7 @@ TEST(ConvolutionAlgorithms, TrainByWinogradWithTheGradientsOfPlainKernels) {
 }
 
 TEST(ConvolutionAlgorithms, TrainByWinogradWhereTheMathAllowsIt) {
-  if (!onednn::Enabled()) GTEST_SKIP() << "the gradients of parameters are oneDNN's";
+  if (!onednn::Enabled()) GTEST_SKIP() << "oneDNN, which makes the gradients of parameters, is off";
   const ConvolutionProblem problem = Trained(64, 64, 3, 1);
   const auto is_winograd = [](const ConvolutionProblem& p) {
     const AlgorithmPtr way = Choose(p);

@@ -10,7 +10,8 @@
 namespace {
 
 TEST(LogPrefix, IsCaffesWhateverTheVersionOfGlog) {
-  if (std::getenv("GLOG_log_year_in_prefix")) GTEST_SKIP() << "the environment says otherwise";
+  if (std::getenv("GLOG_log_year_in_prefix"))
+    GTEST_SKIP() << "GLOG_log_year_in_prefix is set, which decides instead";
   const int level = FLAGS_minloglevel;
   const bool to_stderr = FLAGS_logtostderr;
   FLAGS_minloglevel = google::INFO;

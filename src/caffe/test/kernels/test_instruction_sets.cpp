@@ -270,7 +270,8 @@ TEST(InstructionSets, OfAnotherProcessorAreNamedInAWarning) {
 }
 
 TEST(InstructionSets, ThatRunHereAreNoReasonForAWarning) {
-  if (SupportedInstructionSets().size() == 1) GTEST_SKIP() << "none but generic runs here";
+  if (SupportedInstructionSets().size() == 1)
+    GTEST_SKIP() << "this processor runs no instruction set but generic";
   EXPECT_EQ(OtherProcessorWarning(RegisteredRows(), FoundCpuFeatures()), "");
 }
 

@@ -138,7 +138,8 @@ class DigitsModel {
 // Images of the digits 0 to 5, black on white, less the mean image's mean.
 TEST(DigitsLeNet, RecognisesSixImages) {
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-  if (!LayerRegistry<float>::Registry().count("Power")) GTEST_SKIP() << "no Power layer";
+  if (!LayerRegistry<float>::Registry().count("Power"))
+    GTEST_SKIP() << "this library was built without the Power layer";
   const DigitsModel model;
   Net<float> net(model.File("deploy.prototxt"), TEST);
   net.CopyTrainedLayersFrom(model.File("snapshot_iter_28140.caffemodel"));

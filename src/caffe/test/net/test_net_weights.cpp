@@ -292,7 +292,7 @@ class BatchNormWeights : public testing::Test {
   void SetUp() override {
     const auto& registry = LayerRegistry<float>::Registry();
     if (!registry.count("BatchNorm") || !registry.count("Scale")) {
-      GTEST_SKIP() << "no BatchNorm and Scale layers";
+      GTEST_SKIP() << "this library was built without BatchNorm or Scale";
     }
   }
   static void ExpectLayer(const Net<float>& net, const string& layer, const Blobs& expected) {
