@@ -40,8 +40,11 @@ struct Operation {
   /// Shapes of the tops for bottoms of these shapes; no allocation. Throws Error as Reshape would.
   using TopShapes =
       std::function<std::vector<Shape>(const LayerParameter&, const std::vector<Shape>& bottoms)>;
-  /// What the backward pass reads in addition to the tops' diffs.
+  /// What the backward pass reads in addition to the tops' diffs; combined with |.
   enum Reads : unsigned { kNothing = 0, kBottomData = 1, kTopData = 2 };
+
+  // Each of these functions sets what it is named after, and returns the same Operation; fields
+  // below say more. `which`: indices of bottoms or tops, {-1} for all of them.
 
   Operation& Shapes(TopShapes function) {
     top_shapes = std::move(function);
@@ -59,7 +62,7 @@ struct Operation {
     backward_reads = what;
     return *this;
   }
-  /// Has kernels that read and write FLOAT, DOUBLE and FLOAT16 as they are.
+  /// Has kernels that read and write FLOAT, DOUBLE and FLOAT16 as they are, without conversion.
   Operation& Native() {
     native = true;
     return *this;
@@ -159,7 +162,7 @@ struct Operation {
     scores = true;
     return *this;
   }
-  /// Top 0 lies within these bounds, whatever the bottoms.
+  /// Values of top 0 lie within these bounds, both included, whatever the bottoms.
   Operation& Within(float lowest, float highest) {
     bounds = std::make_pair(lowest, highest);
     return *this;
@@ -174,9 +177,9 @@ struct Operation {
   TopShapes top_shapes;  ///< empty: only a layer can tell
   /// Empty: it is more than a function of one number. Slopes of PRELU are the layer's parameter.
   std::function<kernels::Activation(const LayerParameter&)> activation;
-  bool in_place = false;      ///< top 0 may be bottom 0
-  bool any_in_place = false;  ///< so may any other top be any bottom
-  unsigned backward_reads = kBottomData | kTopData;
+  bool in_place = false;                             ///< top 0 may be bottom 0
+  bool any_in_place = false;                         ///< so may any other top be any bottom
+  unsigned backward_reads = kBottomData | kTopData;  ///< values of Reads
   bool native = false;
   std::vector<int> float_bottoms;  ///< read as the net's Dtype always; -1: all
   std::vector<int> float_tops;     ///< written as the net's Dtype always; -1: all
@@ -190,7 +193,7 @@ struct Operation {
   bool source = false;              ///< makes data (no bottoms, no gradients)
   bool stateful = false;            ///< a pass cannot be repeated
   bool updates_parameters = false;  ///< a pass in TEST may write them
-  bool loss = false;
+  bool loss = false;                ///< top 0 is a loss, of weight 1 unless the net says otherwise
   Weights weights = Weights::NONE;
   bool affine = false;
   bool interpolates = false;
@@ -220,7 +223,8 @@ class OperationTable {
  public:
   /// Returns true so that it can initialise a static. Aborts on a type added twice.
   static bool Add(const Operation& operation);
-  /// nullptr if the type is not in the table.
+  /// nullptr if the type is not in the table, or if a program has registered a layer of its own
+  /// under that name. The row lives as long as the program.
   static const Operation* Find(const std::string& type);
   /// A row that says nothing if the type is not in the table.
   static const Operation& Of(const std::string& type);
