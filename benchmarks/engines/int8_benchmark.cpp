@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "benchmark_support.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/fixed_point.hpp"
 #include "caffe/kernels/int8_convolution.hpp"
@@ -175,9 +176,7 @@ class Layer {
   const size_t inputs, outputs;  ///< with those that fill up blocks
 
  private:
-  size_t Padded(size_t channels) const {
-    return (channels + int8->block() - 1) / int8->block() * int8->block();
-  }
+  size_t Padded(size_t channels) const { return caffe::kernels::RoundUp(channels, int8->block()); }
   template <typename End>
   double Time(const Int8Convolution* convolution, const End& end, int times) {
     if (!convolution) return kNone;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "benchmark_support.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/winograd.hpp"
 #include "caffe/onednn/onednn.hpp"
@@ -21,7 +22,9 @@
 namespace {
 
 using caffe::float16;
+using caffe::kernels::CeilDiv;
 using caffe::kernels::PostOps;
+using caffe::kernels::RoundUp;
 using caffe::kernels::WinogradShape;
 
 /// A layer with as many inputs as outputs on a side.
@@ -77,7 +80,7 @@ void Compare(const Row& row, int num, int rounds) {
   s.pad_h = s.pad_w = row.kernel / 2;
   s.block = std::max(8, onednn->target().block);
 
-  const size_t blocks = (s.channels + s.block - 1) / s.block;
+  const size_t blocks = CeilDiv(s.channels, s.block);
   const size_t spatial = size_t(row.extent) * row.extent;
   std::vector<float> x = Random(num * blocks * s.block * spatial);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -88,7 +91,7 @@ void Compare(const Row& row, int num, int rounds) {
   onednn->PackWeights(w.data(), onednn_weights.data());
   caffe::kernels::WinogradPackWeights(s, w.data(), packed.data());
   const auto half_x = Narrow<float16>(x), half_packed = Narrow<float16>(packed);
-  const size_t outputs = num * ((s.outputs + s.block - 1) / s.block * s.block) * spatial;
+  const size_t outputs = num * RoundUp(s.outputs, s.block) * spatial;
   std::vector<float> onednn_y(outputs), y(outputs);
   std::vector<float16> half_y(outputs);
   const caffe::kernels::WinogradConvolution winograd(s);

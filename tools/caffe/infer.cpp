@@ -9,6 +9,7 @@
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/evaluation/output_digest.hpp"
 #include "caffe/inference/results.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/util/text/progress.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
@@ -90,7 +91,7 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   const auto names = FLAGS_labels.empty() ? inference::ClassNames(*engine) : ClassNamesOfFlag();
   const inference::ThreadSplit split = ThreadsOfHint();
   // As many as each context gets, where there are fewer than contexts for full batches.
-  const size_t share = (images.size() + split.contexts - 1) / split.contexts;
+  const size_t share = kernels::CeilDiv(images.size(), split.contexts);
   // A plan for a range runs no fewer than its least batch, which is filled up.
   const int batch =
       std::max(LeastBatch(*engine), static_cast<int>(std::min<size_t>(share, engine->max_batch())));

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cuda/own_convolutions.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "cudnn_graph.hpp"
@@ -296,7 +297,7 @@ class Finished : public FusedConvolution {
   }
 
  private:
-  static size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+  static size_t Aligned(size_t bytes) { return kernels::RoundUp(bytes, 256); }
   size_t BytesBetween() const {
     return IsInPlace(problem_)
                ? 0

@@ -11,7 +11,7 @@ int UsedChannels(const ConvolutionProblem& problem) {
   return problem.used_channels > 0 ? problem.used_channels : problem.shape.channels;
 }
 
-size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+size_t Aligned(size_t bytes) { return kernels::RoundUp(bytes, 256); }
 
 class FoldedConvolution : public FusedConvolution {
  public:

@@ -5,6 +5,7 @@
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/graph.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "regions.hpp"
 
 namespace caffe::inference {
@@ -127,8 +128,7 @@ class Validation {
       if (value.arena_offset < 0) continue;
       Require(!dependent[i], Quoted(i), " is planned, and its shape depends on the data");
       const size_t bytes = BytesOf(value);
-      const size_t room =
-          (bytes + Allocator::kAlignment - 1) / Allocator::kAlignment * Allocator::kAlignment;
+      const size_t room = kernels::RoundUp(bytes, Allocator::kAlignment);
       const size_t offset = static_cast<size_t>(value.arena_offset);
       planned += room;
       end = std::max(end, offset + room);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "caffe/inference/quantize/thresholds.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 
 namespace caffe {
 namespace {
@@ -12,7 +13,7 @@ double XLogX(double x) { return x > 0 ? x * std::log(x) : 0; }
 
 /// The first bin of a level; the last level ends where the one behind it would begin.
 int LevelBegin(int level, int kept, int levels) {
-  return static_cast<int>((int64_t(level) * kept + levels - 1) / levels);
+  return static_cast<int>(kernels::CeilDiv(int64_t(level) * kept, levels));
 }
 
 /// Sums over the first bins, from which the sums over any level follow by one subtraction.

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "caffe/inference/builder.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 
 namespace caffe::inference {
 
 int ImageSample::Offer(int64_t images, Net<float>* net) {
   const int64_t first = offered_;
   offered_ += images;
-  int64_t next = (first + stride_ - 1) / stride_ * stride_;
+  int64_t next = kernels::RoundUp(first, stride_);
   if (next >= offered_) return 0;
   const Tensors inputs = source_.Read(net);
   if (inputs.empty()) return 0;

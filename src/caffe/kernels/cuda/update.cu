@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "caffe/cuda/buffer.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "launch.hpp"
 
 namespace caffe::cuda {
@@ -226,7 +227,7 @@ void LarcRates(Stream& stream, const ParameterList<T>& list, const UpdateStep<T>
 template <typename T>
 void SumGradients(Stream& stream, size_t n, const T* gradients, double* sums) {
   constexpr int kRows = 512;
-  const int columns = static_cast<int>((n + kRows - 1) / kRows);
+  const int columns = static_cast<int>(kernels::CeilDiv(n, kRows));
   const Buffer<Sums> buffer(stream, kRows);
   Sums* parts = buffer.get();
   ReduceRows(

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "caffe/error.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -88,7 +89,7 @@ class AddingTarget : public Target {
 class Memory : public TargetMemory {
  public:
   std::shared_ptr<void> Allocate(size_t bytes) override {
-    return {std::aligned_alloc(64, (bytes + 63) / 64 * 64), std::free};
+    return {std::aligned_alloc(64, kernels::RoundUp(bytes, 64)), std::free};
   }
   const void* PlaceOf(const std::shared_ptr<const void>& constant) override {
     return constant.get();

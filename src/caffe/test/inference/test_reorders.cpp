@@ -10,6 +10,7 @@
 
 #include "caffe/float16.hpp"
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/test/support/seeds.hpp"
 
@@ -94,7 +95,7 @@ struct Placed {
   template <typename Function>
   void ForEach(Function&& f) const {
     const size_t spatial = CountOf({operand.shape.begin() + 2, operand.shape.end()});
-    const size_t block = operand.block, padded = (operand.shape[1] + block - 1) / block * block;
+    const size_t block = operand.block, padded = kernels::RoundUp(operand.shape[1], block);
     for (size_t n = 0; n < static_cast<size_t>(operand.shape[0]); ++n) {
       for (size_t c = 0; c < padded; ++c) {
         for (size_t p = 0; p < spatial; ++p) f(n, c, p);

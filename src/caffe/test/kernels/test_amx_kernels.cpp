@@ -11,6 +11,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/float16.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/simd/amx_tiles.hpp"
 #include "caffe/kernels/cpu/simd/emulated_tiles.hpp"
 #include "caffe/kernels/cpu/simd/instruction_set_row.hpp"
@@ -453,8 +454,7 @@ std::vector<float> SumsOf(const std::vector<X>& x, const std::vector<W>& weights
   convolution->PackWeights(weights.data(), nullptr, packed.data());
   const size_t block = convolution->block();
   const std::vector<X> blocked = ToBlocks(x, 1, channels, 1, block);
-  std::vector<float> y((outputs + block - 1) / block * block),
-      scratch(convolution->scratch_size(1), kNan);
+  std::vector<float> y(RoundUp(outputs, block)), scratch(convolution->scratch_size(1), kNan);
   convolution->Forward(1, blocked.data(), packed.data(), {}, scratch.data(), y.data());
   y.resize(outputs);
   return y;

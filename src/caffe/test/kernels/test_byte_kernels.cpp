@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe/kernels/byte_elementwise.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/lrn.hpp"
 #include "caffe/test/support/seeds.hpp"
 
@@ -48,7 +49,7 @@ class ByteKernels : public ::testing::Test {
   /// What fills up the last block of (num, channels, spatial) is 0.
   template <typename Q>
   void ClearPadding(int num, int channels, size_t spatial, int block, std::vector<Q>* x) {
-    const size_t blocks = (channels + block - 1) / block;
+    const size_t blocks = kernels::CeilDiv(channels, block);
     for (size_t i = 0; i < x->size(); ++i) {
       const size_t b = i / (spatial * block) % blocks;
       if (b * block + i % block >= size_t(channels)) (*x)[i] = 0;
@@ -99,7 +100,7 @@ TEST_F(ByteKernels, LookUpInOneTableOrOneAChannel) {
   for (const bool by_channel : {false, true}) {
     for (const int block : {1, 8, 16}) {
       const int num = Number(1, 3), channels = Number(1, 40);
-      const size_t spatial = Number(1, 3000), blocks = (channels + block - 1) / block;
+      const size_t spatial = Number(1, 3000), blocks = kernels::CeilDiv(channels, block);
       const auto tables = Bytes<uint8_t>(256 * (by_channel ? channels : 1));
       const auto x = Bytes<uint8_t>(num * blocks * spatial * block);
       std::vector<uint8_t> y(x.size(), 99), expected(x.size(), 0);
@@ -118,7 +119,7 @@ TEST_F(ByteKernels, LookUpInOneTableOrOneAChannel) {
 template <typename X, typename Y>
 void CheckLrn(const kernels::LrnShape& s, int block, float x_scale, const std::vector<X>& x,
               float y_factor) {
-  const size_t plane = size_t(s.height) * s.width, blocks = (s.channels + block - 1) / block;
+  const size_t plane = size_t(s.height) * s.width, blocks = kernels::CeilDiv(s.channels, block);
   std::vector<Y> y(x.size(), Y(7));
   kernels::BlockedLrnForward(s, block, x_scale, x.data(), y_factor, y.data());
   const auto at = [&](int n, size_t c, size_t i) {
@@ -153,7 +154,7 @@ TEST_F(ByteKernels, LrnOfBlocks) {
         {1, 3, 1, 1, 7, false, 1, 1.5, 1}};
     for (const kernels::LrnShape& s : shapes) {
       const size_t plane = size_t(s.height) * s.width;
-      const size_t n = s.num * ((s.channels + block - 1) / block) * plane * block;
+      const size_t n = s.num * kernels::CeilDiv(s.channels, block) * plane * block;
       auto positive = Bytes<uint8_t>(n);
       auto signs = Bytes<int8_t>(n);
       ClearPadding(s.num, s.channels, plane, block, &positive);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe/float16.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/cpu/simd/instruction_set_row.hpp"
 #include "caffe/kernels/fixed_point.hpp"
@@ -124,7 +125,7 @@ void ExpectTheSameBytes(const ConvolutionShape& s, bool plain, TileShape tile_sh
   const auto blocked_x = plain ? x : ToBlocks(x, num, s.channels, s.input_spatial(), block);
   run(*blocked, blocked_x.data(), expected.data(), {});
   std::vector<Y> plain_y(outputs);
-  const size_t blocks = (s.outputs + block - 1) / block, spatial = s.output_spatial();
+  const size_t blocks = CeilDiv(s.outputs, block), spatial = s.output_spatial();
   for (size_t i = 0; i < outputs; ++i) {
     const size_t n = i / spatial / s.outputs, c = i / spatial % s.outputs;
     plain_y[i] = expected[((n * blocks + c / block) * spatial + i % spatial) * block + c % block];
@@ -207,7 +208,7 @@ void ExpectWithinBounds(const ConvolutionShape& s, bool plain, TileShape tile_sh
   kernel->PackWeights(weights.data(), nullptr, packed.data());
   kernel->UnpackWeights(packed.data(), unpacked.data());
   for (size_t i = 0; i < weights.size(); ++i) ASSERT_EQ(float(unpacked[i]), float(weights[i]));
-  const size_t padded = (s.outputs + block - 1) / block * block, y_pixel = padded + gap;
+  const size_t padded = RoundUp(s.outputs, block), y_pixel = padded + gap;
   ImageStrides strides;
   if (!plain) strides.x_pixel = input.size() / num / s.input_spatial();
   strides.y_pixel = y_pixel;

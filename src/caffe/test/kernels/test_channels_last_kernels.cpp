@@ -71,14 +71,14 @@ struct View {
 /// Of `channels` channels, in pixels that are larger by whole blocks; at times by none.
 View RandomView(size_t channels, size_t block, std::mt19937* random) {
   const size_t before = (*random)() % 3 * block, after = (*random)() % 3 * block;
-  return {before, before + (channels + block - 1) / block * block + after};
+  return {before, before + RoundUp(channels, block) + after};
 }
 
 /// (num, channels / block, spatial, block) as such a view.
 template <typename T>
 std::vector<T> ViewOf(const std::vector<T>& blocked, size_t num, size_t channels, size_t spatial,
                       size_t block, const View& view) {
-  const size_t blocks = (channels + block - 1) / block;
+  const size_t blocks = CeilDiv(channels, block);
   std::vector<T> result(num * spatial * view.pixel, Outside<T>());
   for (size_t i = 0; i < blocked.size(); ++i) {
     const size_t n = i / (blocks * spatial * block), b = i / (spatial * block) % blocks;
@@ -112,7 +112,7 @@ void ExpectTheSameOfDepthwise(const ConvolutionShape& s, size_t num, size_t bloc
       ToBlocks(RandomNumbers<X>(num * s.input_size(), random), num, s.channels, inputs, block);
   const auto residual =
       ToBlocks(RandomNumbers<R>(num * s.output_size(), random), num, s.outputs, outputs, block);
-  std::vector<Y> blocked((s.outputs + block - 1) / block * block * outputs * num, Outside<Y>());
+  std::vector<Y> blocked(RoundUp(s.outputs, block) * outputs * num, Outside<Y>());
   forward(x.data(), has_residual ? residual.data() : nullptr,
           Destination(blocked.data(), ImageStrides()));
 
@@ -365,7 +365,7 @@ void ExpectRefusals(size_t channels, size_t block, Forward&& forward) {
 TEST_P(ChannelsLastKernels, ConvolutionsRefuseStridesThatDoNotFit) {
   const ConvolutionShape s = Depthwise(40, {{6, 3, 1, 1}, {6, 3, 1, 1}});
   const auto floats = PackedConvolution::Make(s, false);
-  const size_t block = floats->block(), channels = (40 + block - 1) / block * block;
+  const size_t block = floats->block(), channels = RoundUp(40, block);
   std::vector<float> x(36 * channels), y(37 * channels), packed(floats->packed_size());
   std::vector<float> scratch(floats->scratch_size(1));
   PostOps post(nullptr, x.data());
@@ -390,7 +390,7 @@ template <typename X, typename Y, typename InBlocks, typename InPixels>
 void ExpectTheSame(size_t num, size_t channels, size_t inputs, size_t outputs, size_t block,
                    const std::vector<X>& blocked_x, std::mt19937* random, InBlocks&& in_blocks,
                    InPixels&& in_pixels) {
-  const size_t padded = (channels + block - 1) / block * block;
+  const size_t padded = RoundUp(channels, block);
   std::vector<Y> blocked_y(num * padded * outputs, Outside<Y>());
   in_blocks(blocked_x.data(), blocked_y.data());
   const View of_x = RandomView(channels, block, random);
@@ -439,7 +439,7 @@ struct PoolingShapes {
   PoolingShapes(const PoolingShape& shape, size_t num, size_t channels, size_t block)
       : images(shape), blocks(shape) {
     images.planes = num;
-    blocks.planes = num * ((channels + block - 1) / block);
+    blocks.planes = num * CeilDiv(channels, block);
   }
   PoolingShape images, blocks;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "caffe/element_type.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/depthwise_deconvolution.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -131,7 +132,7 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
     const auto blocked_x = ToBlocks(x, s.num, s.channels, in, block);
     std::vector<float> packed(DepthwiseDeconvolution::packed_size(s));
     DepthwiseDeconvolution::PackWeights(s, weights.data(), packed.data());
-    const size_t blocks = (s.channels + block - 1) / block;
+    const size_t blocks = CeilDiv(s.channels, block);
     std::vector<Y> y(s.num * blocks * out * block, static_cast<Y>(99.f));
     const DepthwiseDeconvolution kernel(s, sizeof(Y) == 2);
     std::vector<char> scratch(kernel.scratch_bytes());

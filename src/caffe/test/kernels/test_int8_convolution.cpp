@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/weight_pairs.hpp"
@@ -387,7 +388,7 @@ std::vector<float> WinogradSums(const ConvolutionShape& s, int side, const std::
   post.scale = scale.data();
   std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
   const std::vector<X> blocked = ToBlocks(x, 1, s.channels, s.input_spatial(), block);
-  std::vector<float> y((s.outputs + block - 1) / block * block * s.output_spatial());
+  std::vector<float> y(RoundUp(s.outputs, block) * s.output_spatial());
   convolution->Forward(1, blocked.data(), packed.data(), post, scratch.data(), y.data());
   return y;
 }
@@ -490,7 +491,7 @@ std::vector<float> SumsOfEqual(const ConvolutionShape& s, bool plain, X input, i
   const std::vector<float> ones(s.outputs, 1);
   PostOps post;
   post.scale = ones.data();
-  std::vector<float> y((s.outputs + block - 1) / block * block * s.output_spatial());
+  std::vector<float> y(RoundUp(s.outputs, block) * s.output_spatial());
   std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1, NAN);
   convolution->Forward(1, given.data(), packed.data(), post, scratch.data(), y.data());
   y.resize(s.outputs / block * block * s.output_spatial());  // whole blocks

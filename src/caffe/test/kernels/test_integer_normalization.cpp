@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/layer_harness.hpp"
@@ -62,7 +63,7 @@ class NormalizationInBlocks : public OnInstructionSet {
     std::vector<Y> y(x.size());
     plain(operand, y.data());
     std::vector<X> blocked = ToBlocks(x, num, channels, spatial, block);
-    const size_t padded = (channels + block - 1) / block * block;
+    const size_t padded = RoundUp(channels, block);
     for (size_t i = 0; i < blocked.size(); ++i) {  // what fills up blocks may be anything
       const size_t channel = i / (spatial * block) * block % padded + i % block;
       if (channel >= channels) blocked[i] = static_cast<X>(SomeByte<X>());

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
@@ -61,7 +62,7 @@ std::vector<Y> Convolve(const PackedConvolution& convolution, const ConvolutionS
   const std::vector<X> blocked = WithGaps(
       convolution.plain_input() ? x : ToBlocks(x, num, s.channels, s.input_spatial(), block), num,
       extras.gap, X(nan));
-  const size_t blocks = (s.outputs + block - 1) / block;
+  const size_t blocks = CeilDiv(s.outputs, block);
   const size_t image = blocks * block * s.output_spatial();
   std::vector<Y> y(num * (image + 2 * extras.gap), Y(nan)), residual;
   std::vector<float> scratch(convolution.scratch_size(num), nan);
@@ -290,8 +291,7 @@ TEST_P(PackedConvolutions, AddAResidual) {
 TEST_P(PackedConvolutions, ResidualMayBeTheOutput) {
   const ConvolutionShape s = Square(8, 8, 1, {5, 1});
   const auto convolution = PackedConvolution::Make(s, false);
-  const size_t size = (8 + convolution->block() - 1) / convolution->block() * convolution->block() *
-                      s.output_spatial();
+  const size_t size = RoundUp(8, convolution->block()) * s.output_spatial();
   const std::vector<float> weights(s.weight_count(), 0.f), x(size, 0.f);
   std::vector<float> packed(convolution->packed_size()), y(size);
   convolution->PackWeights(weights.data(), nullptr, packed.data());

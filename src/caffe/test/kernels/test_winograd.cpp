@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/winograd.hpp"
@@ -55,11 +56,9 @@ class Memory {
   const size_t bytes_;
 };
 
-size_t Blocks(int channels, int block) { return (channels + block - 1) / block; }
-
 /// Where element (n, c, position) lies in blocks.
 size_t BlockedIndex(int channels, int block, size_t spatial, size_t n, size_t c, size_t position) {
-  return ((n * Blocks(channels, block) + c / block) * spatial + position) * block + c % block;
+  return ((n * CeilDiv(channels, block) + c / block) * spatial + position) * block + c % block;
 }
 
 /// Values as T stores them, in the order (num, channels, spatial).
@@ -75,7 +74,7 @@ struct Images {
   /// In blocks, zeros behind the last channel.
   template <typename T>
   std::vector<T> InBlocks(int block) const {
-    std::vector<T> blocks(num * Blocks(channels, block) * block * spatial, T(0.f));
+    std::vector<T> blocks(num * RoundUp(channels, block) * spatial, T(0.f));
     for (int n = 0; n < num; ++n) {
       for (int c = 0; c < channels; ++c) {
         for (size_t i = 0; i < spatial; ++i) {
@@ -182,7 +181,7 @@ std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const st
                        const PostOps& post, const WinogradExtras& extras, bool* finite) {
   std::vector<W> packed(WinogradPackedSize(s));
   WinogradPackWeights(s, w.data(), packed.data());
-  const size_t image = Blocks(s.outputs, s.block) * s.block * s.output_height() * s.output_width();
+  const size_t image = RoundUp(s.outputs, s.block) * s.output_height() * s.output_width();
   std::vector<Y> y(s.num * (image + 2 * extras.gap), Y(777.f));
   ImageStrides strides;
   if (extras.gap > 0) strides = {x.size() / s.num, y.size() / s.num, image + 3 * extras.gap};
@@ -230,7 +229,7 @@ double CheckWinograd(const WinogradShape& s, const WinogradExtras& extras, std::
   const double slope = std::max(1., std::fabs(double(extras.activation.a)));
   double largest = 0;
   for (size_t n = 0; n < s.num; ++n) {
-    for (size_t o = 0; o < Blocks(s.outputs, s.block) * s.block; ++o) {
+    for (size_t o = 0; o < RoundUp(s.outputs, s.block); ++o) {
       for (size_t i = 0; i < spatial; ++i) {
         const double actual =
             static_cast<float>(y[BlockedIndex(s.outputs, s.block, spatial, n, o, i)]);

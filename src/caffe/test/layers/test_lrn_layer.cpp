@@ -3,6 +3,7 @@
 #include <random>
 
 #include "caffe/blob.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "caffe/layer.hpp"
@@ -47,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(LRN, BadLayerCases, ::testing::ValuesIn(kLrnBadCases), 
 template <typename T>
 std::vector<T> InBlocks(const kernels::LrnShape& s, int block, const std::vector<T>& plain,
                         bool back) {
-  const size_t plane = size_t(s.height) * s.width, blocks = (s.channels + block - 1) / block;
+  const size_t plane = size_t(s.height) * s.width, blocks = kernels::CeilDiv(s.channels, block);
   std::vector<T> result(s.num * plane * (back ? s.channels : blocks * block), T(0.f));
   for (int n = 0; n < s.num; ++n) {
     for (int c = 0; c < s.channels; ++c) {

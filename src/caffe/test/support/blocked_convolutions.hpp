@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/cpu/simd/instruction_set_row.hpp"
 #include "caffe/kernels/instruction_set.hpp"
@@ -75,7 +76,7 @@ inline ConvolutionShape Square(int channels, int outputs, int group, const Exten
 template <typename T>
 std::vector<T> ToBlocks(const std::vector<T>& plain, size_t num, size_t channels, size_t spatial,
                         size_t block) {
-  const size_t blocks = (channels + block - 1) / block;
+  const size_t blocks = CeilDiv(channels, block);
   std::vector<T> result(num * blocks * spatial * block, static_cast<T>(0.f));
   for (size_t n = 0; n < num; ++n) {
     for (size_t c = 0; c < channels; ++c) {
@@ -93,7 +94,7 @@ std::vector<T> ToBlocks(const std::vector<T>& plain, size_t num, size_t channels
 template <typename T>
 std::vector<T> ToChannelsLast(const std::vector<T>& plain, size_t num, size_t channels,
                               size_t spatial, size_t block, size_t gap, T between) {
-  const size_t padded = (channels + block - 1) / block * block, pixel = padded + gap;
+  const size_t padded = RoundUp(channels, block), pixel = padded + gap;
   std::vector<T> result(num * spatial * pixel, between);
   for (size_t n = 0; n < num; ++n) {
     for (size_t i = 0; i < spatial; ++i) {

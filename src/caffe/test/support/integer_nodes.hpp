@@ -14,6 +14,7 @@
 #include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/syncedmem.hpp"
 #include "each_device.hpp"
 #include "inference_test.hpp"
@@ -221,7 +222,7 @@ class IntegerNode {
     const size_t channels = operand.shape[1], block = operand.block;
     const size_t n = k / spatial / channels, c = k / spatial % channels, s = k % spatial;
     if (!operand.blocked()) return (n * spatial + s) * operand.stride + c;
-    const size_t blocks = (channels + block - 1) / block;
+    const size_t blocks = kernels::CeilDiv(channels, block);
     return ((n * blocks + c / block) * spatial + s) * block + c % block;
   }
 };

@@ -5,6 +5,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_chain.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "cuda_target.hpp"
 
 namespace caffe::inference::cuda {
@@ -71,7 +72,7 @@ class DeviceLayerStep : public LayerStep {
 
  private:
   /// Bytes of one of the buffers between the layers, padded to their alignment.
-  size_t BytesBetween() const { return (chain_.count() * sizeof(float) + 255) / 256 * 256; }
+  size_t BytesBetween() const { return kernels::RoundUp(chain_.count() * sizeof(float), 256); }
 
   NodeChain chain_;
   const size_t steps_;

@@ -97,7 +97,7 @@ void PoolWindows(const PoolingShape& s, const PlanePixels& pixels, const T* x, T
 template <typename T, typename Function>
 void MaxByRows(const PoolingShape& s, const PlanePixels& pixels, Function* pool, const T* x, T* y) {
   const int width = s.width - s.kernel_w + s.pad_w;  // of the begins of windows without padding
-  const int begin = std::min(s.pooled_width, (s.pad_w + s.stride_w - 1) / s.stride_w);
+  const int begin = std::min(s.pooled_width, static_cast<int>(CeilDiv(s.pad_w, s.stride_w)));
   const int end = width < 0 ? begin : std::clamp(width / s.stride_w + 1, begin, s.pooled_width);
   ForEachRow(s, pixels, [&](int row, size_t lanes, size_t input, size_t output) {
     const auto compute = [&](int column, int outputs) {
