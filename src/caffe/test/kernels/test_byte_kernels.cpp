@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "caffe/kernels/byte_elementwise.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/lrn.hpp"
-#include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 
 namespace caffe {
 namespace {
@@ -26,18 +25,8 @@ void ExpectNearest(double exact, Q actual, double slack = 1e-3) {
   EXPECT_NEAR(std::min(kMax<Q>, std::max(kMin<Q>, exact)), double(actual), 0.5 + slack);
 }
 
-class ByteKernels : public ::testing::Test {
+class ByteKernels : public ::testing::Test, protected SeededNumbers {
  protected:
-  void SetUp() override {
-    seed_ = TestSeed();
-    random_.seed(seed_);
-  }
-  int Number(int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(random_);
-  }
-  float Real(float least, float most) {
-    return std::uniform_real_distribution<float>(least, most)(random_);
-  }
   template <typename Q>
   std::vector<Q> Bytes(size_t n) {
     std::vector<Q> x(n);
@@ -56,9 +45,6 @@ class ByteKernels : public ::testing::Test {
     }
     EXPECT_EQ(x->size(), num * blocks * spatial * block);
   }
-
-  unsigned seed_ = 0;
-  std::mt19937 random_;
 };
 
 TEST_F(ByteKernels, CombinesUnsignedAndSigned) {

@@ -8,6 +8,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/byte_sum.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 #include "caffe/test/support/seeds.hpp"
 
 namespace caffe::kernels {
@@ -59,9 +60,7 @@ TEST(ByteSum, HasTheBytesOfItsDefinitionForAllPairs) {
   for (const unsigned seed : Seeds(200)) {
     SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed));
     std::mt19937 random(seed);
-    const auto between = [&](int least, int most) {
-      return std::uniform_int_distribution<int>(least, most)(random);
-    };
+    const auto between = [&](int least, int most) { return DrawInt(least, most, &random); };
     const auto scale = [&] { return std::exp(between(-300, 300) / 100.); };
     const Kind kinds[] = {{between(0, 1) == 1}, {between(0, 1) == 1}, {between(0, 1) == 1}};
     const auto byte = [&](Kind kind) { return between(kind.least(), kind.most()); };

@@ -18,6 +18,7 @@
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/int8_values.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -53,9 +54,7 @@ std::vector<ConvolutionShape> PlainShapes() {
 }
 
 ConvolutionShape SomeShape(std::mt19937* random) {
-  const auto between = [&](int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(*random);
-  };
+  const auto between = [&](int least, int most) { return DrawInt(least, most, random); };
   std::vector<Extents> axes;
   for (int axis = 0; axis < 2; ++axis) {
     const int kernel = between(1, 5), dilation = between(1, 4) == 1 ? 2 : 1;

@@ -25,20 +25,12 @@
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/int8_values.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 
 namespace caffe::kernels {
 namespace {
 
-class ChannelsLastKernels : public OnInstructionSet {
- protected:
-  int Number(int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(random_);
-  }
-  bool Coin() { return Number(0, 1) == 1; }
-
-  const unsigned seed_ = TestSeed();
-  std::mt19937 random_{seed_};
-};
+class ChannelsLastKernels : public OnInstructionSet, protected SeededNumbers {};
 
 template <typename T>
 std::vector<T> RandomNumbers(size_t n, std::mt19937* random) {
@@ -198,9 +190,7 @@ template <typename X, typename Y, typename R>
 void CheckIntegerDepthwise(const ConvolutionShape& s, size_t num, std::mt19937* random) {
   const auto convolution = Int8Convolution::Make(s, false);
   ASSERT_TRUE(convolution);
-  const auto between = [&](int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(*random);
-  };
+  const auto between = [&](int least, int most) { return DrawInt(least, most, random); };
   const auto weights = RandomNumbers<int8_t>(s.weight_count(), random);
   std::vector<int8_t> packed(convolution->packed_size());
   convolution->PackWeights(weights.data(), packed.data());
@@ -249,9 +239,7 @@ ConvolutionShape Depthwise(int channels, const std::vector<Extents>& axes) {
 
 /// Kernels of all sizes; with `direct` those of 3 and 5 columns, which are computed from the input.
 ConvolutionShape RandomDepthwise(bool direct, std::mt19937* random) {
-  const auto between = [&](int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(*random);
-  };
+  const auto between = [&](int least, int most) { return DrawInt(least, most, random); };
   std::vector<Extents> axes;
   for (int axis = 0; axis < 2; ++axis) {
     Extents e{1, between(1, 6)};
@@ -407,9 +395,7 @@ void ExpectTheSame(size_t num, size_t channels, size_t inputs, size_t outputs, s
 }
 
 PoolingShape RandomPooling(std::mt19937* random) {
-  const auto between = [&](int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(*random);
-  };
+  const auto between = [&](int least, int most) { return DrawInt(least, most, random); };
   PoolingShape s;
   s.height = between(3, 20);
   s.width = between(3, 20);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <type_traits>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -32,15 +32,8 @@ constexpr double kStep<bfloat16> = 1. / 256;
 template <typename T>
 constexpr bool kIsByte = sizeof(T) == 1;
 
-class DepthwiseDeconvolutions : public OnInstructionSet {
+class DepthwiseDeconvolutions : public OnInstructionSet, protected SeededNumbers {
  protected:
-  int Number(int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(random_);
-  }
-  float Real(float least, float most) {
-    return std::uniform_real_distribution<float>(least, most)(random_);
-  }
-
   /// One that has outputs.
   DeconvolutionShape RandomShape() {
     DeconvolutionShape s;
@@ -233,9 +226,6 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
                             << "x" << s.stride[1] << ", pad " << s.pad[0] << "x" << s.pad[1];
     }
   }
-
-  const unsigned seed_ = TestSeed();
-  std::mt19937 random_{seed_};
 };
 
 TEST_P(DepthwiseDeconvolutions, AreTheDefinition) {

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "caffe/kernels/integer_reference.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -28,11 +28,8 @@ ConvolutionShape Deconvolution(int channels, int outputs, int group,
   return s;
 }
 
-class Int8Deconvolutions : public OnInstructionSet {
+class Int8Deconvolutions : public OnInstructionSet, protected SeededNumbers {
  protected:
-  int Number(int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(random_);
-  }
   template <typename T>
   T SomeByte() {
     return static_cast<T>(Number(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
@@ -98,9 +95,6 @@ class Int8Deconvolutions : public OnInstructionSet {
     Compare<uint8_t, int8_t>(s, num, Rounding::SINGLE);
     Compare<int8_t, uint8_t>(s, num, Rounding::DOUBLE);
   }
-
-  const unsigned seed_ = TestSeed();
-  std::mt19937 random_{seed_};
 };
 
 TEST_P(Int8Deconvolutions, AreTheDefinition) {

@@ -15,6 +15,7 @@
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/int8_values.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -53,9 +54,7 @@ struct RescalingOf {
 template <typename X, typename Y>
 RescalingOf RandomRescaling(int outputs, size_t terms, Rounding rounding, Multipliers numbers,
                             std::mt19937* random) {
-  const auto between = [&](int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(*random);
-  };
+  const auto between = [&](int least, int most) { return DrawInt(least, most, random); };
   const double most_sum = static_cast<double>(terms) * 255 * 128;
   const int usual = -static_cast<int>(std::log2(std::sqrt(double(terms)) * 64 * 64 / 128));
   // A sum and its bias may be twice as large, and have to fit 32 bits when they are shifted.
@@ -157,9 +156,7 @@ void ExpectOutputs(const ConvolutionShape& s, int num, const Way& way, const std
 template <typename Y>
 ByteSum RandomSum(const Rescaling& by, bool residual_is_unsigned, bool steep,
                   std::mt19937* random) {
-  const auto between = [&](int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(*random);
-  };
+  const auto between = [&](int least, int most) { return DrawInt(least, most, random); };
   const auto value = [&] { return between(1 << 30, 2147483647); };
   ByteSum sum;
   sum.zero_point = by.zero_point;

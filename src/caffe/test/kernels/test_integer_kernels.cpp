@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <random>
 #include <type_traits>
 #include <vector>
 
@@ -12,20 +11,13 @@
 #include "caffe/kernels/integer_pooling.hpp"
 #include "caffe/kernels/integer_resize.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
-#include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 
 namespace caffe::kernels {
 namespace {
 
-class IntegerKernels : public OnInstructionSet {
+class IntegerKernels : public OnInstructionSet, protected SeededNumbers {
  protected:
-  IntegerKernels() {
-    seed_ = TestSeed();
-    random_.seed(seed_);
-  }
-  int Number(int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(random_);
-  }
   std::vector<uint8_t> Bytes(size_t n) {
     std::vector<uint8_t> bytes(n);
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(Number(0, 255));
@@ -195,9 +187,6 @@ class IntegerKernels : public OnInstructionSet {
       ASSERT_EQ(int64_t{y[i]}, value) << "at " << i << " of " << lanes << " lanes";
     }
   }
-
-  unsigned seed_ = 0;
-  std::mt19937 random_;
 };
 
 TEST_P(IntegerKernels, SumsAndProducts) {

@@ -6,22 +6,19 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 
 namespace caffe::kernels {
 namespace {
 
-class NormalizationInBlocks : public OnInstructionSet {
+class NormalizationInBlocks : public OnInstructionSet, protected SeededNumbers {
  protected:
-  int Number(int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(random_);
-  }
   template <typename T>
   int SomeByte() {
     return Number(std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
@@ -171,9 +168,6 @@ class NormalizationInBlocks : public OnInstructionSet {
           NormalizeIntegersInBlocks(e, table.data(), x, by, result, y);
         });
   }
-
-  const unsigned seed_ = TestSeed();
-  std::mt19937 random_{seed_};
 };
 
 TEST_P(NormalizationInBlocks, LrnHasTheSameBits) {

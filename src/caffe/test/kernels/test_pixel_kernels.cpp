@@ -16,18 +16,15 @@
 #include "caffe/kernels/pixel_channels.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
-#include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 
 namespace caffe::kernels {
 namespace {
 
 using Doubles = std::vector<double>;
 
-class PixelKernels : public OnInstructionSet {
+class PixelKernels : public OnInstructionSet, protected SeededNumbers {
  protected:
-  int Number(int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(random_);
-  }
   template <typename T>
   std::vector<T> Normal(size_t n, float mean = 0) {
     std::normal_distribution<float> normal(mean);
@@ -59,8 +56,6 @@ class PixelKernels : public OnInstructionSet {
     }
   }
 
-  const unsigned seed_ = TestSeed();
-  std::mt19937 random_{seed_};
   const ::testing::ScopedTrace trace_{__FILE__, __LINE__, Join("CAFFE_TEST_SEED=", seed_)};
 };
 

@@ -16,6 +16,7 @@
 #include "caffe/kernels/tile_inner_product.hpp"
 #include "caffe/kernels/weights_gradient.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 #include "caffe/test/support/seeds.hpp"
 
 namespace caffe::kernels {
@@ -51,9 +52,7 @@ std::vector<ConvolutionShape> PlainGradientShapes() {
           Square(3, 16, 1, {9, 1})};
 }
 ConvolutionShape SomeGradientShape(std::mt19937* random) {
-  const auto between = [&](int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(*random);
-  };
+  const auto between = [&](int least, int most) { return DrawInt(least, most, random); };
   std::vector<Extents> axes;
   for (int axis = 0; axis < 2; ++axis) {
     const int kernel = between(1, 5), dilation = between(1, 3);

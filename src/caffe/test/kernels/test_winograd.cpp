@@ -17,6 +17,7 @@
 #include "caffe/kernels/winograd.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/seeded_numbers.hpp"
 #include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe::kernels {
@@ -258,39 +259,35 @@ double CheckWinograd(const WinogradShape& s, const WinogradExtras& extras, std::
   return largest;
 }
 
-int Draw(int least, int most, std::mt19937* random) {
-  return std::uniform_int_distribution<int>(least, most)(*random);
-}
-
 /// m and r of what there is.
 const std::pair<int, int> kAlgorithms[] = {{4, 3}, {2, 3}, {4, 5}, {2, 5}};
 
 WinogradShape RandomShape(std::mt19937* random) {
   WinogradShape s;
-  s.num = Draw(1, 3, random);
-  s.channels = Draw(1, 40, random);
-  s.outputs = Draw(1, 40, random);
-  std::tie(s.tile, s.kernel) = kAlgorithms[Draw(0, 3, random)];
-  s.pad_h = Draw(0, s.kernel - 1, random);
-  s.pad_w = Draw(0, s.kernel - 1, random);
-  s.height = Draw(std::max(1, s.kernel - 2 * s.pad_h), 15, random);
-  s.width = Draw(std::max(1, s.kernel - 2 * s.pad_w), 15, random);
-  s.block = Draw(0, 1, random) ? 8 : 16;
-  s.groups = Draw(0, 2, random) ? 1 : Draw(2, 3, random);
+  s.num = DrawInt(1, 3, random);
+  s.channels = DrawInt(1, 40, random);
+  s.outputs = DrawInt(1, 40, random);
+  std::tie(s.tile, s.kernel) = kAlgorithms[DrawInt(0, 3, random)];
+  s.pad_h = DrawInt(0, s.kernel - 1, random);
+  s.pad_w = DrawInt(0, s.kernel - 1, random);
+  s.height = DrawInt(std::max(1, s.kernel - 2 * s.pad_h), 15, random);
+  s.width = DrawInt(std::max(1, s.kernel - 2 * s.pad_w), 15, random);
+  s.block = DrawInt(0, 1, random) ? 8 : 16;
+  s.groups = DrawInt(0, 2, random) ? 1 : DrawInt(2, 3, random);
   if (s.groups > 1) {
-    s.channels = s.groups * s.block * Draw(1, 2, random);
-    s.outputs = s.groups * s.block * Draw(1, 2, random);
+    s.channels = s.groups * s.block * DrawInt(1, 2, random);
+    s.outputs = s.groups * s.block * DrawInt(1, 2, random);
   }
   return s;
 }
 
 WinogradExtras RandomExtras(std::mt19937* random) {
   WinogradExtras extras;
-  extras.bias = Draw(0, 1, random);
-  extras.residual = Draw(0, 1, random);
-  extras.max_scratch = Draw(0, 1, random) ? kWinogradScratch : 0;
-  extras.gap = Draw(0, 1, random) * Draw(1, 50, random);
-  switch (Draw(0, 3, random)) {
+  extras.bias = DrawInt(0, 1, random);
+  extras.residual = DrawInt(0, 1, random);
+  extras.max_scratch = DrawInt(0, 1, random) ? kWinogradScratch : 0;
+  extras.gap = DrawInt(0, 1, random) * DrawInt(1, 50, random);
+  switch (DrawInt(0, 3, random)) {
     case 0:
       extras.activation = {Activation::RELU, 0., 0.};
       break;

@@ -18,7 +18,7 @@
 #include "caffe/syncedmem.hpp"
 #include "each_device.hpp"
 #include "inference_test.hpp"
-#include "seeds.hpp"
+#include "seeded_numbers.hpp"
 
 #ifndef CPU_ONLY
 #include "caffe/inference/backends/cuda/cuda_target.hpp"
@@ -228,16 +228,9 @@ class IntegerNode {
 };
 
 /// Random numbers whose seed a failure shows.
-class SeededTest : public ::testing::Test {
+class SeededTest : public ::testing::Test, protected SeededNumbers {
  protected:
-  SeededTest() {
-    seed_ = TestSeed();
-    random_.seed(seed_);
-  }
   ::testing::Message Seed() const { return ::testing::Message() << "CAFFE_TEST_SEED=" << seed_; }
-  int Number(int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(random_);
-  }
   double Real(double least, double most) {
     return std::uniform_real_distribution<double>(least, most)(random_);
   }
@@ -247,9 +240,6 @@ class SeededTest : public ::testing::Test {
     for (int& byte : bytes) byte = Number(LeastOf(type), MostOf(type));
     return bytes;
   }
-
-  unsigned seed_ = 0;
-  std::mt19937 random_;
 };
 
 }  // namespace caffe::inference

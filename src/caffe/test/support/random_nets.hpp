@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
-#include <random>
 #include <set>
 #include <sstream>
 #include <string>
@@ -15,16 +14,16 @@
 #include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/io.hpp"
-#include "seeds.hpp"
+#include "seeded_numbers.hpp"
 
 namespace caffe {
 
 /// A small valid net of random layers on one input "data", the same for the same seed: convolutions
 /// of all kinds, normalizations, activations, pooling, joints and cuts, in place and not, and
 /// heads of inner products.
-class RandomNet {
+class RandomNet : private SeededNumbers {
  public:
-  explicit RandomNet(unsigned seed) : random_(seed) {
+  explicit RandomNet(unsigned seed) : SeededNumbers(seed) {
     batch_ = Number(1, 3);
     const Image data = {"data", Number(1, 4), Number(5, 12), Number(5, 12)};
     text_ << "name: 'random" << seed << "'\n"
@@ -67,13 +66,6 @@ class RandomNet {
     int channels, height, width;
   };
 
-  int Number(int least, int most) {
-    return std::uniform_int_distribution<int>(least, most)(random_);
-  }
-  float Real(float least, float most) {
-    return std::uniform_real_distribution<float>(least, most)(random_);
-  }
-  bool Coin() { return Number(0, 1) == 1; }
   Image& Any() { return images_[Number(0, static_cast<int>(images_.size()) - 1)]; }
   // Recent ones more often, so that chains form.
   Image Recent() { return Number(0, 2) > 0 ? images_.back() : Any(); }
@@ -388,7 +380,6 @@ class RandomNet {
     if (Coin()) Layer("Softmax", {name}, {NewName("prob")});
   }
 
-  std::mt19937 random_;
   int batch_ = 1;
   int layers_ = 0;
   std::vector<Image> images_;
