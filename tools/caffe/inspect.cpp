@@ -6,6 +6,7 @@
 
 #include "../common/engine_building.hpp"
 #include "caffe/inference/report/graph_drawing.hpp"
+#include "caffe/util/text/shape_text.hpp"
 #include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"
 #include "input_flags.hpp"
@@ -18,20 +19,11 @@ CAFFE_FLAG(string, graph, "", "[FILE]",
 namespace caffe {
 namespace {
 
-std::string ShapesText(const std::vector<Shape>& shapes) {
-  std::string text;
-  for (const Shape& shape : shapes) {
-    text += text.empty() ? "" : ", ";
-    for (size_t i = 0; i < shape.size(); ++i) text += Join(i == 0 ? "" : "x", shape[i]);
-  }
-  return text;
-}
-
 void PrintBindings(const inference::Graph& graph, const char* kind, const std::vector<int>& values,
                    std::ostream& out) {
   for (const int value : values) {
-    out << kind << ' ' << graph.values[value].name << ": "
-        << ShapesText({graph.values[value].shape}) << '\n';
+    out << kind << ' ' << graph.values[value].name << ": " << ShapeText(graph.values[value].shape)
+        << '\n';
   }
 }
 
@@ -44,7 +36,7 @@ std::string NameWithFused(const inference::LayerInfo& layer) {
 std::string NamedShapes(const std::map<std::string, Shape>& shapes) {
   std::string text;
   for (const auto& [name, shape] : shapes) {
-    text += (text.empty() ? "" : ", ") + name + " " + ShapesText({shape});
+    text += (text.empty() ? "" : ", ") + name + " " + ShapeText(shape);
   }
   return text;
 }

@@ -25,6 +25,7 @@
 #include "caffe/io/proto_text.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/text/printable.hpp"
+#include "caffe/util/text/shape_text.hpp"
 #include "caffe/util/text/text_table.hpp"
 #include "caffe/version.hpp"
 #include "flags.hpp"

@@ -13,6 +13,7 @@
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/processor_name.hpp"
 #include "caffe/util/text/listed.hpp"
+#include "caffe/util/text/shape_text.hpp"
 #include "caffe/util/text/text_table.hpp"
 #include "caffe/version.hpp"
 #include "shapes.hpp"
@@ -162,12 +163,6 @@ std::string Number(double value, int digits) {
   StringWriter text;
   text << std::fixed << std::setprecision(digits) << value;
   return text.str();
-}
-
-std::string ShapesText(const std::vector<Shape>& shapes) {
-  std::vector<std::string> texts;
-  for (const Shape& shape : shapes) texts.push_back(ShapeText(shape));
-  return Listed(texts);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text/listed.hpp"
+#include "caffe/util/text/shape_text.hpp"
 
 namespace caffe::exec {
 namespace {
@@ -69,12 +70,6 @@ void RequireOrder(const std::string& small_flag, const Shapes& small, const std:
 }
 
 }  // namespace
-
-std::string ShapeText(const Shape& shape) {
-  std::string text;
-  for (const int extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text;
-}
 
 ShapeFlags::ShapeFlags(const Flags& flags, const std::vector<std::string>& inputs) {
   smallest_ = Extreme(flags, "minShapes", inputs, std::min<int>);

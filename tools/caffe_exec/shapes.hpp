@@ -10,9 +10,6 @@
 
 namespace caffe::exec {
 
-/// "1x3x8x8".
-std::string ShapeText(const Shape& shape);
-
 /// What --batch and --maxBatch, or --minShapes, --optShapes, --maxShapes and --shapes come to for a
 /// net with these inputs: either the batch changes, or whole shapes do.
 class ShapeFlags {

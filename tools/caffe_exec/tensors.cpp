@@ -12,6 +12,7 @@
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text/listed.hpp"
+#include "caffe/util/text/shape_text.hpp"
 #include "report.hpp"
 #include "shapes.hpp"
 

@@ -8,7 +8,7 @@
 #include "caffe/device/on_device.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
-#include "caffe/util/string_stream.hpp"
+#include "caffe/util/text/shape_text.hpp"
 
 namespace caffe {
 
@@ -26,12 +26,8 @@ std::ostream& operator<<(std::ostream& out, const ShapeString& shape) {
 
 namespace {
 
-// As ShapeString, for shapes that may not be valid.
-std::string Extents(const std::vector<int>& shape) {
-  StringWriter stream;
-  for (size_t i = 0; i < shape.size(); ++i) stream << (i ? " x " : "") << shape[i];
-  return stream.str();
-}
+// Unlike ShapeString also for shapes that are not valid.
+std::string Extents(const std::vector<int>& shape) { return ShapeText(shape, " x "); }
 
 int CheckedCount(const std::vector<int>& shape, size_t element_size) {
   Require(shape.size() <= kMaxBlobAxes, "a blob has at most ", kMaxBlobAxes, " axes, not ",

@@ -7,16 +7,11 @@
 
 #include "caffe/allocator.hpp"
 #include "caffe/error.hpp"
+#include "caffe/util/text/shape_text.hpp"
 #include "graph/constants.hpp"
 #include "plan_file.hpp"
 
 namespace caffe::inference {
-
-std::string Extents(const Shape& shape) {
-  std::string text;
-  for (const int extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text.empty() ? "scalar" : text;
-}
 
 size_t InputNamed(const Graph& graph, const std::string& name, const std::string& what) {
   std::string names;
@@ -56,15 +51,15 @@ bool IsWithin(const Shape& a, const Shape& b) {
 void CheckOrder(const Value& input, const Shape& least, const Shape& best, const Shape& most) {
   for (const Shape* shape : {&least, &best, &most}) {
     Require(shape->size() == input.shape.size(), "input '", input.name, "' has ",
-            input.shape.size(), " axes (", Extents(input.shape), "), and ", Extents(*shape),
+            input.shape.size(), " axes (", ShapeText(input.shape), "), and ", ShapeText(*shape),
             " has ", shape->size());
     for (const int extent : *shape) {
-      Require(extent > 0, "input '", input.name, "': shape ", Extents(*shape),
+      Require(extent > 0, "input '", input.name, "': shape ", ShapeText(*shape),
               " has an extent that is not positive");
     }
   }
   Require(IsWithin(least, best) && IsWithin(best, most), "input '", input.name, "' has min ",
-          Extents(least), ", opt ", Extents(best), " and max ", Extents(most),
+          ShapeText(least), ", opt ", ShapeText(best), " and max ", ShapeText(most),
           ": on each axis min must not be larger than opt, nor opt than max");
 }
 
@@ -73,7 +68,7 @@ void CheckOrder(const Value& input, const Shape& least, const Shape& best, const
 std::string ShapesAsText(const Graph& graph, const std::vector<Shape>& inputs) {
   std::string text;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    text += Join(i == 0 ? "" : ", ", graph.values[graph.inputs[i]].name, " ", Extents(inputs[i]));
+    text += Join(i == 0 ? "" : ", ", graph.values[graph.inputs[i]].name, " ", ShapeText(inputs[i]));
   }
   return text;
 }
@@ -136,8 +131,8 @@ std::string RangeAsText(const Graph& graph) {
   std::string text;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const Value& input = graph.values[graph.inputs[i]];
-    text += Join(i == 0 ? "" : ", ", input.name, " ", Extents(graph.min_inputs[i]), " to ",
-                 Extents(input.shape));
+    text += Join(i == 0 ? "" : ", ", input.name, " ", ShapeText(graph.min_inputs[i]), " to ",
+                 ShapeText(input.shape));
   }
   return text;
 }

@@ -9,9 +9,6 @@
 
 namespace caffe::inference {
 
-/// "1x3x300x300"; "scalar" for an empty shape.
-std::string Extents(const Shape& shape);
-
 /// Shapes of the graph's inputs, in their order: "data 1x3x300x300, info 1x3"
 std::string ShapesAsText(const Graph& graph, const std::vector<Shape>& inputs);
 

@@ -10,17 +10,11 @@
 #include "caffe/io/caffemodel.hpp"
 #include "caffe/io/payload.hpp"
 #include "caffe/io/wire.hpp"
+#include "caffe/util/text/shape_text.hpp"
 
 namespace caffe {
 
 namespace {
-
-/// "3 x 5 x 5", or "(scalar)".
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (const int64_t axis : shape) text += (text.empty() ? "" : " x ") + std::to_string(axis);
-  return text.empty() ? "(scalar)" : text;
-}
 
 /// The type of NVCaffe's raw_data.
 ElementType RawElementType(uint64_t type, const char* field) {
@@ -192,8 +186,9 @@ void CopySame(const Payload::Run& run, size_t size, uint8_t* to) {
 void RequireCount(const StoredBlob& blob, const Payload& payload, const char* what) {
   blob.WithPlace([&] {
     const int64_t count = blob.ShapeCount();
-    Require(static_cast<uint64_t>(count) == payload.count(), "the shape ", ShapeText(blob.shape),
-            " has ", count, " elements, and the file holds ", payload.count(), what);
+    Require(static_cast<uint64_t>(count) == payload.count(), "the shape ",
+            ShapeText(blob.shape, " x "), " has ", count, " elements, and the file holds ",
+            payload.count(), what);
   });
 }
 

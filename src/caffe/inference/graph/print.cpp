@@ -1,8 +1,8 @@
 
 #include "caffe/inference/graph.hpp"
-#include "caffe/inference/shape_profiles.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/listed.hpp"
+#include "caffe/util/text/shape_text.hpp"
 #include "regions.hpp"
 
 namespace caffe::inference {
@@ -17,7 +17,7 @@ std::string Names(const Graph& graph, const std::vector<int>& values) {
 std::string ParametersOf(const std::vector<Constant>& parameters) {
   if (parameters.empty()) return "";
   std::vector<std::string> shapes;
-  for (const Constant& parameter : parameters) shapes.push_back(Extents(parameter.shape));
+  for (const Constant& parameter : parameters) shapes.push_back(ShapeText(parameter.shape));
   return " [" + Listed(shapes) + "]";
 }
 
@@ -34,7 +34,7 @@ std::string EpilogueOf(const Graph& graph, const Node& node) {
 std::string Described(const Graph& graph, int id) {
   const Value& value = graph.values[id];
   StringWriter text;
-  text << Extents(value.shape);
+  text << ShapeText(value.shape);
   if (value.type != ElementType::FLOAT) text << " " << Name(value.type);
   if (value.type == ElementType::INT8 || value.type == ElementType::UINT8) {
     text << "(scale " << value.affine.scale << ", zero " << value.affine.zero_point << ")";
@@ -72,8 +72,8 @@ std::string ToText(const Graph& graph) {
     const int input = graph.inputs[i];
     text << "input " << graph.values[input].name << ": " << Described(graph, input);
     if (!graph.min_inputs.empty()) {
-      text << ", from " << Extents(graph.min_inputs[i]) << " on, tuned for "
-           << Extents(graph.opt_inputs[i]);
+      text << ", from " << ShapeText(graph.min_inputs[i]) << " on, tuned for "
+           << ShapeText(graph.opt_inputs[i]);
     }
     text << '\n';
   }

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "caffe/inference/graph/regions.hpp"
-#include "caffe/inference/shape_profiles.hpp"
 #include "caffe/util/plot/svg.hpp"
 #include "caffe/util/string_stream.hpp"
+#include "caffe/util/text/shape_text.hpp"
 #include "format.hpp"
 
 namespace caffe::inference {
@@ -39,7 +39,7 @@ std::string TipOf(const Graph& graph, const Node& node) {
   for (const Epilogue& step : node.epilogue) text += "\nwith " + step.layer.name();
   for (const int output : node.outputs) {
     const Value& value = graph.values[output];
-    text += "\n" + value.name + ": " + Extents(value.shape) + " " + Name(value.type);
+    text += "\n" + value.name + ": " + ShapeText(value.shape) + " " + Name(value.type);
   }
   if (!node.implementation.empty()) {
     text += "\n" + node.implementation + " in " + Name(node.math);
@@ -70,7 +70,7 @@ class Drawer {
   void AddSource(int value, const std::string& what) {
     made_by_[value] = static_cast<int>(drawing_.boxes.size());
     drawing_.boxes.push_back(MakeBox(graph_.values[value].name,
-                                     what + " " + Extents(graph_.values[value].shape),
+                                     what + " " + ShapeText(graph_.values[value].shape),
                                      "end " + what));
   }
 
@@ -78,7 +78,7 @@ class Drawer {
     const int number = static_cast<int>(drawing_.boxes.size());
     std::string subtitle = TypesOf(node);
     if (!node.outputs.empty()) {
-      subtitle += " " + Extents(graph_.values[node.outputs[0]].shape);
+      subtitle += " " + ShapeText(graph_.values[node.outputs[0]].shape);
     }
     Box box = MakeBox(node.name(), subtitle, IsFree(graph_, node) ? "free" : LookOf(node.math));
     box.tip = TipOf(graph_, node);
@@ -94,7 +94,7 @@ class Drawer {
     const auto from = made_by_.find(value);
     if (from == made_by_.end()) return;
     const Value& carried = graph_.values[value];
-    const std::string tip = carried.name + ": " + Extents(carried.shape);
+    const std::string tip = carried.name + ": " + ShapeText(carried.shape);
     for (Arrow& arrow : drawing_.arrows) {
       if (arrow.from != from->second || arrow.to != to) continue;
       arrow.tip += "\n" + tip;

@@ -14,6 +14,7 @@
 #include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/test_data.hpp"
 #include "caffe/test/support/test_files.hpp"
+#include "caffe/util/text/shape_text.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -69,7 +70,7 @@ std::set<std::string> ComparedBlobs(const Net<float>& net) {
 /// Where the net cannot be run neither can the engine. Priors are exact.
 void ExpectAsNet(const Shape& shape, double bound, std::mt19937* random, Net<float>* net,
                  ExecutionContext* context) {
-  SCOPED_TRACE("in " + Extents(shape));
+  SCOPED_TRACE("in " + ShapeText(shape));
   const std::string input = context->engine().inputs().at(0);
   std::string refused;
   try {
@@ -219,7 +220,7 @@ TEST(ShapeProfiles, RefusesShapesOutsideOfTheRange) {
   for (const Shape& shape :
        {Shape{2, 3, 7, 8}, Shape{2, 3, 17, 8}, Shape{5, 3, 8, 8}, Shape{2, 3, 8}}) {
     ExpectContains(ErrorOf([&] { context.SetInputShape("data", shape); }), expected);
-    ExpectContains(ErrorOf([&] { context.SetInputShape("data", shape); }), Extents(shape));
+    ExpectContains(ErrorOf([&] { context.SetInputShape("data", shape); }), ShapeText(shape));
     EXPECT_EQ(context.InputShape("data"), (Shape{4, 3, 16, 24})) << "as it was";
   }
   ExpectContains(ErrorOf([&] { context.SetBatch(1); }), expected);
@@ -423,7 +424,7 @@ class ShapesInPrecision : public ::testing::TestWithParam<PrecisionCase> {
     config.profiles.clear();
     for (const auto& shapes : {profile.min, profile.opt, profile.max}) {
       const Shape& shape = shapes.at("");
-      SCOPED_TRACE("in " + Extents(shape));
+      SCOPED_TRACE("in " + ShapeText(shape));
       config.max_input_shapes = {{"", shape}};
       ExecutionContext fixed(Builder(config).Build(definition));
       in_range.SetInputShape("", shape);
