@@ -10,6 +10,7 @@
 #include "caffe/io/precision_migration.hpp"
 #include "caffe/net.hpp"
 #include "caffe/net/net_comparison.hpp"
+#include "caffe/util/text/text_table.hpp"
 #include "common/command.hpp"
 #include "common/command_line.hpp"
 
@@ -91,10 +92,9 @@ std::unique_ptr<Net<float>> LoadNet(const string& prototxt, const string& model,
 void PrintSizes() {
   const auto before = std::filesystem::file_size(FLAGS_model);
   const auto after = std::filesystem::file_size(FLAGS_output);
-  char ratio[32];
-  std::snprintf(ratio, sizeof(ratio), "%.3f", static_cast<double>(after) / before);
-  std::cout << FLAGS_output << ": " << after << " bytes, " << ratio << " of " << FLAGS_model << " ("
-            << before << " bytes)\n"
+  std::cout << FLAGS_output << ": " << after << " bytes, "
+            << caffe::Formatted("%.3f", static_cast<double>(after) / before) << " of "
+            << FLAGS_model << " (" << before << " bytes)\n"
             << PrototxtToWrite() << ": the net definition" << std::endl;
 }
 

@@ -110,9 +110,7 @@ void FitBatch(const inference::Engine& engine, Net<float>* net) {
 
 std::string Decibels(double value) {
   if (std::isinf(value)) return value > 0 ? "exact" : "-inf";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f dB", value);
-  return text;
+  return Formatted("%.1f dB", value);
 }
 
 void Print(const std::vector<inference::BlobComparison>& blobs, double output_error,
@@ -132,12 +130,11 @@ void Print(const std::vector<inference::BlobComparison>& blobs, double output_er
       table.Add({mark, blob.blob, blob.layer, Name(blob.math), "NaN or inf in both", "", "", ""});
       continue;
     }
-    char cosine[32];
-    std::snprintf(cosine, sizeof(cosine), "%.6f", error.Cosine());
     table.Add({mark, blob.blob, blob.layer, Name(blob.math),
                error.not_finite() > 0 ? Join(error.not_finite(), " NaN or inf")
                                       : ThreeDigits(error.max_error()),
-               ThreeDigits(error.mean_error()), cosine, Decibels(error.SignalToNoise())});
+               ThreeDigits(error.mean_error()), Formatted("%.6f", error.Cosine()),
+               Decibels(error.SignalToNoise())});
   }
   table.Print(out);
   out << "error of the outputs: " << ThreeDigits(output_error) << '\n';

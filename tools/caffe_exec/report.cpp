@@ -159,11 +159,7 @@ H2D Latency: what copying the inputs of a run to the GPU takes.
 D2H Latency: what copying its outputs to the host takes.
 Latency: H2D Latency, GPU Compute Time and D2H Latency together.)";
 
-std::string Number(double value, int digits) {
-  StringWriter text;
-  text << std::fixed << std::setprecision(digits) << value;
-  return text.str();
-}
+std::string Number(double value, int digits) { return Formatted("%.*f", digits, value); }
 
 }  // namespace
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
+
+#include "caffe/util/text/text_table.hpp"
 
 namespace caffe {
 
@@ -61,8 +62,6 @@ constexpr int kColumns = 9;
 using Row = std::array<std::string, kColumns>;
 
 Row RowOf(const std::string& layer, const std::string& stored, const ConversionCounts& counts) {
-  char error[32] = "0";
-  if (counts.largest_error > 0) std::snprintf(error, sizeof(error), "%.1e", counts.largest_error);
   const auto text = [](int64_t count) { return std::to_string(count); };
   return {layer,
           stored,
@@ -72,7 +71,7 @@ Row RowOf(const std::string& layer, const std::string& stored, const ConversionC
           text(counts.zeroed),
           text(counts.nans),
           text(counts.infinities),
-          error};
+          counts.largest_error > 0 ? Formatted("%.1e", counts.largest_error) : "0"};
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #endif
 
 #include "caffe/error.hpp"
+#include "caffe/util/text/text_table.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -104,12 +104,6 @@ std::string Ascii(const std::string& text) {
 std::string NameOf(const ClassNames& names, int label) {
   const std::string name = Ascii(names.Of(label));
   return name.empty() ? "class " + std::to_string(label) : name;
-}
-
-std::string Formatted(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
 }
 
 /// Text and lines grow with the image.

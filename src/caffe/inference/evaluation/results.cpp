@@ -178,24 +178,12 @@ int ClassesOfDetector(const Graph& graph, const std::string& output) {
   return 0;
 }
 
-std::string NumberText(float value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.6g", value);
-  return text;
-}
+std::string NumberText(float value) { return Formatted("%.6g", value); }
 
 /// The shortest text that identifies the float: JSON's numbers are doubles.
-double Shortened(float value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.9g", value);
-  return std::strtod(text, nullptr);
-}
+double Shortened(float value) { return std::strtod(Formatted("%.9g", value).c_str(), nullptr); }
 
-std::string ScoreText(float value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4f", value);
-  return text;
-}
+std::string ScoreText(float value) { return Formatted("%.4f", value); }
 
 /// Without the table's header, which is only there to say how many columns there are.
 std::string Rows(const TextTable& table) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "caffe/inference/quantize/thresholds.hpp"
@@ -21,10 +20,7 @@ double SignalToNoise(const Histogram& histogram, const BlobCalibration& calibrat
 }
 
 std::string Decibels(double value) {
-  if (std::isinf(value)) return "exact";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f dB", value);
-  return text;
+  return std::isinf(value) ? "exact" : Formatted("%.1f dB", value);
 }
 
 std::string TypeName(const BlobCalibration& calibration) {

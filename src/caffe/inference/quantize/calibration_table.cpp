@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <cstdlib>
 
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/util/text/edit_distance.hpp"
+#include "caffe/util/text/text_table.hpp"
 
 namespace caffe {
 namespace {
@@ -13,19 +14,13 @@ namespace {
 constexpr double kMinThreshold = 1e-30, kMaxThreshold = 3e38;
 
 /// Nine significant digits: enough to tell all floats apart.
-double Rounded(double value) {
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.9g", value);
-  return std::strtod(text, nullptr);
-}
+double Rounded(double value) { return std::strtod(Formatted("%.9g", value).c_str(), nullptr); }
 
 /// Three significant digits, upwards; what has three stays as it is.
 float RoundedUp(float value) {
   if (value == 0) return 0;
-  char text[40];
-  const auto rounded = [&](double number) {
-    std::snprintf(text, sizeof(text), "%.3g", number);
-    return std::strtof(text, nullptr);
+  const auto rounded = [](double number) {
+    return std::strtof(ThreeDigits(number).c_str(), nullptr);
   };
   const float nearest = rounded(value);
   if (nearest >= value) return nearest;
@@ -102,9 +97,7 @@ void CalibrationTable::SetChannelMeans(const std::string& blob, std::vector<floa
   Require(!means.empty(), "blob '", blob, "': no channel means");
   for (float& mean : means) {
     Require(std::isfinite(mean), "blob '", blob, "': the channel mean ", mean, " is not a number");
-    char text[40];
-    std::snprintf(text, sizeof(text), "%.5g", mean);
-    mean = std::strtof(text, nullptr);
+    mean = std::strtof(Formatted("%.5g", mean).c_str(), nullptr);
   }
   channel_means_[blob] = std::move(means);
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 
 #include "caffe/util/text/text_table.hpp"
 #include "format.hpp"
@@ -13,20 +12,14 @@ using Measured = std::optional<double>;
 
 Measured IfPositive(double value) { return value > 0 ? Measured(value) : std::nullopt; }
 
-std::string InPercent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2f %%", 100 * share);
-  return text;
-}
+std::string InPercent(double share) { return Formatted("%.2f %%", 100 * share); }
 
 std::string InBytes(double bytes) { return BytesText(static_cast<size_t>(bytes)); }
 
 /// How a value relates to the first engine's.
 std::string Times(double value, double first) { return Short(value / first) + " x"; }
 std::string Points(double value, double first) {
-  char text[40];
-  std::snprintf(text, sizeof(text), "%+.2f points", 100 * (value - first));
-  return text;
+  return Formatted("%+.2f points", 100 * (value - first));
 }
 std::string Nothing(double, double) { return ""; }
 

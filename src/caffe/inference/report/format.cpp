@@ -1,17 +1,13 @@
 #include "format.hpp"
 
 #include <cmath>
-#include <cstdio>
 
 #include "caffe/util/text/text_table.hpp"
 
 namespace caffe::inference {
 
 std::string Short(double value) {
-  if (std::abs(value) < 999.5) return ThreeDigits(value);
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.0f", value);
-  return text;
+  return std::abs(value) < 999.5 ? ThreeDigits(value) : Formatted("%.0f", value);
 }
 
 const char* LookOf(ElementType math) {

@@ -1,9 +1,9 @@
 #include "html.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "caffe/error.hpp"
+#include "caffe/util/text/text_table.hpp"
 
 namespace caffe::inference {
 
@@ -18,8 +18,7 @@ std::string Attribute(const std::string& attribute, const std::string& text) {
 }
 
 std::string Bar(double share, const std::string& look) {
-  char style[40];
-  std::snprintf(style, sizeof(style), "width:%.1f%%", 100 * std::clamp(share, 0.0, 1.0));
+  const std::string style = Formatted("width:%.1f%%", 100 * std::clamp(share, 0.0, 1.0));
   return Tag("div", "class=\"track\"",
              Tag("div", Attribute("class", "bar " + look) + " " + Attribute("style", style), ""));
 }

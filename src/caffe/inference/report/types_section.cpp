@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
+#include "caffe/util/text/text_table.hpp"
 #include "format.hpp"
 #include "html.hpp"
 #include "sections.hpp"
@@ -40,8 +40,7 @@ std::string Colour(size_t i) { return "k" + std::to_string(i); }
 
 std::string Part(const std::string& type, size_t colour, double time, double of, double longest) {
   if (time <= 0) return "";
-  char style[40];
-  std::snprintf(style, sizeof(style), "width:%.2f%%", 100 * time / longest);
+  const std::string style = Formatted("width:%.2f%%", 100 * time / longest);
   const std::string tip =
       type + ": " + Short(time) + " us, " + Short(100 * time / of) + " % of the pass";
   return Tag("i",

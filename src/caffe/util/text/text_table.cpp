@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 
 namespace caffe {
@@ -21,11 +22,16 @@ void TextTable::Print(std::ostream& out) const {
   }
 }
 
-std::string ThreeDigits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
+std::string Formatted(const char* format, ...) {
+  char text[400];  // the largest double has 309 digits
+  std::va_list values;
+  va_start(values, format);
+  std::vsnprintf(text, sizeof(text), format, values);
+  va_end(values);
   return text;
 }
+
+std::string ThreeDigits(double value) { return Formatted("%.3g", value); }
 
 std::string BytesText(size_t bytes) {
   const char* const units[] = {"B", "KB", "MB", "GB"};
@@ -40,9 +46,7 @@ std::string BytesText(size_t bytes) {
 
 std::string PercentText(double share) {
   if (share == 0) return "0";
-  char text[32];
-  std::snprintf(text, sizeof(text), share < 0.0001 ? "<0.01 %%" : "%.2f %%", 100 * share);
-  return text;
+  return share < 0.0001 ? "<0.01 %" : Formatted("%.2f %%", 100 * share);
 }
 
 }  // namespace caffe

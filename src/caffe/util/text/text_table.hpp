@@ -20,6 +20,8 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// What printf would write, up to 399 characters: for texts of a few numbers.
+__attribute__((format(printf, 1, 2))) std::string Formatted(const char* format, ...);
 /// Three significant digits.
 std::string ThreeDigits(double value);
 /// "512 B", "1.5 KB", "102 MB", "7.25 GB": three significant digits, never an exponent; 1 KB is
