@@ -65,13 +65,9 @@ bool Verify(const RangeRewriting& rewriting, Net<float>* net, InputBatches* batc
   return false;
 }
 
-/// `rest` is what is left of the command line: the second file of -fix.
-int CheckFp16(const std::vector<std::string>& rest) {
-  NetParameter param = TestPhaseNet("check_fp16");
-  Require(!FLAGS_weights.empty(), "check_fp16 needs trained weights: -weights FILE");
-  RequireIterations();
-  ChooseDevice();
-  const std::vector<std::string> weights = WeightFiles();
+/// Throws Error for flags that are out of range or files that cannot be written. `rest` is what is
+/// left of the command line: the second file of -fix.
+void RequireFlagsAndFiles(const std::vector<std::string>& rest) {
   const bool fix = !FLAGS_fix.empty();
   Require(!fix || rest.size() == 1, Error::Field{"-fix"},
           " takes two files, the net's and the weights': -fix OUT.prototxt OUT.caffemodel");
@@ -87,35 +83,31 @@ int CheckFp16(const std::vector<std::string>& rest) {
   for (const std::string& file : {FLAGS_plot, FLAGS_fix, fix ? rest[0] : std::string()}) {
     RequireWritable(file);
   }
-  ClearTypes(&param);
-  Net<float> net(param);
-  for (const std::string& file : weights) net.CopyTrainedLayersFrom(file);
+}
+
+std::unique_ptr<InputBatches> BatchesToCheck(const Net<float>& net, const NetParameter& param) {
   Require(FLAGS_random >= 0, Error::Field{"-random"}, " must be positive, got ", FLAGS_random);
   Require(FLAGS_random == 0 || (FLAGS_images.empty() && FLAGS_data.empty() && FLAGS_npy.empty()),
           "give one of ", kInputFlags, " and -random");
-  const std::unique_ptr<InputBatches> batches =
-      FLAGS_random > 0
-          ? InputBatches::Random(FLAGS_random, 1, Preprocessing(param))
-          : Inputs(net, param, FLAGS_iterations, ", or -random N for N batches of noise");
-  RangeInspector inspector(&net);
-  Progress progress("batch", batches->batches(net));
+  return FLAGS_random > 0
+             ? InputBatches::Random(FLAGS_random, 1, Preprocessing(param))
+             : Inputs(net, param, FLAGS_iterations, ", or -random N for N batches of noise");
+}
+
+void SeeRanges(Net<float>* net, InputBatches* batches, RangeInspector* inspector) {
+  Progress progress("batch", batches->batches(*net));
   while (
-      (FLAGS_images.empty() || !IsGiven("iterations") || inspector.batches() < FLAGS_iterations) &&
-      batches->Feed(inspector.batches(), &net)) {
-    inspector.Forward();
-    progress.Update(inspector.batches());
+      (FLAGS_images.empty() || !IsGiven("iterations") || inspector->batches() < FLAGS_iterations) &&
+      batches->Feed(inspector->batches(), net)) {
+    inspector->Forward();
+    progress.Update(inspector->batches());
   }
   progress.Clear();
-  if (!FLAGS_plot.empty()) {
-    WriteText(
-        RangesAsSvg(inspector, Join(FLAGS_model, ": |x| of ", inspector.batches(), " batch(es)")),
-        FLAGS_plot);
-  }
-  if (!FLAGS_json) PrintRanges(inspector, std::cout);
-  if (!fix) {
-    if (FLAGS_json) std::cout << RangesAsJson(inspector);
-    return 0;
-  }
+}
+
+/// Writes a net that stays in range to the files of -fix. Returns false if it does not quite.
+bool Fix(const RangeInspector& inspector, const NetParameter& param, const std::string& model,
+         Net<float>* net, InputBatches* batches) {
   RangeRewritingOptions options;
   options.headroom = FLAGS_headroom;
   options.max_subnormal = FLAGS_max_subnormal;
@@ -127,12 +119,36 @@ int CheckFp16(const std::vector<std::string>& rest) {
     PrintRewriting(rewriting, std::cout);
   }
   std::ostream& log = FLAGS_json ? std::cerr : std::cout;
-  bool fits = Verify(rewriting, &net, batches.get(), inspector.batches(), log);
+  bool fits = Verify(rewriting, net, batches, inspector.batches(), log);
   if (PrintLostDigits(rewriting, options.max_subnormal, log)) fits = false;
   WriteProtoToTextFile(rewriting.net(), FLAGS_fix);
-  rewriting.WriteModel(rest[0]);
-  log << "wrote " << FLAGS_fix << " and " << rest[0] << '\n';
-  return fits ? 0 : 2;
+  rewriting.WriteModel(model);
+  log << "wrote " << FLAGS_fix << " and " << model << '\n';
+  return fits;
+}
+
+int CheckFp16(const std::vector<std::string>& rest) {
+  NetParameter param = TestPhaseNet("check_fp16");
+  Require(!FLAGS_weights.empty(), "check_fp16 needs trained weights: -weights FILE");
+  RequireIterations();
+  ChooseDevice();
+  const std::vector<std::string> weights = WeightFiles();
+  RequireFlagsAndFiles(rest);
+  ClearTypes(&param);
+  Net<float> net(param);
+  for (const std::string& file : weights) net.CopyTrainedLayersFrom(file);
+  const std::unique_ptr<InputBatches> batches = BatchesToCheck(net, param);
+  RangeInspector inspector(&net);
+  SeeRanges(&net, batches.get(), &inspector);
+  if (!FLAGS_plot.empty()) {
+    WriteText(
+        RangesAsSvg(inspector, Join(FLAGS_model, ": |x| of ", inspector.batches(), " batch(es)")),
+        FLAGS_plot);
+  }
+  if (!FLAGS_json) PrintRanges(inspector, std::cout);
+  if (!FLAGS_fix.empty()) return Fix(inspector, param, rest[0], &net, batches.get()) ? 0 : 2;
+  if (FLAGS_json) std::cout << RangesAsJson(inspector);
+  return 0;
 }
 
 }  // namespace

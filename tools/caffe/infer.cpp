@@ -72,29 +72,38 @@ int LeastBatch(const inference::Engine& engine) {
   return shape == first.min.end() || shape->second.empty() ? 0 : shape->second[0];
 }
 
-/// `param` is the net to build an engine of; null for a plan.
-int InferWith(const NetParameter* param, const std::vector<std::string>& images) {
+/// Throws Error for flags that do not go together.
+void RequireFittingFlags(const std::vector<std::string>& images) {
   RequireImagesToPrepare();
   Require(images.empty() || !DataIsGiven(), "give images or one of ", kInputFlags, ", not both");
-  inference::ResultOptions options;
-  options.raw = FLAGS_raw;
-  options.top = FLAGS_top;
-  options.least_score = static_cast<float>(FLAGS_min_score);
   Require(!FLAGS_digest || (FLAGS_draw.empty() && !FLAGS_json && !FLAGS_raw),
           Error::Field{"-digest"}, " is printed instead of results",
           Error::Remedy{"leave -draw, -json and -raw out"});
   Require(FLAGS_draw.empty() || !images.empty() || !FLAGS_images.empty(), Error::Field{"-draw"},
           " needs image files", Error::Remedy{"name them, or give -images"});
   RequireDrawable(FLAGS_draw);
+}
+
+/// How many images are run at a time where each context gets `share` of them. A plan for a range
+/// runs no fewer than its least batch, which is filled up.
+int BatchFor(const inference::Engine& engine, size_t share) {
+  return std::max(LeastBatch(engine),
+                  static_cast<int>(std::min<size_t>(share, engine.max_batch())));
+}
+
+/// `param` is the net to build an engine of; null for a plan.
+int InferWith(const NetParameter* param, const std::vector<std::string>& images) {
+  RequireFittingFlags(images);
+  inference::ResultOptions options;
+  options.raw = FLAGS_raw;
+  options.top = FLAGS_top;
+  options.least_score = static_cast<float>(FLAGS_min_score);
   const auto engine = TheEngine(param, WeightFiles());
   if (!param) NoteTunedThreads(*engine, std::cerr);
   const auto names = FLAGS_labels.empty() ? inference::ClassNames(*engine) : ClassNamesOfFlag();
   const inference::ThreadSplit split = ThreadsOfHint();
-  // As many as each context gets, where there are fewer than contexts for full batches.
-  const size_t share = kernels::CeilDiv(images.size(), split.contexts);
-  // A plan for a range runs no fewer than its least batch, which is filled up.
-  const int batch =
-      std::max(LeastBatch(*engine), static_cast<int>(std::min<size_t>(share, engine->max_batch())));
+  // Every context gets its share, also where that is less than a full batch.
+  const int batch = BatchFor(*engine, kernels::CeilDiv(images.size(), split.contexts));
   // A net's engine is built for them, a plan may run many shapes.
   const auto shapes = ParseShapes("-input_shape", FLAGS_input_shape);
   const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine, batch, shapes);

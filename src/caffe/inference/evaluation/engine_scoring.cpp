@@ -41,6 +41,15 @@ const Node* ProbabilityOf(const Graph& graph, const std::vector<int>& producers,
   return node.type() == "Softmax" || node.type() == "Sigmoid" ? &node : nullptr;
 }
 
+void AddInput(const std::string& name, const Shape& shape, NetParameter* net) {
+  LayerParameter* layer = net->add_layer();
+  layer->set_name("input_" + name);
+  layer->set_type("Input");
+  layer->add_top(name);
+  BlobShape* dims = layer->mutable_input_param()->add_shape();
+  for (const int extent : shape) dims->add_dim(extent);
+}
+
 }  // namespace
 
 EngineScoring::EngineScoring(const NetParameter& net, std::shared_ptr<const Engine> engine)
@@ -98,7 +107,9 @@ void EngineScoring::GuessStandIn(const NetParameter& filtered) {
   if (probabilities == 1 && missed.size() == 1) guess_ = *missed.begin();
 }
 
-void EngineScoring::MakeScores(const NetParameter& filtered, int batch) {
+/// The layers that score what the engine makes, and those that they need behind the data. Notes
+/// what they read, and what is left out.
+NetParameter EngineScoring::ChooseScores(const NetParameter& filtered) {
   const std::vector<std::string>& others = source_->others();
   const std::vector<std::string> inputs = engine_->inputs();
   std::set<std::string> data(inputs.begin(), inputs.end());
@@ -135,26 +146,29 @@ void EngineScoring::MakeScores(const NetParameter& filtered, int batch) {
   Require(!stand_ins_.empty(), "net '", filtered.name(), "' has no layer that scores what engine '",
           engine_->name(), "' makes",
           left_out_.empty() ? "" : ": the engine lacks what layer '" + left_out_[0] + "' reads");
+  return scoring;
+}
 
+/// The shape of an output for a batch of the data.
+Shape EngineScoring::ShapeOf(const std::string& output, int batch) const {
+  const Graph& graph = *engine_->graph();
+  Shape shape = graph.values[graph.FindValue(output)].shape;
+  if (!shape.empty() && shape[0] == BatchOf(graph) && !IsDetections(*engine_, output)) {
+    shape[0] = batch;
+  }
+  return shape;
+}
+
+void EngineScoring::MakeScores(const NetParameter& filtered, int batch) {
+  const NetParameter scoring = ChooseScores(filtered);
   NetParameter param;
   param.set_name(filtered.name());
   *param.mutable_state() = filtered.state();
-  const auto add_input = [&](const std::string& name, const Shape& shape) {
-    LayerParameter* layer = param.add_layer();
-    layer->set_name("input_" + name);
-    layer->set_type("Input");
-    layer->add_top(name);
-    BlobShape* dims = layer->mutable_input_param()->add_shape();
-    for (const int extent : shape) dims->add_dim(extent);
-  };
-  for (const std::string& name : from_data_) add_input(name, data_->blob_by_name(name)->shape());
+  for (const std::string& name : from_data_) {
+    AddInput(name, data_->blob_by_name(name)->shape(), &param);
+  }
   for (const StandIn& stand_in : stand_ins_) {
-    const Graph& graph = *engine_->graph();
-    Shape shape = graph.values[graph.FindValue(stand_in.output)].shape;
-    if (!shape.empty() && shape[0] == BatchOf(graph) && !IsDetections(*engine_, stand_in.output)) {
-      shape[0] = batch;
-    }
-    add_input(stand_in.blob, shape);
+    AddInput(stand_in.blob, ShapeOf(stand_in.output, batch), &param);
   }
   param.mutable_layer()->MergeFrom(scoring.layer());
   scores_ = std::make_unique<Net<float>>(param);

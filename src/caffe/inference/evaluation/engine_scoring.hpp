@@ -42,6 +42,8 @@ class EngineScoring {
     Form form;
   };
 
+  NetParameter ChooseScores(const NetParameter& filtered);
+  Shape ShapeOf(const std::string& output, int batch) const;
   void MakeScores(const NetParameter& filtered, int batch);
   bool FindStandIn(const std::string& blob, StandIn* found) const;
   void GuessStandIn(const NetParameter& filtered);
