@@ -28,44 +28,15 @@ class DenseImageDataLayerTest : public ::testing::Test {};
 using RealTypes = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(DenseImageDataLayerTest, RealTypes);
 
-TYPED_TEST(DenseImageDataLayerTest, ReadsPairs) {
-  const string list =
-      NewFile(NewImageAndLabels(CountingImage(3, 2, 3), CountingImage(1, 2, 3, 7)) +
-              NewImageAndLabels(CountingImage(3, 2, 3, 1), CountingImage(1, 2, 3, 8)));
-  Source<TypeParam> source(
-      DenseImageDataParameter(list, "batch_size: 2", "mean_value: 1 scale: 2"));
-  EXPECT_EQ(source.data().shape(), (vector<int>{2, 3, 2, 3}));
-  EXPECT_EQ(source.label().shape(), (vector<int>{2, 1, 2, 3}));
-  source.Forward();
-  EXPECT_EQ(source.data().data_at(0, 1, 1, 2), (62 - 1) * 2);
-  EXPECT_EQ(source.data().data_at(1, 0, 0, 0), 0);
-  EXPECT_EQ(source.Values(1, 1), (vector<TypeParam>{7, 8, 9, 17, 18, 19, 8, 9, 10, 18, 19, 20}));
-}
-
-TYPED_TEST(DenseImageDataLayerTest, ResizesLabelsWithoutInterpolation) {
+TYPED_TEST(DenseImageDataLayerTest, ShrinksLabels) {
   cv::Mat labels(4, 4, CV_8U, cv::Scalar(0));
   labels(cv::Rect(2, 0, 2, 4)).setTo(200);
   const string list = NewFile(NewImageAndLabels(CountingImage(3, 8, 8), labels));
-  Source<TypeParam> source(DenseImageDataParameter(list, "new_height: 6 new_width: 6"));
-  for (TypeParam label : source.Values(1, 1)) EXPECT_TRUE(label == 0 || label == 200) << label;
   Source<TypeParam> smaller(
       DenseImageDataParameter(list, "new_height: 6 new_width: 6 label_divide_factor: 3"));
   EXPECT_EQ(smaller.data().shape(), (vector<int>{1, 3, 6, 6}));
   EXPECT_EQ(smaller.label().shape(), (vector<int>{1, 1, 2, 2}));
   EXPECT_EQ(smaller.Values(1, 1), (vector<TypeParam>{0, 200, 0, 200}));
-}
-
-TYPED_TEST(DenseImageDataLayerTest, CutsAndMirrorsBothAlike) {
-  Source<TypeParam> source(DenseImageDataParameter(DenseMirrorList(3),
-                                                   "batch_size: 3 is_color: false shuffle: true",
-                                                   "mirror: true crop_size: 3"));
-  for (int i = 0; i < 5; ++i) {
-    source.Forward();
-    EXPECT_EQ(source.label().shape(), (vector<int>{3, 1, 3, 3}));
-    for (int k = 0; k < source.data().count(); ++k) {
-      EXPECT_EQ(source.data().cpu_data()[k], source.label().cpu_data()[k]);
-    }
-  }
 }
 
 TYPED_TEST(DenseImageDataLayerTest, ReadsSegNetsOwnFields) {
@@ -82,26 +53,11 @@ TYPED_TEST(DenseImageDataLayerTest, ReadsSegNetsOwnFields) {
   EXPECT_EQ(steps, (std::set<int>{-1, 1}));
 }
 
-TYPED_TEST(DenseImageDataLayerTest, ResumesWhereTheNetWas) {
-  const string list = DenseMirrorList(4);
-  for (const char* order : {"", "shuffle: true"}) {
-    ExpectResumes<TypeParam>(
-        DenseImageDataParameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
-  }
-}
-
-TYPED_TEST(DenseImageDataLayerTest, SettingUpAgainBeginsAgain) {
-  ExpectBeginsAgain<TypeParam>(DenseImageDataParameter(
-      DenseMirrorList(4), "batch_size: 3 shuffle: true", "mirror: true crop_size: 3"));
-}
-
 TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
   const string list = DenseMirrorList(1);
   const auto error = [&](const string& data, const string& transform = "") {
     return SetUpError<TypeParam>(DenseImageDataParameter(list, data, transform));
   };
-  ExpectContains(error("batch_size: 0"), "batch_size");
-  ExpectContains(error("new_width: 3"), "new_height 0 and new_width 3");
   ExpectContains(error("label_divide_factor: 0"), "label_divide_factor");
   ExpectContains(error("label_divide_factor: 5"), "leaves nothing");
   ExpectContains(error("label_divide_factor: 2", "crop_size: 2"), "exclude each other");
@@ -110,15 +66,8 @@ TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
   ExpectContains(error("crop_height: 2"), "crop_w");
   ExpectContains(error("mean_file: '/nowhere'"), "/nowhere");
   ExpectContains(error("rotate: true"), "rotate is not available");
-  ExpectContains(error("", "resize_param { height: 9 width: 9 }"), "resize_param");
-  ExpectContains(SetUpError<TypeParam>(DenseImageDataParameter("", "")), "source is missing");
   const string three = NewFile("a.png b.png c.png\n");
   ExpectContains(SetUpError<TypeParam>(DenseImageDataParameter(three, "")), three + ", line 1");
-  const string unlike = NewImageAndLabels(CountingImage(3, 4, 4), CountingImage(1, 4, 5));
-  ExpectContains(SetUpError<TypeParam>(DenseImageDataParameter(NewFile(unlike), "")), "4 x 5");
-  const string missing = NewImage(CountingImage(3, 4, 4)) + " /nowhere.png";
-  ExpectContains(SetUpError<TypeParam>(DenseImageDataParameter(NewFile(missing), "")),
-                 "/nowhere.png");
 }
 
 #endif
