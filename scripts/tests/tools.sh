@@ -33,6 +33,9 @@ refuses "-scale x: it takes a number" "$caffe" infer -scale=x
 refuses "-json perhaps: it takes true or false" "$caffe" infer -json=perhaps
 refuses "-model needs a value" "$caffe" time -model
 refuses "caffe build has no flag -bisect" "$caffe" build -bisect
+refuses "caffe time has no flag -min_images" "$caffe" time -min_images 3
+# Caffe's own commands take each other's flags.
+refuses "time needs a net definition" "$caffe" time -solver none.prototxt -sigint_effect stop
 refuses "'x.prototxt' is not expected" "$caffe" time x.prototxt
 
 # What the processor does at most, measured unless the flag says no; by the units of the set in use.

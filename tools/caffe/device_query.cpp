@@ -74,7 +74,7 @@ Command DeviceQueryCommand() {
   command.examples =
       "  caffe device_query\n  caffe device_query -gpu all\n"
       "  CAFFE_CPU_ISA=generic caffe device_query\n";
-  command.takes_any_flag = true;
+  command.is_caffes_own = true;
   command.run = [](const std::vector<std::string>&) { return DeviceQuery(); };
   return command;
 }

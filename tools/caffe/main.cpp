@@ -94,7 +94,7 @@ int Run(const vector<Command>& commands, int argc, char** argv) {
   caffe::Require(rest.empty() || command.takes_files, "'", rest.empty() ? "" : rest[0],
                  "' is not expected: flags begin with -; caffe ", command.name,
                  " --help shows them");
-  CheckFlagsOf(kProgram, command, caffe::SharedFlags());
+  CheckFlagsOf(kProgram, command, commands, caffe::SharedFlags());
   if (command.quiet && !FLAGS_verbose) LogQuietly();
   caffe::TranslateOldFlags();
   caffe::ApplySharedFlags();

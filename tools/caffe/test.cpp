@@ -205,7 +205,7 @@ Command TestCommand() {
       "  caffe test -model lenet_train_test.prototxt -weights lenet.caffemodel -iterations 100\n"
       "  caffe test -model lenet_train_test.prototxt -plan lenet.plan -iterations 100\n"
       "  caffe test -plan squeezenet.plan -data val_lmdb -mean 104,117,123 -resize 256x256\n";
-  command.takes_any_flag = true;
+  command.is_caffes_own = true;
   command.run = [](const std::vector<std::string>&) { return Test(); };
   return command;
 }
@@ -229,7 +229,7 @@ Command TestDetectionCommand() {
                     TypeFlags()};
   command.examples =
       "  caffe test_detection -model ssd_test.prototxt -weights ssd.caffemodel -iterations 100\n";
-  command.takes_any_flag = true;
+  command.is_caffes_own = true;
   command.run = [](const std::vector<std::string>&) { return TestDetection(); };
   return command;
 }

@@ -285,7 +285,7 @@ Command TimeCommand() {
       "  caffe time -model deploy.prototxt -phase TEST -iterations 10\n"
       "  caffe time -plan net.plan -batch 1 -iterations 200\n"
       "  caffe time -plan net.plan -shape data=1x3x300x300\n";
-  command.takes_any_flag = true;
+  command.is_caffes_own = true;
   command.run = [](const std::vector<std::string>&) { return Time(); };
   return command;
 }

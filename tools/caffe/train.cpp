@@ -270,7 +270,7 @@ Command TrainCommand() {
       "  caffe train -solver models/lenet/solver.prototxt -snapshot lenet_iter_500.solverstate\n"
       "  caffe train -solver models/lenet/solver.prototxt -weights lenet_iter_1000.caffemodel "
       "-quantize\n";
-  command.takes_any_flag = true;
+  command.is_caffes_own = true;
   command.run = [](const std::vector<std::string>&) { return Train(); };
   return command;
 }

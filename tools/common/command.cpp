@@ -125,11 +125,14 @@ std::string UsageOf(const std::string& program, const Command& command, const Fl
   return text;
 }
 
-void CheckFlagsOf(const std::string& program, const Command& command, const FlagGroup& shared) {
-  if (command.takes_any_flag) return;
-  const std::set<std::string> used = FlagsOf(command, shared);
+void CheckFlagsOf(const std::string& program, const Command& command,
+                  const std::vector<Command>& commands, const FlagGroup& shared) {
+  std::set<std::string> taken = FlagsOf(command, shared);
+  for (const Command& other : commands) {
+    if (command.is_caffes_own && other.is_caffes_own) taken.merge(FlagsOf(other, shared));
+  }
   for (const std::string& flag : OwnFlags()) {
-    Require(!IsGiven(flag.c_str()) || used.count(flag) > 0, program, " ", command.name,
+    Require(!IsGiven(flag.c_str()) || taken.count(flag) > 0, program, " ", command.name,
             " has no flag -", flag, ": ", program, " ", command.name, " --help lists those it has");
   }
 }

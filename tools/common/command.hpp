@@ -18,9 +18,8 @@ struct Command {
   std::vector<FlagGroup> groups;
   std::string examples;  ///< lines that begin with two spaces
 
-  /// Commands of Caffe's own take every flag of the program, as Caffe did: scripts rely on it. The
-  /// others refuse flags that are not in their groups.
-  bool takes_any_flag = false;
+  /// Commands of Caffe's own take each other's flags, as Caffe did: scripts rely on it.
+  bool is_caffes_own = false;
   bool takes_files = false;  ///< what is left of the command line is passed to `run`
   /// Nets log to the log files only, unless -verbose is given; warnings and errors are still shown.
   bool quiet = false;
@@ -31,8 +30,9 @@ struct Command {
 /// `shared` are flags of all commands.
 std::string UsageOf(const std::string& program, const Command& command, const FlagGroup& shared);
 
-/// Throws Error if the command line sets a flag that the command does not use.
-void CheckFlagsOf(const std::string& program, const Command& command, const FlagGroup& shared);
+/// Throws Error if the command line sets a flag that `command`, one of `commands`, does not take.
+void CheckFlagsOf(const std::string& program, const Command& command,
+                  const std::vector<Command>& commands, const FlagGroup& shared);
 
 /// The main of a program that is one command.
 int RunProgram(int argc, char** argv, const Command& program);

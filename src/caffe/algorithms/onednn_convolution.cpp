@@ -42,7 +42,10 @@ AlgorithmPtr OneDnnConvolution(const kernels::ConvolutionShape& shape, int num,
   }
   onednn::ConvolutionPlaces one = places;
   one.strides = {};
-  return make(1, one);
+  if (AlgorithmPtr each = make(1, one)) return each;
+  onednn::ConvolutionPlaces repacking = places;
+  repacking.repacks = true;
+  return num > 0 ? make(num, repacking) : nullptr;
 }
 
 }  // namespace caffe::algorithms

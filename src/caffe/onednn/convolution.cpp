@@ -130,7 +130,8 @@ std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionS
     const WeightedProblem packed =
         PlacedProblem(places.packed_shape, places.packed_num, places, {}, type);
     WeightedProblem problem = PlacedProblem(shape, num, places, places.strides, type);
-    problem.weights =
+    problem.takes_plain_loops = places.repacks;
+    (places.repacks ? problem.packed_weights : problem.weights) =
         WeightedPrimitiveOf<ConvolutionFamily>::DescribeForward(packed, options).weights_desc();
     return WeightedPrimitiveOf<ConvolutionFamily>::Make(problem, options);
   });

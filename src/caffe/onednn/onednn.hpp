@@ -78,6 +78,9 @@ struct ConvolutionPlaces {
   /// The convolution and the number of images, one behind another, for which weights are packed.
   kernels::ConvolutionShape packed_shape;
   int packed_num = 0;
+  /// For sizes that have no fast implementation of weights in that order: they are reordered in
+  /// each pass, and a plain loop will do.
+  bool repacks = false;
 };
 
 /// x (num, channels, input...), y (num, outputs, output...).

@@ -16,7 +16,11 @@ struct WeightedProblem {
   bool chooses_layouts = true;
   Layout source_layout, target_layout;  ///< where it does not
   memory::desc weights;                 ///< as another primitive packs them, or Any
-  memory::desc residual;                ///< with Options::residual
+  /// As PackWeights packs them; of no axes: as the primitive reads them. Where it reads another
+  /// order they are reordered in each pass.
+  memory::desc packed_weights;
+  bool takes_plain_loops = false;  ///< which are slow
+  memory::desc residual;           ///< with Options::residual
   int outputs = 0;
   Dims strides, dilation, pad;  ///< of windows
 };
@@ -64,30 +68,22 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   const Layout& weights_target() const override { return weights_target_; }
 
   bool packs() const override { return packs_; }
-  size_t packed_size() const override { return forward_weights_.get_size() / SizeOf(type_); }
+  size_t packed_size() const override { return packed_weights_.get_size() / SizeOf(type_); }
   void PackWeights(const float* weights, void* packed) const override {
-    Run(pack_, Wrap(problem_.plain_weights, weights), Wrap(forward_weights_, packed));
+    Run(pack_, Wrap(problem_.plain_weights, weights), Wrap(packed_weights_, packed));
   }
   void UnpackWeights(const void* packed, float* weights) const override {
-    Run(Reorder(forward_weights_, problem_.plain_weights), Wrap(forward_weights_, packed),
+    Run(Reorder(packed_weights_, problem_.plain_weights), Wrap(packed_weights_, packed),
         Wrap(problem_.plain_weights, weights));
   }
 
   void Forward(const void* x, const void* packed, const kernels::PostOps& post,
                void* y) const override {
-    Arguments arguments = {{DNNL_ARG_SRC, Wrap(forward_source_, x)},
-                           {DNNL_ARG_WEIGHTS, Wrap(forward_weights_, packed)},
-                           {DNNL_ARG_DST, Wrap(forward_target_, y)}};
-    if (has_bias_) arguments.emplace(DNNL_ARG_BIAS, Wrap(forward_bias_, post.bias));
-    if (has_residual_) {
-      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                        Wrap(problem_.residual, post.residual.data));
-    }
-    if (const float* slopes = post.activation.slopes) {
-      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(has_residual_) | DNNL_ARG_WEIGHTS,
-                        Wrap(Plain({problem_.outputs}), slopes));
-    }
-    Run(forward_, arguments);
+    const memory given = Wrap(packed_weights_, packed);
+    if (!repacks_) return RunForward(x, given, post, y);
+    Scratch read(forward_weights_);
+    Run(repack_, given, read);
+    RunForward(x, read, post, y);
   }
 
   void BackwardData(const float* dy, const float* weights, float* dx) const override {
@@ -133,6 +129,23 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
     return has_bias ? Plain({problem.outputs}) : memory::desc();
   }
 
+  void RunForward(const void* x, const memory& weights, const kernels::PostOps& post,
+                  void* y) const {
+    Arguments arguments = {{DNNL_ARG_SRC, Wrap(forward_source_, x)},
+                           {DNNL_ARG_WEIGHTS, weights},
+                           {DNNL_ARG_DST, Wrap(forward_target_, y)}};
+    if (has_bias_) arguments.emplace(DNNL_ARG_BIAS, Wrap(forward_bias_, post.bias));
+    if (has_residual_) {
+      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                        Wrap(problem_.residual, post.residual.data));
+    }
+    if (const float* slopes = post.activation.slopes) {
+      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(has_residual_) | DNNL_ARG_WEIGHTS,
+                        Wrap(Plain({problem_.outputs}), slopes));
+    }
+    Run(forward_, arguments);
+  }
+
   /// The caller's layouts, or those that oneDNN chose; false if Tensor has no name for these.
   bool FindLayouts(const memory::desc& source, const memory::desc& target, Layout* source_layout,
                    Layout* target_layout) const {
@@ -151,14 +164,17 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
     forward_weights_ = forward_desc_.weights_desc();
     forward_target_ = forward_desc_.dst_desc();
     if (has_bias_) forward_bias_ = forward_desc_.bias_desc();
-    if (IsPlainLoop(forward_desc_, !Family::kByProducts) ||
+    if ((!problem_.takes_plain_loops && IsPlainLoop(forward_desc_, !Family::kByProducts)) ||
         !FindLayouts(forward_source_, forward_target_, &source_, &target_)) {
       return false;
     }
     forward_ = typename Family::Forward(forward_desc_);
     // Those of a convolution are always packed: the caller may have folded something into them.
     packs_ = Family::kWindows || forward_weights_ != problem_.plain_weights;
-    if (packs_) pack_ = Reorder(problem_.plain_weights, forward_weights_);
+    repacks_ = problem_.packed_weights.get_size() > 0;
+    packed_weights_ = repacks_ ? problem_.packed_weights : forward_weights_;
+    if (repacks_) repack_ = Reorder(packed_weights_, forward_weights_);
+    if (packs_) pack_ = Reorder(problem_.plain_weights, packed_weights_);
     return true;
   }
 
@@ -207,9 +223,10 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   ForwardDesc forward_desc_;
   // What forward_desc_ says, which takes long to ask for in each pass.
   memory::desc forward_source_, forward_weights_, forward_bias_, forward_target_;
-  bool packs_ = false;
+  bool packs_ = false, repacks_ = false;
+  memory::desc packed_weights_;  // what Forward gets
   typename Family::Forward forward_;
-  dnnl::reorder pack_;
+  dnnl::reorder pack_, repack_;
 
   DataDesc data_desc_;
   typename Family::BackwardData data_primitive_;

@@ -8,13 +8,14 @@ namespace caffe::inference {
 
 namespace {
 
-/// A lowered node's parameters may be packed, so that its layer cannot take them; those of nodes
-/// that run by their layer are not.
+/// The parameters of a lowered node, and of one in integers, may be packed, so that its layer
+/// cannot take them; those of nodes that run by their layer are not.
 std::vector<Shape> TopShapes(const Graph& graph, const Node& node,
                              const std::vector<Shape>& bottoms) {
   const Operation& operation = node.operation();
   const bool known = node.type() == kReorder || operation.top_shapes;
-  if (!node.implementation.empty() && known) return TopShapesOf(graph, node, bottoms);
+  const bool packed = !node.implementation.empty() || node.integers;
+  if (packed && known) return TopShapesOf(graph, node, bottoms);
   return MainLayer(node).Reshape(bottoms);
 }
 

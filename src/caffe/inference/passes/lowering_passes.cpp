@@ -1,16 +1,35 @@
 #include "lowering_passes.hpp"
 
+#include <map>
+#include <string>
+
 #include "caffe/inference/backends/lowering.hpp"
 #include "caffe/inference/backends/operand_places.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/inference/passes/split_epilogues.hpp"
+#include "caffe/inference/quantize/blob_intervals.hpp"
 #include "caffe/inference/quantize/equalization.hpp"
 #include "caffe/inference/quantize/fused_sums.hpp"
 #include "caffe/inference/quantize/integers.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "memory_plan.hpp"
+#include "siblings.hpp"
 
 namespace caffe::inference {
+namespace {
+
+/// The ranges of values that layers with weights read as 8-bit integers.
+std::vector<Range> RangesInFloats(const Graph& graph, const BuildContext& build) {
+  std::vector<bool> integers, rounds;
+  for (const Node& node : graph.nodes) {
+    integers.push_back(build.LoweredTypesFor(node).count(ElementType::INT8) > 0);
+    rounds.push_back(RoundsInputs(*build.target, graph, node));
+  }
+  return RangesOf(graph, *build.table, integers, rounds, build.target->takes_unsigned(),
+                  build.Scheme());
+}
+
+}  // namespace
 
 bool IsLowered(const BuildContext& build) { return build.target != nullptr; }
 
@@ -31,6 +50,22 @@ bool Equalizes(const BuildContext& build) {
 // On a GPU the runner allocates scratch memory: its size differs between devices.
 bool PlansScratch(const BuildContext& build) {
   return build.config.backend == Backend::CPU && !build.Skips("memory");
+}
+
+Graph MergeSiblingsOfBuild(Graph graph, BuildContext* build) {
+  std::map<std::string, Interval> ranges;
+  if (build->HasIntegersAlone()) {
+    for (const Value& value : graph.values) {
+      const BlobCalibration* found = build->table->Find(value.name);
+      if (found) ranges[value.name] = IntervalOf(value.name, *found);
+    }
+  } else if (IsLowered(*build) && build->table) {
+    const std::vector<Range> in_floats = RangesInFloats(graph, *build);
+    for (size_t i = 0; i < in_floats.size(); ++i) {
+      if (in_floats[i].known()) ranges[graph.values[i].name] = IntervalOf(in_floats[i]);
+    }
+  }
+  return MergeSiblings(std::move(graph), ranges);
 }
 
 Graph BecomeIntegers(Graph graph, BuildContext* build) {
@@ -68,13 +103,7 @@ Graph FindRanges(Graph graph, BuildContext* build) {
       value.affine = AffineParameters();
     }
   } else if (build->table) {
-    std::vector<bool> integers, rounds;
-    for (const Node& node : graph.nodes) {
-      integers.push_back(build->LoweredTypesFor(node).count(ElementType::INT8) > 0);
-      rounds.push_back(RoundsInputs(*build->target, graph, node));
-    }
-    build->ranges = RangesOf(graph, *build->table, integers, rounds,
-                             build->target->takes_unsigned(), build->Scheme());
+    build->ranges = RangesInFloats(graph, *build);
   } else {
     build->ranges.assign(graph.values.size(), Range());
   }

@@ -8,6 +8,7 @@
 
 namespace caffe::inference {
 
+Graph MergeSiblingsOfBuild(Graph graph, BuildContext* build);
 Graph BecomeIntegers(Graph graph, BuildContext* build);
 Graph FuseSumsOfIntegers(Graph graph, BuildContext* build);
 Graph SplitForKernels(Graph graph, BuildContext* build);

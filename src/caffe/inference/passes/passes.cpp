@@ -40,7 +40,7 @@ const std::vector<Pass>& Passes() {
        kCanBeSkipped, HasFloatResiduals},
       {"activations", "an activation goes into the layer that makes its bottom",
        Of<FuseActivations>},
-      {"siblings", "convolutions of one kind on one bottom become one", Of<MergeSiblings>},
+      {"siblings", "convolutions of one kind on one bottom become one", MergeSiblingsOfBuild},
       {"integers", "with -arithmetic integer: layers and weights become integers", BecomeIntegers,
        kIsNeeded, HasIntegersAlone},
       {"integer_residuals",

@@ -1,6 +1,10 @@
 // Convolutions of one value that differ in nothing but their weights become one convolution, whose
 // outputs a Slice divides.
-#include <map>
+#include "siblings.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/passes/passes.hpp"
@@ -25,7 +29,8 @@ std::string Kind(const LayerParameter& layer) {
 }
 
 bool IsMergeable(const Graph& graph, const Node& node) {
-  if (node.type() != "Convolution" || node.inputs.size() != 1 || node.outputs.size() != 1) {
+  if (node.type() != "Convolution" || node.inputs.size() != 1 || node.outputs.size() != 1 ||
+      !node.siblings.empty()) {
     return false;
   }
   const ConvolutionParameter& param = node.layer.convolution_param();
@@ -111,23 +116,59 @@ void MergeNodes(const std::vector<int>& indices, Graph* graph) {
   RemoveNodes(removed, graph);
 }
 
+double Width(const Interval& interval) { return interval.most - interval.least; }
+
+/// Siblings, and the range that the outputs of all of them share.
+struct Family {
+  std::vector<int> nodes;
+  Interval range;
+  double least_width = 0;  // of a member's range
+};
+
+/// Adds the node unless a member would lose more than one of its 8 bits.
+bool Adopts(int node, const Interval& range, Family* family) {
+  if (range.known() != family->range.known()) return false;
+  Interval shared = family->range;
+  shared.Include(range);
+  const double least = std::min(family->least_width, Width(range));
+  if (Width(shared) > 2 * least) return false;
+  *family = {family->nodes, shared, least};
+  family->nodes.push_back(node);
+  return true;
+}
+
+/// Merges the first siblings that there are.
+bool MergeSome(const std::map<std::string, Interval>& ranges, Graph* graph) {
+  std::map<std::string, std::vector<Family>> kinds;
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    const Node& node = graph->nodes[i];
+    if (!IsMergeable(*graph, node)) continue;
+    const auto found = ranges.find(graph->values[node.outputs[0]].name);
+    const Interval range = found == ranges.end() ? Interval() : found->second;
+    std::vector<Family>& families = kinds[KindOf(node)];
+    const int index = static_cast<int>(i);
+    const bool joined = std::any_of(families.begin(), families.end(),
+                                    [&](Family& family) { return Adopts(index, range, &family); });
+    if (!joined) families.push_back({{index}, range, Width(range)});
+  }
+  for (const auto& kind : kinds) {
+    for (const Family& family : kind.second) {
+      if (family.nodes.size() < 2) continue;
+      MergeNodes(family.nodes, graph);
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
-Graph MergeSiblings(Graph graph) {
-  for (bool merged = true; merged;) {
-    merged = false;
-    std::map<std::string, std::vector<int>> kinds;
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (IsMergeable(graph, graph.nodes[i])) kinds[KindOf(graph.nodes[i])].push_back(i);
-    }
-    for (const auto& kind : kinds) {
-      if (kind.second.size() < 2) continue;
-      MergeNodes(kind.second, &graph);
-      merged = true;
-      break;
-    }
+Graph MergeSiblings(Graph graph, const std::map<std::string, Interval>& ranges) {
+  while (MergeSome(ranges, &graph)) {
   }
   return graph;
 }
+
+Graph MergeSiblings(Graph graph) { return MergeSiblings(std::move(graph), {}); }
 
 }  // namespace caffe::inference

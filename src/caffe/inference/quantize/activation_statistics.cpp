@@ -5,6 +5,7 @@
 #include <string>
 
 #include "caffe/inference/quantize/groups.hpp"
+#include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/operation.hpp"
 
@@ -18,6 +19,27 @@ const Operation* OperationOf(const Net<float>& net, const ValueGraph& graph, int
 bool IsQuantizable(const Net<float>& net, const ValueGraph& graph, int layer) {
   const Operation* operation = OperationOf(net, graph, layer);
   return operation && (operation->quantizable || operation->quantizable_in_integers);
+}
+
+/// True for functions that take numbers of any range in engines of integers: where nothing else
+/// reads these, their range is that in which the function is not constant.
+bool IsFunction(const Net<float>& net, const ValueGraph& graph, int layer) {
+  const Operation* operation = OperationOf(net, graph, layer);
+  if (!operation) return false;
+  return operation->bounds ||
+         ActivationOf(net.layers()[graph.layers[layer].net_index]->layer_param());
+}
+
+/// True if a function reads the value, and so does something else.
+bool IsSharedWithFunction(const Net<float>& net, const ValueGraph& graph, size_t v) {
+  const ValueGraph::Value& value = graph.values[v];
+  const auto& outputs = net.output_blob_indices();
+  const bool is_output = std::any_of(outputs.begin(), outputs.end(), [&](int blob) {
+    return net.blob_names()[blob] == value.blob && value.overwriter < 0;
+  });
+  return value.readers.size() + is_output > 1 &&
+         std::any_of(value.readers.begin(), value.readers.end(),
+                     [&](const auto& reader) { return IsFunction(net, graph, reader.first); });
 }
 
 bool OnlyMovesValues(const Operation* operation) {
@@ -113,8 +135,11 @@ void AddChannels(const Blob<float>& blob, BlobStatistics* seen) {
 
 ActivationStatistics::ActivationStatistics(Net<float>* net) : net_(net) {
   const ValueGraph graph(*net);
-  for (int v : QuantizableValues(*net, graph)) {
+  std::vector<bool> counts(graph.values.size());
+  for (const int v : QuantizableValues(*net, graph)) counts[v] = true;
+  for (size_t v = 0; v < counts.size(); ++v) {
     const ValueGraph::Value& value = graph.values[v];
+    if (!counts[v] && (value.blob.empty() || !IsSharedWithFunction(*net, graph, v))) continue;
     const int layer = graph.layers[value.producer].net_index;
     blobs_.push_back({value.name, net->layer_names()[layer], Histogram(), {}, {}, 0});
     places_.push_back({layer, value.top});

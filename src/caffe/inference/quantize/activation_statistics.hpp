@@ -53,7 +53,9 @@ class ActivationStatistics {
   int64_t batches_ = 0;
 };
 
-/// The values of the graph that ActivationStatistics counts: indices into graph.values.
+/// The values of the graph that a calibration table has to have: indices into graph.values.
+/// ActivationStatistics counts these, and those that functions with integer forms (Sigmoid, Swish)
+/// read together with other layers.
 std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& graph);
 
 }  // namespace caffe

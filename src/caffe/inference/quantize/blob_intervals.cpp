@@ -24,6 +24,12 @@ Interval IntervalOf(const std::string& blob, const BlobCalibration& range) {
           is_seen ? std::clamp(range.maximum, 0., range.threshold) : range.threshold};
 }
 
+Interval IntervalOf(const Range& range, int bits) {
+  const int most = LargestOf(range.is_unsigned, bits), least = range.is_unsigned ? 0 : -most;
+  return {double(range.scale) * (least - range.zero_point),
+          double(range.scale) * (most - range.zero_point)};
+}
+
 Range RangeOf(const Interval& interval, QuantizationScheme scheme, int bits) {
   if (!interval.known()) return Range();
   const bool is_unsigned = scheme != QuantizationScheme::SYMMETRIC || interval.least >= 0;

@@ -20,6 +20,9 @@ struct Interval {
 /// for an invalid range.
 Interval IntervalOf(const std::string& blob, const BlobCalibration& range);
 
+/// The numbers that the integers of so many bits stand for. The inverse of RangeOf.
+Interval IntervalOf(const Range& range, int bits = 8);
+
 /// The largest integer of so many bits: a blob's smallest one is 0 or minus this number.
 constexpr int LargestOf(bool is_unsigned, int bits) {
   return (1 << (is_unsigned ? bits : bits - 1)) - 1;

@@ -196,11 +196,27 @@ class IntegerPlan {
       Interval& before = IntervalOfGroup(node.inputs[0]);
       const bool is_fixed = FixedAffine(node).has_value();
       const Interval& after = IntervalOfGroup(node.outputs[0]);
-      if (before.known() || !(after.known() || is_fixed)) continue;
+      if (before.known() || !(after.known() || is_fixed) || !ReadsAlone(i)) continue;
       before = BeforeFunction(node, after);
       derived[node.inputs[0]] = before.known();
     }
     return derived;
+  }
+
+  /// True if nothing but the node reads the numbers of its bottom, which is no output of the net:
+  /// what others read may be beyond what matters to a function that tends to a constant. Nodes that
+  /// move them to values that share their scale do not count, but what reads these does.
+  bool ReadsAlone(size_t node) {
+    const int group = groups_->GroupOf(graph_.nodes[node].inputs[0]);
+    const auto shares = [&](int value) { return groups_->GroupOf(value) == group; };
+    if (std::any_of(graph_.outputs.begin(), graph_.outputs.end(), shares)) return false;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& other = graph_.nodes[i];
+      const std::vector<int> reads = ReadInputs(other);
+      if (i == node || std::none_of(reads.begin(), reads.end(), shares)) continue;
+      if (other.outputs.empty() || !shares(other.outputs[0])) return false;
+    }
+    return true;
   }
 
   int UnknownValue(const Node& node) {
@@ -268,6 +284,7 @@ class IntegerPlan {
       for (const int value : ReadInputs(graph_.nodes[i])) in_bytes[value] = true;
       for (const int value : graph_.nodes[i].outputs) in_bytes[value] = true;
     }
+    has_fixed_.assign(graph_.values.size(), false);
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       Value& value = graph_.values[i];
       if (value.is_constant()) continue;
@@ -278,6 +295,7 @@ class IntegerPlan {
       const Range range =
           RangeOf(IntervalOfGroup(index), options_.weights.scheme, options_.activation_bits);
       const auto fixed = FixedOf(index);
+      has_fixed_[i] = fixed.has_value();
       value.affine = fixed.value_or(AffineParameters{range.scale, range.zero_point});
       value.type = fixed || range.is_unsigned ? ElementType::UINT8 : ElementType::INT8;
       Require(std::isnormal(value.affine.scale), "blob '", value.name, "': its scale would be ",
@@ -338,8 +356,8 @@ class IntegerPlan {
     if (node.outputs.empty()) return;
     const Value& y = graph_.values[node.outputs[0]];
     const bool is_unsigned = y.type == ElementType::UINT8;
-    // Values with a fixed scale use all 8 bits.
-    const int bits = FixedAffine(node) ? 8 : options_.activation_bits;
+    // Values with a fixed scale, and those that share it, use all 8 bits.
+    const int bits = has_fixed_[node.outputs[0]] ? 8 : options_.activation_bits;
     integers->most = LargestOf(is_unsigned, bits);
     integers->least = is_unsigned ? 0 : -integers->most;
     if (node.epilogue.empty()) return;
@@ -360,6 +378,7 @@ class IntegerPlan {
   std::optional<MovedValues> groups_;  // of values with one scale
   std::vector<bool> without_range_;    // of each value: see MovedValues::WithoutRange
   std::vector<Interval> intervals_;    // of each group
+  std::vector<bool> has_fixed_;        // of each value: its scale is that of a function's values
 };
 
 }  // namespace

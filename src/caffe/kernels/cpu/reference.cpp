@@ -86,7 +86,8 @@ namespace {
 /// A window, clipped to the image; `size` is the divisor of means.
 struct Window {
   size_t output;
-  int top, left, bottom, right, size;
+  int top, left, bottom, right;
+  int64_t size;
 };
 
 /// Calls f(plane, window) for all outputs.
@@ -101,7 +102,7 @@ void ForEachWindow(const PoolingShape& s, Function&& f) {
         f(plane * s.input_plane(),
           Window{plane * s.output_plane() + size_t(row) * s.pooled_width + column, std::max(top, 0),
                  std::max(left, 0), std::min(bottom, s.height), std::min(right, s.width),
-                 (bottom - top) * (right - left)});
+                 int64_t(bottom - top) * (right - left)});
       }
     }
   }

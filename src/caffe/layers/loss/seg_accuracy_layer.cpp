@@ -1,5 +1,6 @@
 #include "caffe/layers/seg_accuracy_layer.hpp"
 
+#include "caffe/core/limits.hpp"
 #include "caffe/layers/loss_layer.hpp"
 
 namespace caffe {
@@ -62,7 +63,11 @@ void SegAccuracyLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   ClassAxis(bottom[0]->shape(), bottom[1]->shape(), 1);
   channels_ = bottom[0]->shape(1);
   const int classes = std::max(channels_, 2);
-  if (counts_.empty() || classes != classes_) counts_.assign(size_t(classes) * classes, 0);
+  if (counts_.empty() || classes != classes_) {
+    limits::Check(limits::kBlobBytes, limits::Product({uint64_t(classes), uint64_t(classes), 8}),
+                  "counting pixels by pairs of ", classes, " classes");
+    counts_.assign(size_t(classes) * classes, 0);
+  }
   classes_ = classes;
   top[0]->Reshape({1, 1, 1, 3});
 }

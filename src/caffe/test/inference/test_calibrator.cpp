@@ -154,6 +154,21 @@ TEST(Calibrate, TakesWhatLayersWithAnInt8FormWriteOrRead) {
   EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "scale", "exp", "flat", "ip"}));
 }
 
+// A function says in which range its bottom matters, but not to others that read this.
+TEST(Calibrate, TakesWhatAFunctionReadsTogetherWithOthers) {
+  const std::string function =
+      "layer { name: 'tanh' type: 'TanH' bottom: 'data' top: 'tanh' }"
+      "layer { name: 'ip' type: 'InnerProduct' bottom: 'tanh' top: 'ip' "
+      "inner_product_param { num_output: 2 weight_filler { value: 1 } } }";
+  EXPECT_EQ(CalibrateOn(function, {{1, 2, 3, 4}}).blobs(),
+            (std::vector<std::string>{"tanh", "ip"}));
+  EXPECT_EQ(CalibrateOn(function + "layer { name: 'flat' type: 'Flatten' bottom: 'data' "
+                                   "top: 'flat' }",
+                        {{1, 2, 3, 4}})
+                .blobs(),
+            (std::vector<std::string>{"data", "tanh", "ip"}));
+}
+
 // They share its scale in an engine, and would saturate with that of the others alone.
 TEST(Calibrate, TakesAllBottomsOfAConcatThatLayersWithAnInt8FormWriteTo) {
   const CalibrationTable table = CalibrateOn(

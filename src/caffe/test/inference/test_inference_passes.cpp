@@ -7,6 +7,7 @@
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/passes/memory_plan.hpp"
 #include "caffe/inference/passes/passes.hpp"
+#include "caffe/inference/passes/siblings.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/seeds.hpp"
@@ -529,6 +530,21 @@ TEST(SiblingsPass, LeavesOtherKinds) {
                      "group: 2") +
                 Conv("c", "data", "c", "kernel_size: 3 pad: 1 stride: 2") + Conv("d", "a", "d")),
       "a Convolution, b Convolution, c Convolution, d Convolution");
+}
+
+// In integers siblings share a range, which may cost each of them one of its 8 bits.
+TEST(SiblingsPass, LeavesRangesThatWouldLoseMoreThanABit) {
+  const Graph graph = GraphFrom(Conv("a", "data", "a") + Conv("b", "data", "b") +
+                                Conv("c", "data", "c") + Conv("d", "data", "d"));
+  const std::map<std::string, Interval> ranges = {
+      {"a", {-1, 1}}, {"b", {-0.01, 0.01}}, {"c", {0, 2}}, {"d", {-0.02, 0}}};
+  const auto nodes = [&](std::map<std::string, Interval> known) {
+    std::string names;
+    for (const Node& node : MergeSiblings(graph, known).nodes) names += node.name() + " ";
+    return names;
+  };
+  EXPECT_EQ(nodes(ranges), "a+c a+c_slice b+d b+d_slice ");
+  EXPECT_EQ(nodes({{"a", {-1, 1}}, {"b", {-3.1, 0}}}), "a b c+d c+d_slice ");
 }
 
 /// How many nodes have nothing to do.

@@ -511,6 +511,95 @@ INSTANTIATE_TEST_SUITE_P(
                 [](float x) { return x / (1 + std::exp(-4 * x)); }}),
     [](const auto& info) { return info.param.name; });
 
+/// A 1x1 convolution of one channel by this weight.
+void AddWeight(const std::string& name, const std::string& bottom, float weight,
+               NetworkDefinition* net) {
+  net->AddLayer(ParseNet(Join("layer { name: '", name, "' type: 'Convolution' bottom: '", bottom,
+                              "' top: '", name,
+                              "' convolution_param { num_output: 1 kernel_size: 1 "
+                              "bias_term: false } }"))
+                    .layer(0),
+                {Constant::Of({1, 1, 1, 1}, {weight})});
+}
+
+void AddLayerOf(const std::string& text, NetworkDefinition* net) {
+  net->AddLayer(ParseNet("layer { " + text + " }").layer(0));
+}
+
+// Convolutions of one bottom do not become one where they would share one range.
+TEST(IntegerEngine, KeepsSmallSiblingsOfLargeValues) {
+  NetworkDefinition net("siblings");
+  net.AddInput("data", {1, 1, 1, 4});
+  AddWeight("large", "data", 1, &net);
+  AddWeight("small", "data", 0.001f, &net);
+  net.SetRange("data", -1, 1);
+  net.SetRange("large", -1, 1);
+  net.SetRange("small", -0.001, 0.001);
+  net.MarkOutput("large");
+  net.MarkOutput("small");
+  ExecutionContext context(Builder(IntegerConfig(QuantizationScheme::AFFINE)).Build(net));
+  const float data[] = {-1, -0.25, 0.5, 1};
+  std::copy_n(data, 4, context.Input("data"));
+  context.Run();
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NEAR(context.Output("large")[i], data[i], 0.02) << i;
+    EXPECT_NEAR(context.Output("small")[i], data[i] / 1000, 0.00002) << i;
+  }
+}
+
+// What follows from a function that tends to a constant is a range for that function alone.
+TEST(IntegerEngine, DoesNotTakeTheRangeOfAFunctionForOtherReaders) {
+  for (const char* other :
+       {"type: 'Upsample' upsample_param { scale: 2 }", "type: 'Permute'", "type: 'Flatten'"}) {
+    SCOPED_TRACE(other);
+    NetworkDefinition net("shared");
+    net.AddInput("data", {1, 1, 1, 4});
+    AddLayerOf("name: 'tanh' type: 'TanH' bottom: 'data' top: 'tanh'", &net);
+    AddWeight("conv", "tanh", 1, &net);
+    AddLayerOf(Join("name: 'other' bottom: 'data' top: 'other' ", other), &net);
+    net.SetRange("tanh", -1, 1);
+    net.SetRange("conv", -1, 1);
+    net.MarkOutput("conv");
+    net.MarkOutput("other");
+    BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);
+    std::string remarks;
+    config.remark = [&](const std::string& remark) { remarks += remark; };
+    config.quantization.arithmetic = Arithmetic::INTEGER;
+    ExecutionContext context(Builder(config).Build(net));
+    ExpectContains(remarks, "the range of blob 'data' is not known");
+    const float data[] = {-30, -0.5, 0.5, 30};
+    std::copy_n(data, 4, context.Input("data"));
+    context.Run();
+    EXPECT_EQ(context.Output("other")[0], -30);
+    const Shape shape = context.OutputShape("other");
+    EXPECT_EQ(context.Output("other")[CountOf(shape) - 1], 30);
+    EXPECT_NEAR(context.Output("conv")[1], std::tanh(-0.5), 0.02);
+  }
+}
+
+// A function's scale is that of 8 bits, whatever other blobs have: so is a mean's of its values.
+TEST(IntegerEngine, MeansOfFunctionsHaveTheirEightBits) {
+  NetworkDefinition net("mean");
+  net.AddInput("data", {1, 1, 2, 2});
+  AddWeight("conv", "data", 1, &net);
+  AddLayerOf("name: 'sigmoid' type: 'Sigmoid' bottom: 'conv' top: 'sigmoid'", &net);
+  AddLayerOf(
+      "name: 'mean' type: 'Pooling' bottom: 'sigmoid' top: 'mean' "
+      "pooling_param { pool: AVE kernel_size: 2 }",
+      &net);
+  net.SetRange("data", -4, 4);
+  net.SetRange("conv", -4, 4);
+  net.MarkOutput("mean");
+  BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);
+  TrainedNumbers trained;
+  trained.activation_bits = 6;
+  config.quantization.training = trained;
+  ExecutionContext context(Builder(config).Build(net));
+  std::fill_n(context.Input("data"), 4, 3.f);
+  context.Run();
+  EXPECT_NEAR(context.Output("mean")[0], 1 / (1 + std::exp(-3.)), 0.02);
+}
+
 TEST(IntegerEngine, RefusesOtherPrecisionsAndBackends) {
   NetworkDefinition net = OneConvolution();
   BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);

@@ -512,6 +512,86 @@ TEST(ShapeProfiles, RandomNetsComputeTheSameInEachShape) {
   EXPECT_GT(nets, 0);
 }
 
+// Weights are packed once, and read in other orders in some sizes.
+TEST(ShapeProfiles, StridedConvolutionsTakeEverySize) {
+  for (const Precision precision : {Precision::FP32, Precision::BF16}) {
+    SCOPED_TRACE(Name(precision));
+    const NetworkDefinition definition = NetworkDefinition::FromCaffe(
+        ParseNet("name: 'strided' input: 'data' input_shape { dim: 1 dim: 8 dim: 8 dim: 8 } "
+                 "layer { name: 'first' type: 'Convolution' bottom: 'data' top: 'first' "
+                 "  convolution_param { num_output: 8 kernel_size: 3 pad: 1 "
+                 "    weight_filler { type: 'xavier' } } } "
+                 "layer { name: 'strided' type: 'Convolution' bottom: 'first' top: 'strided' "
+                 "  convolution_param { num_output: 8 kernel_size: 1 stride: 2 "
+                 "    weight_filler { type: 'xavier' } bias_filler { value: 0.5 } } } "
+                 "layer { name: 'relu' type: 'ReLU' bottom: 'strided' top: 'strided' }"),
+        {});
+    Net<float> net(ToNetParameter(definition.graph()));
+    BuilderConfig config;
+    config.timing_iterations = 0;
+    config.precision = precision;
+    config.profiles = {Profile({1, 8, 8, 8}, {2, 8, 12, 10}, {3, 8, 16, 16})};
+    ExecutionContext context(Builder(config).Build(definition));
+    std::mt19937 random(TestSeed());
+    for (const Shape& shape : {Shape{1, 8, 8, 9}, Shape{2, 8, 13, 10}, Shape{3, 8, 15, 15},
+                               Shape{3, 8, 16, 16}, Shape{1, 8, 9, 9}}) {
+      ExpectAsNet(shape, precision == Precision::FP32 ? 2e-5 : 0.02, &random, &net, &context);
+    }
+  }
+}
+
+// Integers alone give the same bits, for a range of shapes as for one of them.
+TEST(ShapeProfiles, OfIntegersAloneMakeTheBitsOfFixedEngines) {
+  const NetworkDefinition definition = NetworkDefinition::FromCaffe(
+      ParseNet("name: 'integers' input: 'data' input_shape { dim: 1 dim: 3 dim: 12 dim: 12 } "
+               "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' "
+               "  convolution_param { num_output: 8 kernel_size: 3 pad: 1 "
+               "    weight_filler { type: 'xavier' } } } "
+               "layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'conv' top: 'sigmoid' } "
+               "layer { name: 'up' type: 'Deconvolution' bottom: 'sigmoid' top: 'up' "
+               "  convolution_param { num_output: 4 kernel_size: 4 stride: 2 pad: 1 "
+               "    weight_filler { type: 'xavier' } } } "
+               "layer { name: 'pool' type: 'Pooling' bottom: 'up' top: 'pool' "
+               "  pooling_param { pool: AVE kernel_size: 2 stride: 2 } } "
+               "layer { name: 'concat' type: 'Concat' bottom: 'pool' bottom: 'conv' top: 'all' } "
+               "layer { name: 'prob' type: 'Softmax' bottom: 'all' top: 'prob' } "
+               "layer { name: 'mean' type: 'Pooling' bottom: 'all' top: 'mean' "
+               "  pooling_param { pool: AVE global_pooling: true } } "
+               "layer { name: 'ip' type: 'InnerProduct' bottom: 'mean' top: 'ip' "
+               "  inner_product_param { num_output: 5 weight_filler { type: 'xavier' } } }"),
+      {});
+  Net<float> net(ToNetParameter(definition.graph()));
+  std::mt19937 random(TestSeed());
+  FillBlobWithNoise(&random, net.input_blobs()[0]);
+  net.Forward();
+  BuilderConfig config;
+  config.timing_iterations = 0;
+  config.precision = Precision::INT8;
+  config.quantization.arithmetic = Arithmetic::INTEGER_ONLY;
+  config.calibration = std::make_shared<CalibrationTable>(TableOf(net));
+  BuilderConfig of_range = config;
+  of_range.profiles = {Profile({1, 3, 8, 8}, {1, 3, 12, 12}, {3, 3, 16, 16})};
+  ExecutionContext in_range(Builder(of_range).Build(definition));
+  for (const Shape& shape : {Shape{1, 3, 8, 8}, Shape{2, 3, 9, 13}, Shape{3, 3, 16, 16}}) {
+    SCOPED_TRACE("in " + ShapeText(shape));
+    config.max_input_shapes = {{"", shape}};
+    ExecutionContext fixed(Builder(config).Build(definition));
+    in_range.SetInputShape("data", shape);
+    Blob<float> noise(shape);
+    FillBlobWithNoise(&random, &noise);
+    for (ExecutionContext* context : {&fixed, &in_range}) {
+      std::copy_n(noise.cpu_data(), noise.count(), context->Input("data"));
+      context->Run();
+    }
+    for (const char* name : {"prob", "ip"}) {
+      ASSERT_EQ(fixed.OutputShape(name), in_range.OutputShape(name));
+      const size_t count = CountOf(fixed.OutputShape(name));
+      EXPECT_TRUE(std::equal(fixed.Output(name), fixed.Output(name) + count, in_range.Output(name)))
+          << name;
+    }
+  }
+}
+
 struct ProfiledNet {
   const char* folder;
   Shape least, best, most;

@@ -146,14 +146,20 @@ void CheckDepthwise(const ConvolutionShape& s, size_t num, std::mt19937* random)
   convolution->PackWeights(weights.data(), nullptr, packed.data());
   const auto bias = RandomNumbers<float>(s.outputs, random);
   const Activation activation = RandomActivation(random);
-  std::vector<float> scratch(convolution->scratch_size(static_cast<int>(num)), NAN);
   const auto forward = [&](const X* x, const Y* residual, const Destination& y) {
+    std::vector<float> scratch(convolution->scratch_size(static_cast<int>(num)), NAN);
     PostOps post(bias.data(), {}, activation);
     if (residual) post.residual = residual;
     convolution->Forward(static_cast<int>(num), x, packed.data(), post, scratch.data(), y);
   };
   const bool has_residual = (*random)() % 2;
   ExpectTheSameOfDepthwise<X, Y, Y>(s, num, convolution->block(), random, has_residual, forward);
+}
+
+/// For as many threads as there are now.
+std::vector<double> ScratchOf(const Int8Convolution& convolution, size_t num) {
+  return std::vector<double>(convolution.scratch_bytes(static_cast<int>(num)) / sizeof(double) + 1,
+                             NAN);
 }
 
 template <typename X, typename Y, typename R>
@@ -163,8 +169,6 @@ void CheckByteDepthwise(const ConvolutionShape& s, size_t num, std::mt19937* ran
   const auto weights = RandomNumbers<int8_t>(s.weight_count(), random);
   std::vector<int8_t> packed(convolution->packed_size());
   convolution->PackWeights(weights.data(), packed.data());
-  std::vector<double> scratch(
-      convolution->scratch_bytes(static_cast<int>(num)) / sizeof(double) + 1, NAN);
   const bool has_residual = (*random)() % 2;
   const int zero_point = static_cast<int>((*random)() % 100);
 
@@ -179,6 +183,7 @@ void CheckByteDepthwise(const ConvolutionShape& s, size_t num, std::mt19937* ran
   post.zero_point = std::is_same<Y, float>::value ? 0 : static_cast<int>((*random)() % 50);
   ExpectTheSameOfDepthwise<X, Y, R>(s, num, convolution->block(), random, has_residual,
                                     [&](const X* x, const R* residual, const Destination& y) {
+                                      std::vector<double> scratch = ScratchOf(*convolution, num);
                                       if (residual) post.residual = residual;
                                       convolution->Forward(static_cast<int>(num), x, packed.data(),
                                                            post, scratch.data(), y, zero_point);
@@ -194,8 +199,6 @@ void CheckIntegerDepthwise(const ConvolutionShape& s, size_t num, std::mt19937* 
   const auto weights = RandomNumbers<int8_t>(s.weight_count(), random);
   std::vector<int8_t> packed(convolution->packed_size());
   convolution->PackWeights(weights.data(), packed.data());
-  std::vector<double> scratch(
-      convolution->scratch_bytes(static_cast<int>(num)) / sizeof(double) + 1, NAN);
   std::vector<int32_t> bias(s.outputs), multipliers(s.outputs), shifts(s.outputs);
   for (int o = 0; o < s.outputs; ++o) {
     bias[o] = between(-20000, 20000);
@@ -226,6 +229,7 @@ void CheckIntegerDepthwise(const ConvolutionShape& s, size_t num, std::mt19937* 
   added.form = &found.form();
   ExpectTheSameOfDepthwise<X, Y, R>(s, num, convolution->block(), random, between(0, 1) == 1,
                                     [&](const X* x, const R* residual, const Destination& y) {
+                                      std::vector<double> scratch = ScratchOf(*convolution, num);
                                       added.data = residual;
                                       convolution->Forward(static_cast<int>(num), x, packed.data(),
                                                            by, scratch.data(), y,

@@ -22,7 +22,7 @@ namespace {
 struct BlockedWindow {
   int top, bottom, left, right;  // [top, bottom) x [left, right)
   int first_row, first_column;
-  int size;
+  int64_t size;
 };
 
 BlockedWindow BlockedWindowAt(const PoolingShape& s, int row, int column) {
@@ -31,7 +31,7 @@ BlockedWindow BlockedWindowAt(const PoolingShape& s, int row, int column) {
   w.first_column = column * s.stride_w - s.pad_w;
   const int padded_bottom = std::min(w.first_row + s.kernel_h, s.height + s.pad_h);
   const int padded_right = std::min(w.first_column + s.kernel_w, s.width + s.pad_w);
-  w.size = (padded_bottom - w.first_row) * (padded_right - w.first_column);
+  w.size = int64_t(padded_bottom - w.first_row) * (padded_right - w.first_column);
   w.top = std::max(w.first_row, 0);
   w.left = std::max(w.first_column, 0);
   w.bottom = std::min(padded_bottom, s.height);

@@ -15,7 +15,7 @@ namespace {
 struct Window {
   int h, w;
   int h_begin, h_end, w_begin, w_end;
-  int divisor;
+  int64_t divisor;
 };
 
 Window WindowAt(const PoolingShape& s, int ph, int pw) {
@@ -28,7 +28,7 @@ Window WindowAt(const PoolingShape& s, int ph, int pw) {
           std::min(h_end, s.height),
           std::max(w, 0),
           std::min(w_end, s.width),
-          (h_end - h) * (w_end - w)};
+          int64_t(h_end - h) * (w_end - w)};
 }
 
 template <typename Function>
