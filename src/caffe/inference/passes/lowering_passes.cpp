@@ -1,8 +1,5 @@
 #include "lowering_passes.hpp"
 
-#include <map>
-#include <string>
-
 #include "caffe/inference/backends/lowering.hpp"
 #include "caffe/inference/backends/operand_places.hpp"
 #include "caffe/inference/passes/passes.hpp"
@@ -53,19 +50,18 @@ bool PlansScratch(const BuildContext& build) {
 }
 
 Graph MergeSiblingsOfBuild(Graph graph, BuildContext* build) {
-  std::map<std::string, Interval> ranges;
-  if (build->HasIntegersAlone()) {
-    for (const Value& value : graph.values) {
-      const BlobCalibration* found = build->table->Find(value.name);
-      if (found) ranges[value.name] = IntervalOf(value.name, *found);
-    }
-  } else if (IsLowered(*build) && build->table) {
-    const std::vector<Range> in_floats = RangesInFloats(graph, *build);
-    for (size_t i = 0; i < in_floats.size(); ++i) {
-      if (in_floats[i].known()) ranges[graph.values[i].name] = IntervalOf(in_floats[i]);
-    }
+  const bool in_floats = IsLowered(*build) && build->table && !build->HasIntegersAlone();
+  const std::vector<Range> ranges =
+      in_floats ? RangesInFloats(graph, *build) : std::vector<Range>();
+  ValueBounds bounds;
+  for (size_t i = 0; build->table && i < graph.values.size(); ++i) {
+    const std::string& name = graph.values[i].name;
+    const BlobCalibration* row = build->HasIntegersAlone() ? build->table->Find(name) : nullptr;
+    if (!row && !(in_floats && ranges[i].known())) continue;
+    const Interval interval = row ? IntervalOf(name, *row) : IntervalOf(ranges[i]);
+    bounds[name] = {interval.least, interval.most};
   }
-  return MergeSiblings(std::move(graph), ranges);
+  return MergeSiblings(std::move(graph), bounds);
 }
 
 Graph BecomeIntegers(Graph graph, BuildContext* build) {

@@ -41,7 +41,6 @@ Graph OrderPooling(Graph graph);
 Graph OrderConcat(Graph graph);
 Graph FuseResiduals(Graph graph);
 Graph FuseActivations(Graph graph);
-Graph MergeSiblings(Graph graph);
 Graph MakeViews(Graph graph);
 Graph OrderForMemory(Graph graph);
 Graph PlanMemory(Graph graph);

@@ -1,13 +1,10 @@
-// Convolutions of one value that differ in nothing but their weights become one convolution, whose
-// outputs a Slice divides.
 #include "siblings.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "caffe/inference/graph/node_facts.hpp"
-#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {
@@ -116,40 +113,51 @@ void MergeNodes(const std::vector<int>& indices, Graph* graph) {
   RemoveNodes(removed, graph);
 }
 
-double Width(const Interval& interval) { return interval.most - interval.least; }
-
 /// Siblings, and the range that the outputs of all of them share.
 struct Family {
   std::vector<int> nodes;
-  Interval range;
-  double least_width = 0;  // of a member's range
+  bool has_range = false;
+  double least = 0, most = 0;
+  double narrowest = 0;  // width of a member's range
+
+  double width() const { return most - least; }
+
+  /// Adds the members of another one unless any would lose more than one of its 8 bits.
+  bool Join(const Family& other) {
+    if (has_range != other.has_range) return false;
+    Family both = *this;
+    both.nodes.insert(both.nodes.end(), other.nodes.begin(), other.nodes.end());
+    both.least = std::min(least, other.least);
+    both.most = std::max(most, other.most);
+    both.narrowest = std::min(narrowest, other.narrowest);
+    if (both.width() > 2 * both.narrowest) return false;
+    *this = both;
+    return true;
+  }
 };
 
-/// Adds the node unless a member would lose more than one of its 8 bits.
-bool Adopts(int node, const Interval& range, Family* family) {
-  if (range.known() != family->range.known()) return false;
-  Interval shared = family->range;
-  shared.Include(range);
-  const double least = std::min(family->least_width, Width(range));
-  if (Width(shared) > 2 * least) return false;
-  *family = {family->nodes, shared, least};
-  family->nodes.push_back(node);
-  return true;
+Family FamilyOf(int node, const std::string& output, const ValueBounds& bounds) {
+  Family family;
+  family.nodes = {node};
+  const auto found = bounds.find(output);
+  if (found == bounds.end()) return family;
+  family.has_range = true;
+  std::tie(family.least, family.most) = found->second;
+  family.narrowest = family.width();
+  return family;
 }
 
 /// Merges the first siblings that there are.
-bool MergeSome(const std::map<std::string, Interval>& ranges, Graph* graph) {
+bool MergeSome(const ValueBounds& bounds, Graph* graph) {
   std::map<std::string, std::vector<Family>> kinds;
   for (size_t i = 0; i < graph->nodes.size(); ++i) {
     const Node& node = graph->nodes[i];
     if (!IsMergeable(*graph, node)) continue;
-    const auto found = ranges.find(graph->values[node.outputs[0]].name);
-    const Interval range = found == ranges.end() ? Interval() : found->second;
     std::vector<Family>& families = kinds[KindOf(node)];
-    const int index = static_cast<int>(i);
+    const Family alone = FamilyOf(static_cast<int>(i), graph->values[node.outputs[0]].name, bounds);
     const bool joined = std::any_of(families.begin(), families.end(),
-                                    [&](Family& family) { return Adopts(index, range, &family); });
-    if (!joined) families.push_back({{index}, range, Width(range)});
+                                    [&](Family& family) { return family.Join(alone); });
+    if (!joined) families.push_back(alone);
   }
   for (const auto& kind : kinds) {
     for (const Family& family : kind.second) {
@@ -163,8 +171,8 @@ bool MergeSome(const std::map<std::string, Interval>& ranges, Graph* graph) {
 
 }  // namespace
 
-Graph MergeSiblings(Graph graph, const std::map<std::string, Interval>& ranges) {
-  while (MergeSome(ranges, &graph)) {
+Graph MergeSiblings(Graph graph, const ValueBounds& bounds) {
+  while (MergeSome(bounds, &graph)) {
   }
   return graph;
 }

@@ -3,16 +3,22 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "caffe/inference/graph.hpp"
-#include "caffe/inference/quantize/blob_intervals.hpp"
 
 namespace caffe::inference {
 
-/// MergeSiblings where outputs become 8-bit integers: `ranges`, by value, are those that they would
-/// have. Merged ones share one range, so siblings are left alone whose own range is less than half
-/// as wide as that, or of which only some have a range.
-Graph MergeSiblings(Graph graph, const std::map<std::string, Interval>& ranges);
+/// The least and the greatest number of values, by their names.
+using ValueBounds = std::map<std::string, std::pair<double, double>>;
+
+/// Convolutions of one value that differ in nothing but their weights become one convolution, whose
+/// outputs a Slice divides. `bounds` are those of values that become 8-bit integers. Merged ones
+/// share their range, so siblings are left alone whose own range is less than half as wide as that,
+/// or of which only some have one.
+Graph MergeSiblings(Graph graph, const ValueBounds& bounds);
+/// Of values that stay floats.
+Graph MergeSiblings(Graph graph);
 
 }  // namespace caffe::inference
 

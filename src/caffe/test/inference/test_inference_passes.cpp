@@ -536,9 +536,9 @@ TEST(SiblingsPass, LeavesOtherKinds) {
 TEST(SiblingsPass, LeavesRangesThatWouldLoseMoreThanABit) {
   const Graph graph = GraphFrom(Conv("a", "data", "a") + Conv("b", "data", "b") +
                                 Conv("c", "data", "c") + Conv("d", "data", "d"));
-  const std::map<std::string, Interval> ranges = {
+  const ValueBounds ranges = {
       {"a", {-1, 1}}, {"b", {-0.01, 0.01}}, {"c", {0, 2}}, {"d", {-0.02, 0}}};
-  const auto nodes = [&](std::map<std::string, Interval> known) {
+  const auto nodes = [&](const ValueBounds& known) {
     std::string names;
     for (const Node& node : MergeSiblings(graph, known).nodes) names += node.name() + " ";
     return names;

@@ -157,7 +157,7 @@ void CheckDepthwise(const ConvolutionShape& s, size_t num, std::mt19937* random)
 }
 
 /// For as many threads as there are now.
-std::vector<double> ScratchOf(const Int8Convolution& convolution, size_t num) {
+std::vector<double> ByteScratch(const Int8Convolution& convolution, size_t num) {
   return std::vector<double>(convolution.scratch_bytes(static_cast<int>(num)) / sizeof(double) + 1,
                              NAN);
 }
@@ -183,7 +183,7 @@ void CheckByteDepthwise(const ConvolutionShape& s, size_t num, std::mt19937* ran
   post.zero_point = std::is_same<Y, float>::value ? 0 : static_cast<int>((*random)() % 50);
   ExpectTheSameOfDepthwise<X, Y, R>(s, num, convolution->block(), random, has_residual,
                                     [&](const X* x, const R* residual, const Destination& y) {
-                                      std::vector<double> scratch = ScratchOf(*convolution, num);
+                                      std::vector<double> scratch = ByteScratch(*convolution, num);
                                       if (residual) post.residual = residual;
                                       convolution->Forward(static_cast<int>(num), x, packed.data(),
                                                            post, scratch.data(), y, zero_point);
@@ -229,7 +229,7 @@ void CheckIntegerDepthwise(const ConvolutionShape& s, size_t num, std::mt19937* 
   added.form = &found.form();
   ExpectTheSameOfDepthwise<X, Y, R>(s, num, convolution->block(), random, between(0, 1) == 1,
                                     [&](const X* x, const R* residual, const Destination& y) {
-                                      std::vector<double> scratch = ScratchOf(*convolution, num);
+                                      std::vector<double> scratch = ByteScratch(*convolution, num);
                                       added.data = residual;
                                       convolution->Forward(static_cast<int>(num), x, packed.data(),
                                                            by, scratch.data(), y,
