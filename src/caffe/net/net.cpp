@@ -151,7 +151,10 @@ void Net<Dtype>::StampInputs() {
     const Tensor& values = input.data_tensor();
     const bool known = input.count() > 0 && values.has_slot(kType) && !values.is_stale(kType);
     const char* data = known ? reinterpret_cast<const char*>(input.cpu_data()) : nullptr;
-    last[i].assign(data, data + (known ? input.count() * sizeof(Dtype) : 0));
+    last[i].resize(known ? input.count() * sizeof(Dtype) : 0);
+    kernels::ParallelFor(last[i].size(), 1 << 17, [&](size_t begin, size_t end) {
+      std::memcpy(last[i].data() + begin, data + begin, end - begin);
+    });
   }
 }
 

@@ -79,11 +79,10 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
 
   void Forward(const void* x, const void* packed, const kernels::PostOps& post,
                void* y) const override {
-    const memory given = Wrap(packed_weights_, packed);
-    if (!repacks_) return RunForward(x, given, post, y);
+    if (!repacks_) return RunForward(x, packed, post, y);
     Scratch read(forward_weights_);
-    Run(repack_, given, read);
-    RunForward(x, read, post, y);
+    Run(repack_, Wrap(packed_weights_, packed), read);
+    RunForward(x, static_cast<const memory&>(read).get_data_handle(), post, y);
   }
 
   void BackwardData(const float* dy, const float* weights, float* dx) const override {
@@ -129,21 +128,30 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
     return has_bias ? Plain({problem.outputs}) : memory::desc();
   }
 
-  void RunForward(const void* x, const memory& weights, const kernels::PostOps& post,
-                  void* y) const {
-    Arguments arguments = {{DNNL_ARG_SRC, Wrap(forward_source_, x)},
-                           {DNNL_ARG_WEIGHTS, weights},
-                           {DNNL_ARG_DST, Wrap(forward_target_, y)}};
-    if (has_bias_) arguments.emplace(DNNL_ARG_BIAS, Wrap(forward_bias_, post.bias));
+  void RunForward(const void* x, const void* weights, const kernels::PostOps& post, void* y) const {
+    SetArgument(DNNL_ARG_SRC, forward_source_, x);
+    SetArgument(DNNL_ARG_WEIGHTS, forward_weights_, weights);
+    SetArgument(DNNL_ARG_DST, forward_target_, y);
+    if (has_bias_) SetArgument(DNNL_ARG_BIAS, forward_bias_, post.bias);
     if (has_residual_) {
-      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                        Wrap(problem_.residual, post.residual.data));
+      SetArgument(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, problem_.residual,
+                  post.residual.data);
     }
     if (const float* slopes = post.activation.slopes) {
-      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(has_residual_) | DNNL_ARG_WEIGHTS,
-                        Wrap(Plain({problem_.outputs}), slopes));
+      SetArgument(DNNL_ARG_ATTR_MULTIPLE_POST_OP(has_residual_) | DNNL_ARG_WEIGHTS,
+                  Plain({problem_.outputs}), slopes);
     }
-    Run(forward_, arguments);
+    Run(forward_, arguments_);
+  }
+
+  // Describing memory in each pass takes as long as a small layer.
+  void SetArgument(int argument, const memory::desc& desc, const void* data) const {
+    const auto found = arguments_.find(argument);
+    if (found == arguments_.end()) {
+      arguments_.emplace(argument, Wrap(desc, data));
+    } else {
+      found->second.set_data_handle(const_cast<void*>(data));
+    }
   }
 
   /// The caller's layouts, or those that oneDNN chose; false if Tensor has no name for these.
@@ -226,6 +234,7 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   bool packs_ = false, repacks_ = false;
   memory::desc packed_weights_;  // what Forward gets
   typename Family::Forward forward_;
+  mutable Arguments arguments_;  // of forward_: by one thread at a time, as all of an Algorithm
   dnnl::reorder pack_, repack_;
 
   DataDesc data_desc_;
