@@ -323,7 +323,8 @@ class BuilderConfig:
     pass_observer: Optional[Callable[[str, str], Any]] = None
     #: ``progress(done, of, layer)`` is called while candidates are timed.
     progress: Optional[Callable[[int, int, str], Any]] = None
-    #: ``remark(line)`` is called for each demand that could not be met.
+    #: ``remark(line)`` is called for each demand that could not be met, and for each blob that loses half of its
+    #: 8 bits by a range that it shares.
     remark: Optional[Callable[[str], Any]] = None
 
     def _fields(self) -> Dict[str, Any]:

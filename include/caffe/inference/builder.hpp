@@ -84,7 +84,8 @@ struct BuilderConfig {
   /// Called for each layer, in order, when kernels have been chosen. BEST with accuracy_loss: of
   /// the first engine, for which all types are tried.
   std::function<void(const LayerCandidates& candidates)> on_candidates;
-  /// Called with a line for each request that could not be met (a layer that stays FP32).
+  /// Called with a line for each request that could not be met (a layer that stays FP32), and for
+  /// each blob that loses half of its 8 bits by a range that it shares.
   std::function<void(const std::string& line)> remark;
 };
 

@@ -42,10 +42,12 @@ AlgorithmPtr OneDnnConvolution(const kernels::ConvolutionShape& shape, int num,
   }
   onednn::ConvolutionPlaces one = places;
   one.strides = {};
-  if (AlgorithmPtr each = make(1, one)) return each;
+  const AlgorithmPtr each = make(1, one);
+  const bool of_packed_size = num == places.packed_num && shape.input == places.packed_shape.input;
+  if (each || num == 0 || of_packed_size) return each;
   onednn::ConvolutionPlaces repacking = places;
   repacking.repacks = true;
-  return num > 0 ? make(num, repacking) : nullptr;
+  return make(num, repacking);
 }
 
 }  // namespace caffe::algorithms

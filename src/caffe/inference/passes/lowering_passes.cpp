@@ -1,5 +1,8 @@
 #include "lowering_passes.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "caffe/inference/backends/lowering.hpp"
 #include "caffe/inference/backends/operand_places.hpp"
 #include "caffe/inference/passes/passes.hpp"
@@ -24,6 +27,27 @@ std::vector<Range> RangesInFloats(const Graph& graph, const BuildContext& build)
   }
   return RangesOf(graph, *build.table, integers, rounds, build.target->takes_unsigned(),
                   build.Scheme());
+}
+
+/// Says which bottoms of a Concat lose half of their bits, or more, to others with which they share
+/// a range.
+void RemarkLostBits(const Graph& graph, const BuildContext& build) {
+  if (!build.table || !build.config.remark) return;
+  for (const Node& node : graph.nodes) {
+    if (node.type() != "Concat") continue;
+    const Range& shared = build.ranges[node.outputs[0]];
+    for (const int input : node.inputs) {
+      const std::string& name = graph.values[input].name;
+      const BlobCalibration* row = build.table->Find(name);
+      if (!row || !shared.known() || build.ranges[input].scale != shared.scale) continue;
+      const Interval own = IntervalOf(name, *row), all = IntervalOf(shared);
+      const int lost = static_cast<int>(std::log2((all.most - all.least) / (own.most - own.least)));
+      if (lost < 4) continue;
+      build.config.remark(Join("blob '", name, "' keeps ", std::max(0, 8 - lost),
+                               " of its 8 bits: layer '", node.name(),
+                               "' (Concat) gives its bottoms one range"));
+    }
+  }
 }
 
 }  // namespace
@@ -103,6 +127,7 @@ Graph FindRanges(Graph graph, BuildContext* build) {
   } else {
     build->ranges.assign(graph.values.size(), Range());
   }
+  RemarkLostBits(graph, *build);
   return graph;
 }
 

@@ -547,6 +547,32 @@ TEST(IntegerEngine, KeepsSmallSiblingsOfLargeValues) {
   }
 }
 
+TEST(IntegerEngine, SaysWhichBottomsOfAConcatLoseTheirBits) {
+  NetworkDefinition net("concat");
+  net.AddInput("data", {1, 1, 1, 4});
+  AddWeight("large", "data", 1, &net);
+  AddWeight("small", "data", 0.01f, &net);
+  AddWeight("half", "data", 0.5f, &net);
+  AddLayerOf("name: 'all' type: 'Concat' bottom: 'large' bottom: 'small' bottom: 'half' top: 'all'",
+             &net);
+  AddLayerOf(
+      "name: 'sum' type: 'Pooling' bottom: 'all' top: 'sum' "
+      "pooling_param { pool: AVE kernel_size: 1 }",
+      &net);
+  net.SetRange("data", -1, 1);
+  net.SetRange("large", -1, 1);
+  net.SetRange("small", -0.01, 0.01);
+  net.SetRange("half", -0.5, 0.5);
+  net.MarkOutput("sum");
+  BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);
+  std::vector<std::string> remarks;
+  config.remark = [&](const std::string& remark) { remarks.push_back(remark); };
+  Builder(config).Build(net);
+  EXPECT_EQ(remarks, std::vector<std::string>{
+                         "blob 'small' keeps 2 of its 8 bits: layer 'all' (Concat) gives its "
+                         "bottoms one range"});
+}
+
 // What follows from a function that tends to a constant is a range for that function alone.
 TEST(IntegerEngine, DoesNotTakeTheRangeOfAFunctionForOtherReaders) {
   for (const char* other :
