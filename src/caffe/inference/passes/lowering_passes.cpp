@@ -33,6 +33,8 @@ std::vector<Range> RangesInFloats(const Graph& graph, const BuildContext& build)
 /// a range.
 void RemarkLostBits(const Graph& graph, const BuildContext& build) {
   if (!build.table || !build.config.remark) return;
+  const auto& training = build.config.quantization.training;
+  const int bits = training ? training->activation_bits : 8;
   for (const Node& node : graph.nodes) {
     if (node.type() != "Concat") continue;
     const Range& shared = build.ranges[node.outputs[0]];
@@ -40,11 +42,11 @@ void RemarkLostBits(const Graph& graph, const BuildContext& build) {
       const std::string& name = graph.values[input].name;
       const BlobCalibration* row = build.table->Find(name);
       if (!row || !shared.known() || build.ranges[input].scale != shared.scale) continue;
-      const Interval own = IntervalOf(name, *row), all = IntervalOf(shared);
+      const Interval own = IntervalOf(name, *row), all = IntervalOf(shared, bits);
       const int lost = static_cast<int>(std::log2((all.most - all.least) / (own.most - own.least)));
-      if (lost < 4) continue;
-      build.config.remark(Join("blob '", name, "' keeps ", std::max(0, 8 - lost),
-                               " of its 8 bits: layer '", node.name(),
+      if (2 * lost < bits) continue;
+      build.config.remark(Join("blob '", name, "' keeps ", std::max(0, bits - lost), " of its ",
+                               bits, " bits: layer '", node.name(),
                                "' (Concat) gives its bottoms one range"));
     }
   }

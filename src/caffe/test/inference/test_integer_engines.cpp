@@ -571,6 +571,14 @@ TEST(IntegerEngine, SaysWhichBottomsOfAConcatLoseTheirBits) {
   EXPECT_EQ(remarks, std::vector<std::string>{
                          "blob 'small' keeps 2 of its 8 bits: layer 'all' (Concat) gives its "
                          "bottoms one range"});
+
+  TrainedNumbers trained;
+  trained.activation_bits = 4;
+  config.quantization.training = trained;
+  remarks.clear();
+  net.SetRange("small", -1, 1);
+  Builder(config).Build(net);
+  EXPECT_EQ(remarks, std::vector<std::string>()) << "ranges are alike";
 }
 
 // What follows from a function that tends to a constant is a range for that function alone.
