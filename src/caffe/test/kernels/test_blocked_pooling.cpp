@@ -192,23 +192,39 @@ TEST_P(BlockedPooling, KeepsSubnormalsAndInfinities) {
   EXPECT_EQ(static_cast<float>(y[3]), -infinity);
 }
 
-/// Neighbouring channels are read together: what one has must not change the other's maximum.
-TEST_P(BlockedPooling, OfBFloat16KeepsInfinitiesAndIgnoresNaNs) {
-  const float infinity = std::numeric_limits<float>::infinity();
-  const float numbers[] = {-infinity, -1.5f, 0.f, 2.25f, infinity, NAN};
-  std::mt19937 random(TestSeed());
+/// Of random values, of which a maximum must take the largest that is a number.
+template <typename T>
+void KeepsInfinitiesAndIgnoresNaNs(int block, int channels) {
+  const float infinity = std::numeric_limits<float>::infinity(), least = std::ldexp(1.f, -24);
+  const float numbers[] = {-infinity, -1.5f, -least, 0.f, least, 2.25f, infinity, NAN, -NAN};
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
   for (int round = 0; round < 20; ++round) {
-    std::vector<bfloat16> x(9 * block()), y(block());
-    for (bfloat16& v : x) v = bfloat16(numbers[random() % 6]);
-    BlockedMaxPoolingForward(Windows(1, 3, 3, 3, 1, 0, 1, 1), block(), x.data(), y.data());
-    for (int channel = 0; channel < block(); ++channel) {
+    std::vector<T> x(9 * channels), y(channels);
+    for (T& v : x) v = T(numbers[random() % 9]);
+    const PoolingShape shape = Windows(1, 3, 3, 3, 1, 0, 1, 1);
+    if (channels == block) {
+      BlockedMaxPoolingForward(shape, block, x.data(), y.data());
+    } else {
+      ChannelsLastMaxPoolingForward(shape, {size_t(channels), size_t(channels), size_t(channels)},
+                                    x.data(), y.data());
+    }
+    for (int channel = 0; channel < channels; ++channel) {
       float expected = -infinity;
       for (int i = 0; i < 9; ++i) {
-        const float value = static_cast<float>(x[i * block() + channel]);
+        const float value = static_cast<float>(x[i * channels + channel]);
         if (value > expected) expected = value;
       }
       EXPECT_EQ(static_cast<float>(y[channel]), expected) << "channel " << channel;
     }
+  }
+}
+
+TEST_P(BlockedPooling, Of16BitsKeepsInfinitiesAndIgnoresNaNs) {
+  for (const int channels : {block(), 32 + block() + 8}) {
+    KeepsInfinitiesAndIgnoresNaNs<float16>(block(), channels);
+    KeepsInfinitiesAndIgnoresNaNs<bfloat16>(block(), channels);
   }
 }
 
