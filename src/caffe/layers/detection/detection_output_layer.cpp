@@ -112,17 +112,17 @@ template <typename Dtype>
 vector<vector<ScoredIndex>> DetectionOutputLayer<Dtype>::Candidates(const Item& item) const {
   const float least = this->layer_param_.detection_output_param().objectness_score();
   vector<vector<ScoredIndex>> candidates(num_classes_);
-  for (int p = 0; p < num_priors_; ++p) {
-    const Dtype* scores = item.scores + size_t(p) * num_classes_;
-    const bool is_object = !item.objectness || !IsBackground(item.objectness, p, least);
-    for (int c = 0; c < num_classes_; ++c) {
-      const float score = is_object ? static_cast<float>(scores[c]) : 0.f;
-      if (score > confidence_threshold_ && c != background_label_id_) {
-        candidates[c].emplace_back(score, p);
+  kernels::ParallelFor(num_classes_, 1, [&](size_t begin, size_t end) {
+    for (int p = 0; p < num_priors_; ++p) {
+      const Dtype* scores = item.scores + size_t(p) * num_classes_;
+      const bool is_object = !item.objectness || !IsBackground(item.objectness, p, least);
+      for (size_t c = begin; c < end; ++c) {
+        const float score = is_object ? static_cast<float>(scores[c]) : 0.f;
+        if (score > confidence_threshold_ && static_cast<int>(c) != background_label_id_) {
+          candidates[c].emplace_back(score, p);
+        }
       }
     }
-  }
-  kernels::ParallelFor(num_classes_, 1, [&](size_t begin, size_t end) {
     for (size_t c = begin; c < end; ++c) SortByScore(top_k_, &candidates[c]);
   });
   return candidates;

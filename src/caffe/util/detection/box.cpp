@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "caffe/error.hpp"
+#include "caffe/kernels/overlap.hpp"
 
 namespace caffe {
 
@@ -110,25 +111,59 @@ Box Decode(const Prior& prior, const BoxCode& code, const Box& encoded) {
   return {p.xmin + e.xmin, p.ymin + e.ymin, p.xmax + e.xmax, p.ymax + e.ymax};
 }
 
+namespace {
+
+/// NaNs come last.
+bool IsBefore(float a, float b) { return a > b || (std::isnan(b) && !std::isnan(a)); }
+
+/// Leaves the best `count` in their order, of equal ones the first.
+void KeepBest(size_t count, std::vector<ScoredIndex>* scores) {
+  if (count == 0) return scores->clear();
+  std::vector<float> values;
+  values.reserve(scores->size());
+  for (const ScoredIndex& scored : *scores) values.push_back(scored.first);
+  const auto worst_kept = values.begin() + (count - 1);
+  std::nth_element(values.begin(), worst_kept, values.end(), IsBefore);
+  const float least = *worst_kept;
+  size_t equal = count - std::count_if(values.begin(), worst_kept,
+                                       [least](float value) { return IsBefore(value, least); });
+  const auto is_left_out = [&](const ScoredIndex& scored) {
+    if (IsBefore(scored.first, least)) return false;
+    if (IsBefore(least, scored.first) || equal == 0) return true;
+    --equal;
+    return false;
+  };
+  size_t kept = 0;
+  for (const ScoredIndex& scored : *scores) {
+    if (!is_left_out(scored)) (*scores)[kept++] = scored;
+  }
+  scores->resize(kept);
+}
+
+kernels::BoxArrays::Row RowOf(const Box& box, bool normalized) {
+  return {{box.xmin, box.ymin, box.xmax, box.ymax, Area(box, normalized)}};
+}
+
+}  // namespace
+
 void SortByScore(int top_k, std::vector<ScoredIndex>* scores) {
-  // NaNs come last.
+  if (top_k >= 0 && static_cast<size_t>(top_k) < scores->size()) KeepBest(top_k, scores);
   std::stable_sort(scores->begin(), scores->end(), [](const ScoredIndex& a, const ScoredIndex& b) {
-    return a.first > b.first || (std::isnan(b.first) && !std::isnan(a.first));
+    return IsBefore(a.first, b.first);
   });
-  if (top_k >= 0 && static_cast<size_t>(top_k) < scores->size()) scores->resize(top_k);
 }
 
 std::vector<int> Suppress(const Box* boxes, const std::vector<ScoredIndex>& candidates,
                           float threshold, float eta, bool normalized, int limit) {
   std::vector<int> kept;
+  kernels::BoxArrays kept_boxes;
   for (const ScoredIndex& candidate : candidates) {
     if (limit >= 0 && kept.size() >= static_cast<size_t>(limit)) break;
-    const Box& box = boxes[candidate.second];
-    const bool keep = std::all_of(kept.begin(), kept.end(), [&](int other) {
-      return Overlap(box, boxes[other], normalized) <= threshold;
-    });
-    if (!keep) continue;
+    if (!kept.empty() && !(threshold >= 0)) break;  // no overlap is as small
+    const kernels::BoxArrays::Row box = RowOf(boxes[candidate.second], normalized);
+    if (kept_boxes.Overlap(box, normalized ? 0 : 1, threshold)) continue;
     kept.push_back(candidate.second);
+    kept_boxes.Add(box);
     if (eta < 1 && threshold > 0.5f) threshold *= eta;
   }
   return kept;

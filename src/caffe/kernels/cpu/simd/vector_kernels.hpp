@@ -64,6 +64,8 @@ struct QuantizeLoops {
   void (*bins)(size_t n, float factor, const float* x, int32_t* y);
 };
 
+constexpr size_t kOverlapLanes = 16;  ///< VectorKernels::overlap takes multiples of it
+
 /// Serial loops compiled once per instruction set (vector_kernels.inc).
 struct VectorKernels {
   void (*half_to_float)(size_t n, const uint16_t* x, float* y);
@@ -72,6 +74,9 @@ struct VectorKernels {
   void (*float_to_bfloat16)(size_t n, const float* x, uint16_t* y);
   /// ArithmeticLoops::dot_tile with weights of halves.
   void (*half_dot_tile)(size_t n, const uint16_t* const* w, const float* const* x, double* sums);
+  /// BoxArrays::Overlap.
+  bool (*overlap)(size_t n, const float* const* boxes, const float* box, float more,
+                  float threshold);
   ArithmeticLoops<float> f32;
   ArithmeticLoops<double> f64;
   QuantizeLoops quantize;
