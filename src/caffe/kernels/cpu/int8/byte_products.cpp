@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "caffe/kernels/cpu/simd/l2_cache.hpp"
 #include "int8_packed.hpp"
 
 // Convolution of 8-bit integers by products of an unsigned and a signed byte, four of which are
@@ -12,10 +13,12 @@
 namespace caffe::kernels {
 namespace {
 
-// What a thread works on at a time: pixels of a band, and bytes of its input, which stay in a
-// core's L2 cache together with the weights of some blocks of outputs.
-constexpr int kBandPixels = 512;
-constexpr size_t kInputBytes = 128 << 10;
+// What a thread works on at a time: pixels of a band, whose input with its padding stays in a
+// core's L2 cache together with the weights of some blocks of outputs. All weights are read again
+// for each band: where windows reach so far that it would be of few pixels, its input takes more of
+// the cache.
+constexpr int kBandPixels = 512, kFewPixels = 128;
+constexpr size_t kLeastInputBytes = 128 << 10;
 
 /// How the work is split.
 struct BytePlan {
@@ -113,9 +116,14 @@ void ByteProducts::AddSteps(int unit) {
 BytePlan ByteProducts::MakePlan(int num) const {
   BytePlan plan;
   const int images = std::max(1, num);
-  const size_t positions = std::max<size_t>(1, kInputBytes / (units_ * lanes_));
-  const int pixels = static_cast<int>(std::min<size_t>(kBandPixels, positions));
-  plan.largest = bands_.ForThreads(images, bands_.Largest(images, pixels, positions), Threads());
+  const auto largest_with = [&](size_t input_bytes) {
+    const size_t positions = std::max<size_t>(1, input_bytes / (units_ * lanes_));
+    const int pixels = static_cast<int>(std::min<size_t>(kBandPixels, positions));
+    return bands_.Largest(images, pixels, positions);
+  };
+  Band largest = largest_with(std::max(kLeastInputBytes, L2CacheBytes() / 8));
+  if (largest.pixels() < kFewPixels) largest = largest_with(L2CacheBytes() / 2);
+  plan.largest = bands_.ForThreads(images, largest, Threads());
   plan.unit_size = bands_.BufferSize(plan.largest) * lanes_;
   // Buffers whole pages apart would map to the same cache sets.
   if (plan.unit_size % 1024 == 0) plan.unit_size += 64;

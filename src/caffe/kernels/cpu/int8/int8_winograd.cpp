@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "caffe/kernels/cpu/simd/l2_cache.hpp"
 #include "caffe/kernels/winograd.hpp"
 #include "int8_packed.hpp"
 
@@ -14,8 +15,8 @@ namespace {
 // stay in a core's L2 cache, one slice of the channels at a time; with more tiles, weights are
 // transformed less often.
 constexpr size_t kMaxTiles = 64;
-constexpr size_t kStripBytes = size_t(1) << 20;
 constexpr size_t kSlice = 128;  // channels
+size_t StripBytes() { return std::max<size_t>(1 << 20, L2CacheBytes()); }
 // Four times a sum of this many byte products fits 32 bits.
 constexpr size_t kMaxProducts = 16560;
 
@@ -137,7 +138,7 @@ WinogradInt8Plan WinogradInt8::MakePlan(int num) const {
   WinogradInt8Plan plan;
   plan.tiles = size_t(std::max(1, num)) * tile_rows_ * tile_columns_;
   const size_t tile_bytes = points_ * blocks_ * tiles_.block * sizeof(int16_t);
-  const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMaxTiles);
+  const size_t most = std::clamp<size_t>(StripBytes() / tile_bytes, 16, kMaxTiles);
   plan.items = {CeilDiv(plan.tiles, most), size_t(shape_.group), 1};
   plan.items.Slice(parts_.count());
   plan.strip_tiles = CeilDiv(plan.tiles, plan.items.cuts);

@@ -123,10 +123,15 @@ struct Simd : GenericSimd<16> {
       Eight::StoreBytes(lanes, y);
     }
   }
-  /// For 16 or 8 lanes.
+  /// For 32, 16 or 8 lanes.
   template <typename To, typename T>
   CAFFE_SIMD To LoadShorts(const T* x) {
-    return Eight::LoadShorts<To>(x);
+    if constexpr (sizeof(To) == 64) {
+      const __m256i bytes = Eight::Load256(x);
+      return (To)(T(-1) < T(0) ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes));
+    } else {
+      return Eight::LoadShorts<To>(x);
+    }
   }
 
   CAFFE_SIMD Integers AddWords(const Integers& sums, const __m512i& x, const __m512i& y) {
