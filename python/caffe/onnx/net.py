@@ -78,9 +78,15 @@ class NetExporter:
         return Exported(self._graph, outputs, self._notes)
 
     def _require_names(self) -> None:
+        makers: Dict[str, str] = {}
         for param in self._net.layer:
             if not all([*param.bottom, *param.top]):
                 raise ExportError(f"layer '{param.name}' ({param.type}): a bottom or top has no name")
+            for name in param.top:
+                if name in makers and name not in param.bottom:
+                    raise ExportError(f"layer '{param.name}' ({param.type}): makes the blob '{name}', "
+                                      f"as layer '{makers[name]}' does before it: rename its top")
+                makers[name] = param.name
 
     def _require_known_types(self) -> None:
         known = set(EXPORTERS) | PENALTIES | EVALUATIONS | {"Silence"}

@@ -116,7 +116,8 @@ std::optional<SumInfo> SumOf(const Node& node) {
                  {sum->multipliers.begin(), sum->multipliers.end()}};
 }
 
-LayerInfo InfoOf(const Graph& graph, const Node& node) {
+/// `shapes`: of each value.
+LayerInfo InfoOf(const Graph& graph, const Node& node, const std::vector<Shape>& shapes) {
   LayerInfo layer;
   layer.name = node.name();
   layer.type = node.type();
@@ -134,9 +135,7 @@ LayerInfo InfoOf(const Graph& graph, const Node& node) {
     layer.tops.push_back(graph.values[output].shape);
     layer.activation_bytes += BytesOf(graph.values[output]);
   }
-  if (node.inputs.size() == 1 && node.outputs.size() == 1) {
-    layer.products = ProductsOf(node, graph.values[node.inputs[0]].shape, layer.tops[0]);
-  }
+  layer.products = ProductsOf(node, shapes);
   for (const Epilogue& step : node.epilogue) layer.also.push_back(step.layer.name());
   return layer;
 }
@@ -160,7 +159,7 @@ void AppendValue(const Value& value, const std::string& key, json::Struct* layer
 }
 
 void SetDetails(const Graph& graph, const Node& node, json::Struct* object) {
-  const LayerInfo layer = InfoOf(graph, node);
+  const LayerInfo layer = InfoOf(graph, node, ShapesOf(graph));
   json::Set(object, "Name", layer.name);
   json::Set(object, "LayerType", layer.type);
   json::Set(object, "Precision", layer.precision());
@@ -178,8 +177,9 @@ void SetDetails(const Graph& graph, const Node& node, json::Struct* object) {
 
 std::vector<LayerInfo> LayersOf(const Graph& graph) {
   std::vector<LayerInfo> layers;
+  const std::vector<Shape> shapes = ShapesOf(graph);
   for (const Node& node : graph.nodes) {
-    if (!IsFree(graph, node)) layers.push_back(InfoOf(graph, node));
+    if (!IsFree(graph, node)) layers.push_back(InfoOf(graph, node, shapes));
   }
   return layers;
 }

@@ -71,7 +71,7 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
     vector<string> names;
     for (const LayerParameter& layer : filtered.layer()) names.push_back(layer.name());
     RequireDistinctNames(names, "quantized_training knows one", "rename one of them");
-    positions = inference::PositionsOf(filtered, filtered.quantized_training().activation_bits());
+    positions = inference::PositionsOf(filtered);
     in_floats = filtered;
     filtered = InsertFakeQuantization(in_floats, positions);
   }

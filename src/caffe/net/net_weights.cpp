@@ -103,15 +103,20 @@ template <typename Dtype>
 void Net<Dtype>::CopyLayers(const vector<StoredLayer>& sources) {
   LayersInTurn targets(layer_names_);
   set<int> copied;
+  bool quantized = false;
   for (const StoredLayer& source : sources) {
     const string& name = source.param.name();
     const int target = targets.Next(name);
+    quantized = quantized || (target < 0 && source.param.type() == "FakeQuantization");
     if (target < 0) continue;
     AddReplaced(layers_[target].get(), activations_.get());
     CopyLayer(sources, source, target);
     WarnOfNotFinite(name, layers_[target]->blobs());
     copied.insert(target);
   }
+  LOG_IF(WARNING, quantized && phase_ == TRAIN && Caffe::root_solver())
+      << "The weights were trained for integers, and this net trains them in floats: -quantize, or "
+      << "quantized_training in the prototxt, goes on with that";
   LogLayersWithout(copied);
   TrimParameters();
 }

@@ -204,12 +204,23 @@ double ProductsOf(const Node& node, const Shape& x, const Shape& y) {
   return double(x[0]) * shape->weight_count() * positions;
 }
 
+double ProductsOf(const Node& node, const std::vector<Shape>& shapes) {
+  if (!MultipliesWeights(node) || node.inputs.size() != node.outputs.size()) return 0;
+  Node of_one = node;
+  double products = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    of_one.inputs = {node.inputs[i]};
+    of_one.outputs = {node.outputs[i]};
+    products += ProductsOf(of_one, shapes[node.inputs[i]], shapes[node.outputs[i]]);
+  }
+  return products;
+}
+
 std::map<std::string, double> ProductsByLayer(const Graph& graph,
                                               const std::vector<Shape>& shapes) {
   std::map<std::string, double> all;
   for (const Node& node : graph.nodes) {
-    if (node.inputs.size() != 1 || node.outputs.size() != 1) continue;
-    const double products = ProductsOf(node, shapes[node.inputs[0]], shapes[node.outputs[0]]);
+    const double products = ProductsOf(node, shapes);
     if (products > 0) all[node.name()] = products;
   }
   return all;

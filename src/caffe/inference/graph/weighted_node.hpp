@@ -78,7 +78,9 @@ std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExt
 /// the input), whatever an algorithm leaves out. 0 for nodes without weights, and for those that
 /// only layers compute.
 double ProductsOf(const Node& node, const Shape& x, const Shape& y);
-/// The products of the nodes with any, by name; `shapes`: of each value.
+/// Of all its bottoms, each with a top of its own; `shapes`: of each value.
+double ProductsOf(const Node& node, const std::vector<Shape>& shapes);
+/// The products of the nodes with any, by name.
 std::map<std::string, double> ProductsByLayer(const Graph& graph, const std::vector<Shape>& shapes);
 
 /// The bias; zeros where the node has none.

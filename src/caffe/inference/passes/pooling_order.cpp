@@ -45,6 +45,9 @@ Graph OrderPooling(Graph graph) {
     const int input = graph.nodes[first].inputs[0], output = graph.nodes[second].outputs[0];
     if (TakesActivation(graph, input) != activation_second) continue;
     std::swap(graph.nodes[first].layer, graph.nodes[second].layer);
+    // It is none of the net's blobs, whose range or values it would be taken to have.
+    graph.values[middle].name =
+        NewValueName(graph, graph.values[input].name + "_" + graph.nodes[first].layer.name());
     graph.values[middle].shape = graph.values[activation_second ? input : output].shape;
   }
   return graph;

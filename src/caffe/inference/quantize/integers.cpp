@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "bias_correction.hpp"
 #include "blob_intervals.hpp"
@@ -92,6 +93,7 @@ class IntegerPlan {
     Report();
     JoinBounds();
     SetParameters();
+    if (options_.activation_bits < 8) ClampFloats();
     return WithoutUnusedValues(std::move(graph_));
   }
 
@@ -327,6 +329,65 @@ class IntegerPlan {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (IsInteger(i)) SetNumbers(&graph_.nodes[i]);
     }
+  }
+
+  /// Integer nodes write no more than the bits of blobs hold; of inputs and of what floats compute
+  /// a byte would hold more.
+  void ClampFloats() {
+    const std::vector<int> producers = Producers(graph_);
+    std::vector<bool> read(graph_.values.size(), false);
+    for (const Node& node : graph_.nodes) {
+      for (const int value : node.Reads()) read[value] = true;
+    }
+    const auto is_integer = [&](int node) { return node >= 0 && graph_.nodes[node].integers; };
+    std::vector<std::vector<Node>> behind(graph_.nodes.size() + 1);  // each node, and the inputs
+    const size_t values = graph_.values.size();
+    for (size_t i = 0; i < values; ++i) {
+      const Value value = graph_.values[i];
+      const bool in_bytes = value.type == ElementType::INT8 || value.type == ElementType::UINT8;
+      if (!in_bytes || !read[i] || value.is_constant() || has_fixed_[i]) continue;
+      if (is_integer(producers[i])) continue;
+      behind[producers[i] + 1].push_back(Clamp(static_cast<int>(i)));
+    }
+    std::vector<Node> nodes = std::move(behind[0]);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      nodes.push_back(std::move(graph_.nodes[i]));
+      for (Node& clamp : behind[i + 1]) nodes.push_back(std::move(clamp));
+    }
+    graph_.nodes = std::move(nodes);
+  }
+
+  /// A node that clips the value, a float now, for all that read it.
+  Node Clamp(int from) {
+    Value clamped = graph_.values[from];
+    graph_.values[from].type = ElementType::FLOAT;
+    graph_.values[from].affine = AffineParameters();
+    const bool is_unsigned = clamped.type == ElementType::UINT8;
+    const int most = LargestOf(is_unsigned, options_.activation_bits);
+    const auto real = [&](int byte) {
+      return clamped.affine.scale * static_cast<float>(byte - clamped.affine.zero_point);
+    };
+    LayerParameter layer;
+    layer.set_type("Clip");
+    layer.set_name(NewNodeName(graph_, clamped.name + "_clamp"));
+    layer.mutable_clip_param()->set_min(real(is_unsigned ? 0 : -most));
+    layer.mutable_clip_param()->set_max(real(most));
+    clamped.name = NewValueName(graph_, layer.name());
+    if (!graph_.IsInput(from)) std::swap(clamped.name, graph_.values[from].name);
+    const int to = static_cast<int>(graph_.values.size());
+    graph_.values.push_back(std::move(clamped));
+    std::replace(graph_.outputs.begin(), graph_.outputs.end(), from, to);
+    for (Node& node : graph_.nodes) {
+      std::replace(node.inputs.begin(), node.inputs.end(), from, to);
+      for (Epilogue& step : node.epilogue) {
+        if (step.operand == from) step.operand = to;
+      }
+    }
+    Node node;
+    node.layer = layer;
+    node.inputs = {from};
+    node.outputs = {to};
+    return node;
   }
 
   /// Makes it an integer-only node. Throws Error.

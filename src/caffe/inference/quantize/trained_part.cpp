@@ -15,21 +15,24 @@ namespace {
 using Tops = std::set<std::pair<std::string, int>>;  // layer and number of the top
 
 /// The rounded tops that are read where nothing is rounded any more, or not at all. Found from the
-/// last layer to the first, with the sets of blobs that are read to be rounded, and to be not.
+/// last layer to the first, with the sets of blobs that lead to rounded ones, and to what is left
+/// as it is; a blob may be in both.
 Tops LastRounded(const NetParameter& net, const Tops& rounded) {
   Tops last;
   std::set<std::string> rounded_later, left_later;
   for (int i = net.layer_size(); i-- > 0;) {
     const LayerParameter& layer = net.layer(i);
-    bool leads = false;
+    bool leads = false, leaves = layer.top_size() == 0;
     for (int j = 0; j < layer.top_size(); ++j) {
       const std::string& top = layer.top(j);
       const bool later = rounded_later.erase(top) > 0, left = left_later.erase(top) > 0;
       const bool here = rounded.count({layer.name(), j}) > 0;
       if (here && (left || !later)) last.insert({layer.name(), j});
       leads = leads || later || here;
+      leaves = leaves || (!here && (left || !later));
     }
-    (leads ? rounded_later : left_later).insert(layer.bottom().begin(), layer.bottom().end());
+    if (leads) rounded_later.insert(layer.bottom().begin(), layer.bottom().end());
+    if (leaves) left_later.insert(layer.bottom().begin(), layer.bottom().end());
   }
   return last;
 }

@@ -124,7 +124,7 @@ class PositionSearch {
              observe);
   }
 
-  TrainingPositions Find(int activation_bits) {
+  TrainingPositions Find() {
     FindGroups();
     FindRead();
     for (const int input : fused_.inputs) {
@@ -132,10 +132,10 @@ class PositionSearch {
       if (read_[input]) Add(name, MakerOfInput(name));
     }
     for (const Node& node : fused_.nodes) {
-      if (!Mixes(node)) AddBlobsOf(node, activation_bits);
+      if (!Mixes(node)) AddBlobsOf(node);
     }
     for (const Node& node : fused_.nodes) {
-      if (Mixes(node) && HasRange(node)) AddBlobsOf(node, activation_bits);
+      if (Mixes(node) && HasRange(node)) AddBlobsOf(node);
     }
     for (const Node& node : fused_.nodes) AddWeightsOf(node);
     return std::move(positions_);
@@ -173,10 +173,22 @@ class PositionSearch {
   // By name: merging siblings has renumbered the values.
   void FindGroups() {
     Groups groups(merged_.values.size());
+    std::vector<int> stated;
+    const auto is_stated = [&](int value) {
+      return std::any_of(stated.begin(), stated.end(),
+                         [&](int other) { return groups.Of(other) == groups.Of(value); });
+    };
     for (const Node& node : merged_.nodes) {
+      if (HasStatedRange(node)) stated.push_back(node.outputs[0]);
       if (!MovesOrMixes(node) || node.inputs.empty()) continue;
-      for (const int input : ReadInputs(node)) groups.Join(input, node.inputs[0]);
-      for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
+      std::vector<int> together = ReadInputs(node);
+      if (node.type() == "Concat") {
+        const auto end = std::remove_if(together.begin(), together.end(), is_stated);
+        if (end != together.end()) rescaled_.insert(merged_.values[node.outputs[0]].name);
+        together.erase(end, together.end());
+      }
+      together.insert(together.end(), node.outputs.begin(), node.outputs.end());
+      for (const int value : together) groups.Join(value, together[0]);
     }
     std::map<int, std::string> names;
     for (size_t i = 0; i < merged_.values.size(); ++i) {
@@ -186,6 +198,14 @@ class PositionSearch {
     for (const Node& node : merged_.nodes) {
       for (const std::string& sibling : node.siblings) siblings_[sibling] = node.name();
     }
+  }
+
+  /// True for Softmax, Sigmoid and TanH in integers, whose numbers have a scale of their own. A
+  /// Concat rescales them.
+  bool HasStatedRange(const Node& node) const {
+    if (node.outputs.empty() || !ComputesIntegers(merged_, node)) return false;
+    const LayerParameter& last = node.epilogue.empty() ? node.layer : node.epilogue.back().layer;
+    return OperationTable::Of(last.type()).bounds.has_value();
   }
 
   std::string GroupOf(const std::string& value) const {
@@ -228,13 +248,15 @@ class PositionSearch {
     return {};
   }
 
-  void AddBlobsOf(const Node& node, int bits) {
+  void AddBlobsOf(const Node& node) {
     if (node.inputs.empty() || node.outputs.empty()) return;
     const Value& output = fused_.values[node.outputs[0]];
     if (output.is_constant()) return;
     if (MovesOrMixes(node) && !Mixes(node)) {
       // An activation of a Concat is computed before it: the result of both is rounded.
-      if (makers_[output.name].layer != node.name()) AddComputed(output.name, bits);
+      if (makers_[output.name].layer != node.name() || rescaled_.count(output.name)) {
+        AddComputed(output.name);
+      }
       return;
     }
     if (!ComputesIntegers(fused_, node)) {
@@ -248,9 +270,9 @@ class PositionSearch {
     bool on_sums = MultipliesWeights(node);
     for (const Epilogue& step : node.epilogue) {
       on_sums = on_sums && IsComputedOnSums(step.layer);
-      if (!on_sums) AddComputed(step.blob, bits);
+      if (!on_sums) AddComputed(step.blob);
     }
-    AddComputed(output.name, bits);
+    AddComputed(output.name);
   }
 
   /// A sum, product or maximum that only a ReLU, ReLU6 or Clip reads, which becomes the clamp of
@@ -262,7 +284,7 @@ class PositionSearch {
   }
 
   /// The output blob of an integer operation.
-  void AddComputed(const std::string& value, int bits) {
+  void AddComputed(const std::string& value) {
     const auto swapped = swapped_.find(value);
     const std::string& name = swapped == swapped_.end() ? value : swapped->second;
     const Maker maker = makers_[name];
@@ -272,7 +294,7 @@ class PositionSearch {
     blob.is_stated = bounds.has_value();
     if (!bounds) return;
     blob.minimum = bounds->first;
-    blob.maximum = bounds->second - (bounds->second - bounds->first) / (1 << bits);
+    blob.maximum = bounds->second - (bounds->second - bounds->first) / 256;
   }
 
   bool Add(const std::string& name, const Maker& maker) {
@@ -308,6 +330,7 @@ class PositionSearch {
   Graph fused_, merged_;
   std::map<std::string, std::string> groups_;    // by value
   std::map<std::string, std::string> siblings_;  // by layer
+  std::set<std::string> rescaled_;               // tops of Concats with stated bottoms
   std::vector<bool> read_;                       // by value of fused_
   std::set<std::string> added_;
   TrainingPositions positions_;
@@ -315,9 +338,9 @@ class PositionSearch {
 
 }  // namespace
 
-TrainingPositions PositionsOf(const NetParameter& net, int activation_bits) {
+TrainingPositions PositionsOf(const NetParameter& net) {
   const KeepRandomState keep;
-  return PositionSearch(net).Find(activation_bits);
+  return PositionSearch(net).Find();
 }
 
 }  // namespace caffe::inference

@@ -18,7 +18,7 @@ struct TrainingPositions {
     int top = 0;
     std::string group;       ///< the same for all blobs that have one range: elements are moved or
                              ///< pooled from one to another
-    bool is_stated = false;  ///< the range is known: that of a Softmax, Sigmoid or TanH
+    bool is_stated = false;  ///< the range is known: that of a Softmax, Sigmoid or TanH in 8 bits
     float minimum = 0, maximum = 0;  ///< then
   };
   /// A layer whose weights are integers.
@@ -37,11 +37,10 @@ struct TrainingPositions {
 bool FeedsNet(const LayerParameter& layer);
 
 /// Found by the optimizer's passes, run on the net in its TEST phase. `net` is what its state
-/// includes (Net::FilterNet), of either phase, without Split layers; ranges that are stated are
-/// those of `activation_bits`. Nothing depends on weights. Layers that read data are set up to see
-/// the shapes of what they read; the calling thread's random generator stays as it was. Throws
-/// Error where a layer cannot be set up.
-TrainingPositions PositionsOf(const NetParameter& net, int activation_bits);
+/// includes (Net::FilterNet), of either phase, without Split layers. Nothing depends on weights.
+/// Layers that read data are set up to see the shapes of what they read; the calling thread's random
+/// generator stays as it was. Throws Error where a layer cannot be set up.
+TrainingPositions PositionsOf(const NetParameter& net);
 
 }  // namespace caffe::inference
 

@@ -103,7 +103,16 @@ template <typename Dtype>
 bool FakeQuantizationLayer<Dtype>::SetGrid() {
   double minimum = 0, maximum = 0;
   if (!Range(&minimum, &maximum)) return false;
-  grid_ = BlobGrid(this->layer_param_.fake_quantization_param().quantization(), minimum, maximum);
+  // What shares the scale of a Softmax, Sigmoid or TanH has it, of 8 bits, whatever the others
+  // have.
+  const auto stated = std::find_if(group_.begin(), group_.end(),
+                                   [](const auto* layer) { return layer->is_stated_; });
+  if (stated != group_.end()) {
+    const Dtype* range = (*stated)->blobs_[0]->template cpu_data_as<Dtype>();
+    grid_ = kernels::AffineGrid(range[0], range[1], 0, 255);
+  } else {
+    grid_ = BlobGrid(this->layer_param_.fake_quantization_param().quantization(), minimum, maximum);
+  }
   grid_.rounds_means = rounds_means_;
   grid_.middle = grid_.least < 0 ? 0 : 128;
   return true;

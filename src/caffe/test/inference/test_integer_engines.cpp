@@ -634,6 +634,36 @@ TEST(IntegerEngine, MeansOfFunctionsHaveTheirEightBits) {
   EXPECT_NEAR(context.Output("mean")[0], 1 / (1 + std::exp(-3.)), 0.02);
 }
 
+// As in training: an input, or what floats compute, may be larger than its range.
+TEST(IntegerEngine, BlobsOfFewBitsAreClampedWhereFloatsBecomeBytes) {
+  for (const auto scheme : {QuantizationScheme::AFFINE, QuantizationScheme::SYMMETRIC}) {
+    NetworkDefinition net("few");
+    net.AddInput("data", {1, 1, 1, 2});
+    AddLayerOf("name: 'mvn' type: 'MVN' bottom: 'data' top: 'mvn'", &net);
+    AddWeight("conv", "data", 1, &net);
+    AddWeight("other", "mvn", 1, &net);
+    net.SetRange("data", -1.5, 1.5);
+    net.SetRange("mvn", -0.5, 0.5);
+    net.SetRange("conv", -8, 8);
+    net.SetRange("other", -8, 8);
+    for (const char* output : {"conv", "other", "mvn"}) net.MarkOutput(output);
+    BuilderConfig config = IntegerConfig(scheme);
+    config.quantization.arithmetic = Arithmetic::INTEGER;
+    TrainedNumbers trained;
+    trained.activation_bits = 4;
+    config.quantization.training = trained;
+    ExecutionContext context(Builder(config).Build(net));
+    const float data[] = {6, -6};
+    std::copy_n(data, 2, context.Input("data"));
+    context.Run();
+    const float step = 16.f / 15;  // of what the convolutions write
+    EXPECT_NEAR(context.Output("conv")[0], 1.5, step) << "of -8 to 8";
+    EXPECT_NEAR(context.Output("conv")[1], -1.5, step);
+    EXPECT_NEAR(context.Output("other")[0], 0.5, step);
+    EXPECT_NEAR(context.Output("mvn")[1], -0.5, 0.1) << "an output has the blob's rounded numbers";
+  }
+}
+
 TEST(IntegerEngine, RefusesOtherPrecisionsAndBackends) {
   NetworkDefinition net = OneConvolution();
   BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);

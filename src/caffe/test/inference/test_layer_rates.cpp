@@ -7,7 +7,9 @@
 
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/evaluation/layer_rates.hpp"
+#include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
+#include "caffe/inference/network_definition.hpp"
 #include "caffe/test/support/inference_test.hpp"
 
 namespace caffe::inference {
@@ -109,12 +111,26 @@ TEST(LayerRates, HaveNoTotalWithoutWeights) {
 TEST(LayerRates, AreShownInFloatingPointOrIntegerOperations) {
   EXPECT_EQ(RateText(1.234e12, false), "1.23 TFLOP/s");
   EXPECT_EQ(RateText(4.56e11, false), "456 GFLOP/s");
+  EXPECT_EQ(RateText(9.994e11, false), "999 GFLOP/s");
+  EXPECT_EQ(RateText(9.996e11, false), "1 TFLOP/s");
   EXPECT_EQ(RateText(2e12, true), "2 TOP/s");
   EXPECT_EQ(RateText(3e8, true), "0.3 GOP/s");
   EXPECT_EQ(RateText(0, true), "-");
 }
 
 // Of engines, whose weights are packed, the products are those of the shapes that run.
+TEST(ProductsOf, AreThoseOfAllBottoms) {
+  const std::string shape = "input_param { shape { dim: 2 dim: 3 dim: 5 dim: 5 } } } ";
+  const NetParameter net =
+      ParseNet("layer { name: 'a' type: 'Input' top: 'a' " + shape +
+               "layer { name: 'b' type: 'Input' top: 'b' " + shape +
+               "layer { name: 'c' type: 'Convolution' bottom: 'a' bottom: 'b' top: 'ca' top: 'cb' "
+               "convolution_param { num_output: 4 kernel_size: 1 } }");
+  Graph graph = NetworkDefinition::FromCaffe(net, {}).graph();
+  graph.nodes[0].parameters = {Constant::Of({4, 3, 1, 1}, std::vector<float>(12, 1.f))};
+  EXPECT_EQ(ProductsByLayer(graph, ShapesOf(graph)).at("c"), 2 * (2 * 25 * 3 * 4));
+}
+
 TEST(LayerRates, CountTheProductsOfTheShapesThatRun) {
   const NetParameter net = ParseNet(R"(
       layer { name: 'data' type: 'Input' top: 'data'

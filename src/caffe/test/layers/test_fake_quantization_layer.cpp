@@ -179,13 +179,13 @@ FakeQuantization& LayerOf(Example* example) {
 
 TEST(FakeQuantizationValues, AStatedRangeIsNotObserved) {
   Example example(
-      "type: 'FakeQuantization' fake_quantization_param { minimum: -1 maximum: 2 "
+      "type: 'FakeQuantization' fake_quantization_param { minimum: -1 maximum: 254 "
       "quantization { activation_bits: 2 } }");
-  example.Bottom({7}, {-9, -1, -0.6f, 0.4f, 1.4f, 2, 2.5f}).SetUp();
-  EXPECT_EQ(example.Forward(), (Floats{-1, -1, -1, 0, 1, 2, 2}));
+  example.Bottom({7}, {-9, -1, -0.6f, 0.4f, 1.4f, 254, 254.5f}).SetUp();
+  EXPECT_EQ(example.Forward(), (Floats{-1, -1, -1, 0, 1, 254, 254})) << "in 8 bits";
   EXPECT_EQ(example.Backward({1, 2, 3, 4, 5, 6, 7}), (Floats{0, 2, 3, 4, 5, 6, 0}))
       << "straight through, but for what lies outside";
-  EXPECT_EQ(example.layer().blobs()[0]->cpu_data()[1], 2);
+  EXPECT_EQ(example.layer().blobs()[0]->cpu_data()[1], 254);
 }
 
 TEST(FakeQuantizationValues, TheRangeIsAMeanOfAllBatchesThatForgetsTheOldOnes) {

@@ -177,7 +177,7 @@ TEST(TrainedPart, EndsAtTheScoresAndReadsNoLabels) {
                                     Body() +
                                     "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'scores' "
                                     "bottom: 'label' top: 'loss' }");
-  const auto part = inference::TrainedPartOf(net, inference::PositionsOf(net, 8));
+  const auto part = inference::TrainedPartOf(net, inference::PositionsOf(net));
   ASSERT_TRUE(part.has_value());
   EXPECT_EQ(part->inputs, std::vector<std::string>{"data"});
   EXPECT_EQ(part->outputs, std::vector<std::string>{"scores"});
@@ -192,9 +192,23 @@ TEST(TrainedPart, EndsAtBlobsThatAreReadWithoutRoundingToo) {
       ParseNet(Input(4) + Body() +
                "layer { name: 'moved' type: 'Permute' bottom: 'sum' top: 'moved' "
                "permute_param { order: 0 order: 2 order: 1 order: 3 } }");
-  const auto part = inference::TrainedPartOf(net, inference::PositionsOf(net, 8));
+  const auto part = inference::TrainedPartOf(net, inference::PositionsOf(net));
   ASSERT_TRUE(part.has_value());
   EXPECT_EQ(part->outputs, (std::vector<std::string>{"sum", "scores"}));
+}
+
+// What a layer moves is rounded though one of its readers, or none, is all that is left.
+TEST(TrainedPart, EndsAtBlobsThatAreMovedToOutputsAndToRoundedLayers) {
+  const NetParameter net =
+      ParseNet(Input(4) + Body() +
+               "layer { name: 'moved' type: 'Flatten' bottom: 'scores' top: 'moved' } "
+               "layer { name: 'next' type: 'InnerProduct' bottom: 'moved' top: 'next' "
+               "inner_product_param { num_output: 5 } } "
+               "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'moved' bottom: 'next' "
+               "top: 'loss' }");
+  const auto part = inference::TrainedPartOf(net, inference::PositionsOf(net));
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(part->outputs, (std::vector<std::string>{"scores", "next"}));
 }
 
 TEST(TrainedPart, SaysWhyThereIsNone) {
@@ -204,7 +218,7 @@ TEST(TrainedPart, SaysWhyThereIsNone) {
                                     "layer { name: 'c' type: 'Convolution' bottom: 'bn' top: 'c' "
                                     "convolution_param { num_output: 2 kernel_size: 3 } }");
   CapturedLog log;
-  EXPECT_FALSE(inference::TrainedPartOf(net, inference::PositionsOf(net, 8)).has_value());
+  EXPECT_FALSE(inference::TrainedPartOf(net, inference::PositionsOf(net)).has_value());
   EXPECT_TRUE(
       log.Has("Scores of the TEST phase are simulated in floats: blob 'data' is not rounded under "
               "that name"));

@@ -48,9 +48,7 @@ std::string InPlace(const std::string& name, const std::string& type, const std:
          "' " + fields + " } ";
 }
 
-TrainingPositions Positions(const std::string& net, int bits = 8) {
-  return PositionsOf(ParseNet(net), bits);
-}
+TrainingPositions Positions(const std::string& net) { return PositionsOf(ParseNet(net)); }
 
 /// "blob behind layer", and the blobs that share its range.
 Names Described(const TrainingPositions& positions) {
@@ -89,8 +87,7 @@ TEST(TrainingPositions, StandBehindWhatIsFusedIntoOneOperation) {
 TEST(TrainingPositions, OfActivationsThatAreOperationsOfTheirOwn) {
   const auto positions =
       Positions(kInput + Convolution("conv", "data") + InPlace("tanh", "TanH", "conv") +
-                    Convolution("next", "conv") + InPlace("elu", "ELU", "next"),
-                4);
+                Convolution("next", "conv") + InPlace("elu", "ELU", "next"));
   EXPECT_EQ(Described(positions),
             (Names{"data behind in", "conv_before_tanh behind conv", "conv behind tanh",
                    "next_before_elu behind next", "next behind elu"}));
@@ -98,7 +95,7 @@ TEST(TrainingPositions, OfActivationsThatAreOperationsOfTheirOwn) {
     EXPECT_EQ(blob.is_stated, blob.layer == "tanh");
     if (!blob.is_stated) continue;
     EXPECT_EQ(blob.minimum, -1);
-    EXPECT_EQ(blob.maximum, 7.f / 8);
+    EXPECT_EQ(blob.maximum, 127.f / 128);
   }
 }
 
@@ -113,6 +110,18 @@ TEST(TrainingPositions, ShareARangeWhereElementsAreMovedOrPooled) {
   EXPECT_EQ(Described(positions),
             (Names{"data behind in", "a behind a, with b, with ave", "b behind b, with a, with ave",
                    "ave behind ave, with a, with b", "sum behind sum"}));
+}
+
+// An engine rescales them to what the Concat's others have.
+TEST(TrainingPositions, OfFunctionsInAConcatAreOfTheirOwnRange) {
+  const auto positions =
+      Positions(kInput + Convolution("a", "data") +
+                "layer { name: 'tanh' type: 'TanH' bottom: 'data' top: 'tanh' }"
+                "layer { name: 'cat' type: 'Concat' bottom: 'a' bottom: 'tanh' top: 'cat' }" +
+                Convolution("next", "cat"));
+  EXPECT_EQ(Described(positions),
+            (Names{"data behind in", "a behind a, with cat", "tanh behind tanh",
+                   "cat behind cat, with a", "next behind next"}));
 }
 
 TEST(TrainingPositions, LeaveMeansOfFloatsAlone) {
@@ -640,6 +649,19 @@ NetParameter TrainedWeights(const std::string& net, int passes = 1) {
   NetParameter weights;
   trained->ToProto(&weights);
   return weights;
+}
+
+TEST(QuantizedTraining, SaysThatANetGoesOnInFloats) {
+  const NetParameter weights = TrainedWeights(SmallNet(""));
+  const std::string in_floats = SmallNet("").substr(SmallNet("").find("layer"));
+  for (const Phase phase : {TRAIN, TEST}) {
+    const auto net = MakeNet(in_floats, phase);
+    const CapturedLog log;
+    net->CopyTrainedLayersFrom(weights);
+    EXPECT_EQ(log.Has("The weights were trained for integers, and this net trains them in floats: "
+                      "-quantize, or quantized_training in the prototxt, goes on with that"),
+              phase == TRAIN);
+  }
 }
 
 TEST(TrainedRanges, AreThoseOfTheLayers) {
