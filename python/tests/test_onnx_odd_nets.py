@@ -157,8 +157,8 @@ REFUSED = {
     "a map of two axes": ([(2, 3)], "type: 'YoloDetectionOutput' yolo_detection_output_param { "
                           "num_classes: 3 num_box: 2 biases: 1 biases: 1 }", "4 axes"),
     "a blob without a name": ([IMAGE], "type: 'Split' top: ''", "a bottom or top has no name"),
-    "a top that another layer has": ([IMAGE], "type: 'Power' top: 'x0'",
-                                     "makes the blob 'x0', as layer '.*' does before it"),
+    "a top that is made before": ([IMAGE], "type: 'Split' top: 'a'",
+                                  "makes the blob 'a', as layer 'it' does before it"),
 }
 
 

@@ -499,10 +499,18 @@ class Rewriting {
     return copy;
   }
 
+  /// An unused name; also that of no layer that is still to be rewritten.
+  std::string ReorderName(const std::string& wanted) const {
+    std::string name = wanted;
+    for (int i = 2; graph_.FindNode(name) >= 0 || context_.graph.FindNode(name) >= 0; ++i) {
+      name = Join(wanted, "_", i);
+    }
+    return name;
+  }
+
   void AddReorder(int from, int to, int original, const Format& before, const Format& after) {
     Node node;
-    node.layer.set_name(
-        NewNodeName(graph_, graph_.values[original].name + " to " + ToString(after)));
+    node.layer.set_name(ReorderName(graph_.values[original].name + " to " + ToString(after)));
     node.layer.set_type(kReorder);
     node.layer.set_phase(TEST);
     node.inputs = {from};

@@ -73,12 +73,40 @@ std::string LayerTimes::ToJson() const {
   return text + "]\n";
 }
 
+namespace {
+
+/// How many rows the Embed layers have that read the input: it holds indices below that. 0: it
+/// holds other numbers.
+uint32_t RowsChosenBy(const std::string& input, const Graph& graph) {
+  uint32_t rows = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.type() != "Embed" || graph.values[node.inputs[0]].name != input) continue;
+    const uint32_t dim = node.layer.embed_param().input_dim();
+    rows = rows == 0 ? dim : std::min(rows, dim);
+  }
+  return rows;
+}
+
+}  // namespace
+
 void FillWithNoise(unsigned seed, ExecutionContext* context) {
   std::minstd_rand generator(seed);
   std::uniform_real_distribution<float> uniform(0, 1);
+  const ImagePreprocessing* preprocessing = context->engine().preprocessing();
+  const Graph& graph = *context->engine().graph(context->profile());
   for (const std::string& name : context->engine().inputs()) {
     float* values = context->Input(name);
-    std::generate_n(values, CountOf(context->InputShape(name)), [&] { return uniform(generator); });
+    const size_t count = CountOf(context->InputShape(name));
+    if (preprocessing && preprocessing->constants.count(name) > 0) {
+      const std::vector<float>& given = preprocessing->constants.at(name);
+      for (size_t i = 0; i < count; ++i) values[i] = given[i % given.size()];
+      continue;
+    }
+    std::generate_n(values, count, [&] { return uniform(generator); });
+    const uint32_t rows = RowsChosenBy(name, graph);
+    if (rows == 0) continue;
+    const float last = static_cast<float>(rows - 1);
+    for (size_t i = 0; i < count; ++i) values[i] = std::min(last, std::floor(values[i] * rows));
   }
 }
 

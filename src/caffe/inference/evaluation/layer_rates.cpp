@@ -40,7 +40,7 @@ LayerRates RatesOf(const LoadResult& profiled, const std::vector<LayerInfo>& lay
 
 std::string RateText(double operations, bool integers) {
   if (operations <= 0) return "-";
-  const bool tera = operations >= 1e12;
+  const bool tera = operations >= 999.5e9;  // from there on three digits of a G are 1e+03
   return ThreeDigits(operations / (tera ? 1e12 : 1e9)) + (tera ? " T" : " G") +
          (integers ? "OP/s" : "FLOP/s");
 }

@@ -21,6 +21,16 @@ bool IsQuantizable(const Net<float>& net, const ValueGraph& graph, int layer) {
   return operation && (operation->quantizable || operation->quantizable_in_integers);
 }
 
+/// True for layers that engines of integers can only compute where the range of what they read is
+/// known. That of a function's bottom may follow from its top (BeforeFunction in integers.cpp).
+bool NeedsRangeOfBottoms(const Net<float>& net, const ValueGraph& graph, int layer) {
+  const Operation* operation = OperationOf(net, graph, layer);
+  if (!operation) return false;
+  const LayerParameter& param = net.layers()[graph.layers[layer].net_index]->layer_param();
+  return IsQuantizable(net, graph, layer) || operation->interpolates ||
+         (operation->bounds && !ActivationOf(param));
+}
+
 /// True for functions that take numbers of any range in engines of integers: where nothing else
 /// reads these, their range is that in which the function is not constant.
 bool IsFunction(const Net<float>& net, const ValueGraph& graph, int layer) {
@@ -46,8 +56,8 @@ bool OnlyMovesValues(const Operation* operation) {
   return operation && (operation->type_agnostic || operation->test_identity);
 }
 
-/// Per value: a layer with an INT8 form reads it as numbers (not as labels, indices, coordinates),
-/// directly or through layers that only move values.
+/// Per value: a layer that NeedsRangeOfBottoms reads it as numbers (not as labels, indices,
+/// coordinates), directly or through layers that only move values.
 std::vector<bool> ReadInIntegers(const Net<float>& net, const ValueGraph& graph) {
   std::vector<bool> read(graph.values.size(), false);
   for (size_t v = graph.values.size(); v-- > 0;) {
@@ -57,7 +67,7 @@ std::vector<bool> ReadInIntegers(const Net<float>& net, const ValueGraph& graph)
       const std::vector<int>& tops = graph.layers[reader.first].tops;
       const bool moved = OnlyMovesValues(operation) &&
                          std::any_of(tops.begin(), tops.end(), [&](int top) { return read[top]; });
-      if (IsQuantizable(net, graph, reader.first) || moved) read[v] = true;
+      if (NeedsRangeOfBottoms(net, graph, reader.first) || moved) read[v] = true;
     }
   }
   return read;

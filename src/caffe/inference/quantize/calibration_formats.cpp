@@ -1,11 +1,14 @@
 #include "caffe/inference/quantize/calibration_formats.hpp"
-#include "caffe/core/error_context.hpp"
 
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <set>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
+#include "caffe/operation.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text_file.hpp"
@@ -35,6 +38,11 @@ void ForEachLine(const std::string& text, const std::string& name,
   Require(number > 0, Error::File{name}, ": the file is empty");
 }
 
+void RequireBlobs(const CalibrationTable& table) {
+  Require(!table.blobs().empty(), Error::File{table.name()}, ": the file has no blob's scale",
+          Error::Remedy{"calibrate again"});
+}
+
 float FloatOfBits(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, sizeof(value));
@@ -52,6 +60,90 @@ std::string MethodOf(const std::string& header) {
   return header.find("Entropy") != std::string::npos ? "entropy" : "";
 }
 
+/// The first bottoms of a net's layers, by the names that values have in engines (ValueGraph, which
+/// needs the shapes): where layers work in place a blob is several values.
+class FirstBottoms {
+ public:
+  explicit FirstBottoms(const NetParameter& net) {
+    for (const LayerParameter& layer : net.layer()) Visit(layer);
+  }
+
+  bool Has(const std::string& layer) const { return first_.count(layer) > 0; }
+  std::string Of(const std::string& layer) const { return NameOf(values_[first_.at(layer)]); }
+  std::vector<std::string> layers() const {
+    std::vector<std::string> names;
+    for (const auto& first : first_) names.push_back(first.first);
+    return names;
+  }
+
+ private:
+  struct Value {
+    std::string blob, producer, overwriter;
+    bool is_fed;  // to the net
+  };
+
+  void Visit(const LayerParameter& layer) {
+    for (const std::string& bottom : layer.bottom()) {
+      if (newest_.count(bottom) == 0) Add({bottom, "", "", true});
+    }
+    if (layer.bottom_size() > 0) first_[layer.name()] = newest_.at(layer.bottom(0));
+    const Operation& operation = OperationTable::Of(layer.type());
+    const bool is_fed = operation.source && layer.type() != "DummyData";
+    for (int i = 0; i < layer.top_size(); ++i) {
+      const bool in_place = i < layer.bottom_size() && layer.bottom(i) == layer.top(i);
+      if (in_place) values_[newest_.at(layer.top(i))].overwriter = layer.name();
+      Add({layer.top(i), layer.name(), "", is_fed});
+    }
+  }
+
+  void Add(const Value& value) {
+    newest_[value.blob] = values_.size();
+    values_.push_back(value);
+    if (value.is_fed) fed_.insert(value.blob);
+  }
+
+  std::string NameOf(const Value& value) const {
+    if (value.is_fed) return value.blob;
+    if (!value.overwriter.empty()) return value.blob + "_before_" + value.overwriter;
+    return fed_.count(value.blob) > 0 ? value.blob + "_after_" + value.producer : value.blob;
+  }
+
+  std::map<std::string, size_t> newest_, first_;  // values, by blob and by layer
+  std::vector<Value> values_;
+  std::set<std::string> fed_;
+};
+
+/// An output channel of zeros has no factor: ncnn writes 0 or inf. It gets the scale that
+/// WeightScales gives it.
+float WeightScaleOf(double factor) {
+  const float scale = static_cast<float>(1 / factor);
+  return std::isnormal(scale) ? scale : 1;
+}
+
+constexpr char kMakeAgain[] = "make the table again with ncnn2table";
+
+/// The layer whose weights a line of an ncnn table is about; "" if it is about a bottom.
+std::string OwnerOfWeights(const std::string& key, const FirstBottoms& bottoms) {
+  const std::string suffix = "_param_0";
+  if (bottoms.Has(key) || key.size() <= suffix.size()) return "";
+  const size_t stem = key.size() - suffix.size();
+  return key.compare(stem, suffix.size(), suffix) == 0 ? key.substr(0, stem) : "";
+}
+
+std::vector<double> ParsedFactors(StringReader* words, const std::string& layer, bool of_weights) {
+  std::vector<double> factors;
+  for (std::string word; *words >> word;) {
+    const double factor = ParsedNumber<double>(word, "the scale");
+    const bool valid = of_weights ? factor >= 0 : factor > 0 && std::isfinite(factor);
+    Require(valid, "layer '", Error::Layer{layer}, "': the scale ", word,
+            " is not a number above 0", Error::Remedy{kMakeAgain});
+    factors.push_back(factor);
+  }
+  Require(!factors.empty(), "no scale behind '", Error::Layer{layer}, "'",
+          Error::Remedy{kMakeAgain});
+  return factors;
+}
+
 [[noreturn]] void FailForLayer(const std::string& layer, const std::vector<std::string>& layers) {
   Fail("the net has no layer '", layer, "'", DidYouMean(layer, layers));
 }
@@ -65,6 +157,8 @@ CalibrationTable ParseTensorRtCache(const std::string& text, const std::string& 
   ForEachLine(text, name, [&](const std::string& line, int number) {
     if (number == 1) {
       Require(line.rfind(kTensorRt, 0) == 0, "a TensorRT cache begins with TRT-<version>-...");
+      Require(line.find('\r') == std::string::npos, "its lines end in CR alone",
+              Error::Remedy{"let them end in LF, as with tr '\\r' '\\n'"});
       method = MethodOf(line);
       return;
     }
@@ -88,6 +182,7 @@ CalibrationTable ParseTensorRtCache(const std::string& text, const std::string& 
     calibration.method = method;
     table.SetExactly(blob, calibration);
   });
+  RequireBlobs(table);
   return table;
 }
 
@@ -113,46 +208,37 @@ std::string TensorRtCache(const CalibrationTable& table, const std::string& head
 
 CalibrationTable ParseNcnnTable(const std::string& text, const std::string& name,
                                 const NetParameter& net) {
-  std::map<std::string, std::string> bottoms;  // by layer
-  std::vector<std::string> layers;
-  for (const LayerParameter& layer : net.layer()) {
-    if (layer.bottom_size() == 0) continue;
-    bottoms[layer.name()] = layer.bottom(0);
-    layers.push_back(layer.name());
-  }
+  const FirstBottoms bottoms(net);
   CalibrationTable table;
   table.set_name(name);
+  std::set<std::string> keys;
   ForEachLine(text, name, [&](const std::string& line, int) {
     StringReader words(line);
     std::string key;
     if (!(words >> key)) return;
-    std::vector<double> factors;
-    for (std::string word; words >> word;) {
-      factors.push_back(ParsedNumber<double>(word, "the scale"));
-      Require(factors.back() > 0 && std::isfinite(factors.back()), "the scale ", word,
-              " is not a number above 0");
-    }
-    Require(!factors.empty(), "no scale behind '", key, "'");
-    const std::string suffix = "_param_0";
-    const size_t stem = key.size() > suffix.size() ? key.size() - suffix.size() : 0;
-    const auto layer = bottoms.find(key);
-    if (layer == bottoms.end() && stem > 0 && key.compare(stem, suffix.size(), suffix) == 0) {
-      const std::string owner = key.substr(0, stem);
-      if (bottoms.count(owner) == 0) FailForLayer(owner, layers);
+    Require(keys.insert(key).second, "'", key, "' is there twice",
+            Error::Remedy{"leave one of the lines out"});
+    const std::string owner = OwnerOfWeights(key, bottoms);
+    const std::string& layer = owner.empty() ? key : owner;
+    if (!bottoms.Has(layer)) FailForLayer(layer, bottoms.layers());
+    const std::vector<double> factors = ParsedFactors(&words, layer, !owner.empty());
+    if (!owner.empty()) {
       std::vector<float> scales;
-      for (double factor : factors) scales.push_back(static_cast<float>(1 / factor));
+      for (const double factor : factors) scales.push_back(WeightScaleOf(factor));
       table.SetWeightScales(owner, std::move(scales));
       return;
     }
-    if (layer == bottoms.end()) FailForLayer(key, layers);
-    Require(factors.size() == 1, "layer '", key, "': one scale is expected for its bottom, not ",
-            factors.size());
+    Require(factors.size() == 1, "layer '", Error::Layer{layer},
+            "': one scale is expected for its bottom, not ", factors.size(),
+            Error::Remedy{kMakeAgain});
     BlobCalibration calibration;
     calibration.threshold = kInt8Steps / factors[0];
-    const BlobCalibration* known = table.Find(layer->second);
+    const std::string blob = bottoms.Of(layer);
+    const BlobCalibration* known = table.Find(blob);
     if (known && known->threshold >= calibration.threshold) return;
-    table.SetExactly(layer->second, calibration);
+    table.SetExactly(blob, calibration);
   });
+  RequireBlobs(table);
   return table;
 }
 

@@ -19,7 +19,8 @@ const bool clip_registered = OperationTable::Add(Operation("Clip")
                                                      .Activates(ClipFunction)
                                                      .InPlace()
                                                      .BackwardReads(Operation::kBottomData)
-                                                     .Native());
+                                                     .Native()
+                                                     .QuantizableInIntegers());
 
 }  // namespace
 

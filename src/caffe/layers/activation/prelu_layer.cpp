@@ -29,7 +29,8 @@ const bool prelu_registered =
                             .InPlace()
                             .BackwardReads(Operation::kBottomData)
                             .Native()
-                            .Homogeneous());
+                            .Homogeneous()
+                            .QuantizableInIntegers());
 
 }  // namespace
 

@@ -17,7 +17,8 @@ const bool relu6_registered = OperationTable::Add(Operation("ReLU6")
                                                       .Activates(Relu6Function)
                                                       .InPlace()
                                                       .BackwardReads(Operation::kBottomData)
-                                                      .Native());
+                                                      .Native()
+                                                      .QuantizableInIntegers());
 
 }  // namespace
 

@@ -14,7 +14,8 @@ const bool swish_registered = OperationTable::Add(Operation("Swish")
                                                       .Activates(SwishFunction)
                                                       .InPlace()
                                                       .BackwardReads(Operation::kBottomData)
-                                                      .Native());
+                                                      .Native()
+                                                      .QuantizableInIntegers());
 
 }  // namespace
 

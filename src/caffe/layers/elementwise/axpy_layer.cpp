@@ -17,8 +17,11 @@ std::vector<Shape> TopShapesOfAxpy(const LayerParameter&, const std::vector<Shap
   return {x};
 }
 
-const bool axpy_registered = OperationTable::Add(
-    Operation("Axpy").Shapes(TopShapesOfAxpy).BackwardReads(Operation::kBottomData).Native());
+const bool axpy_registered = OperationTable::Add(Operation("Axpy")
+                                                     .Shapes(TopShapesOfAxpy)
+                                                     .BackwardReads(Operation::kBottomData)
+                                                     .Native()
+                                                     .QuantizableInIntegers());
 
 }  // namespace
 

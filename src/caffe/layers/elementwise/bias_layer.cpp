@@ -17,7 +17,8 @@ const bool bias_registered = OperationTable::Add(Operation("Bias")
                                                      .Shapes(TopShapesOfBias)
                                                      .InPlace()
                                                      .BackwardReads(Operation::kNothing)
-                                                     .Native());
+                                                     .Native()
+                                                     .QuantizableInIntegers());
 
 }  // namespace
 

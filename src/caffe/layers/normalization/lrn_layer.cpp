@@ -9,8 +9,11 @@
 namespace caffe {
 namespace {
 
-const bool lrn_registered = OperationTable::Add(
-    Operation("LRN").Shapes(SameShapes).BackwardReads(Operation::kBottomData).Native());
+const bool lrn_registered = OperationTable::Add(Operation("LRN")
+                                                    .Shapes(SameShapes)
+                                                    .BackwardReads(Operation::kBottomData)
+                                                    .Native()
+                                                    .QuantizableInIntegers());
 
 bool WithinChannel(const LRNParameter& param) {
   return param.norm_region() == LRNParameter_NormRegion_WITHIN_CHANNEL;

@@ -16,7 +16,8 @@ std::vector<Shape> TopShapesOfNormalize(const LayerParameter&, const std::vector
 const bool normalize_registered = OperationTable::Add(Operation("Normalize")
                                                           .Shapes(TopShapesOfNormalize)
                                                           .BackwardReads(Operation::kBottomData)
-                                                          .Native());
+                                                          .Native()
+                                                          .QuantizableInIntegers());
 
 }  // namespace
 

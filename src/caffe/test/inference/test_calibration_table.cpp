@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 
+#include "caffe/fp16/value_graph.hpp"
 #include "caffe/inference/quantize/calibration_formats.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
@@ -279,6 +282,18 @@ TEST(TensorRtCache, TakesNumbersWhoseZerosWereTakenOff) {
   EXPECT_EQ(table.blobs(), std::vector<std::string>{"b"});
 }
 
+TEST(TensorRtCache, WithoutAScaleIsRefused) {
+  for (const char* lines : {"", "\n", "a: 0\nb: \n"}) {
+    ExpectContains(ErrorOf([&] {
+                     ParseTensorRtCache(std::string("TRT-1-MinMaxCalibration\n") + lines, "it");
+                   }),
+                   "it: the file has no blob's scale: calibrate again");
+  }
+  ExpectContains(
+      ErrorOf([] { ParseTensorRtCache("TRT-1-MinMaxCalibration\ra: 3f800000\r", "it"); }),
+      "it, line 1: its lines end in CR alone: let them end in LF");
+}
+
 TEST(TensorRtCache, DamageIsNamedWithItsLine) {
   const auto error = [](const std::string& lines) {
     return ErrorOf([&] { ParseTensorRtCache("TRT-1-EntropyCalibration2\n" + lines, "it"); });
@@ -328,6 +343,39 @@ TEST(NcnnTable, OfTwoReadersOfABlobTheLargerThresholdHolds) {
   }
 }
 
+TEST(NcnnTable, AChannelOfZerosHasNoFactor) {
+  const CalibrationTable table =
+      ParseNcnnTable("conv1_param_0 127.0 0.000000 inf\nconv1 127\n", "it", NcnnNet());
+  EXPECT_EQ(table.weight_scales().at("conv1"), (std::vector<float>{1 / 127.f, 1, 1}));
+}
+
+// By the names that values have in engines.
+TEST(NcnnTable, ABlobThatLayersChangeInPlaceIsTheValueThatALayerReads) {
+  const NetParameter net = ParseNet(
+      "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 2 } } }"
+      "layer { name: 'first' type: 'Power' bottom: 'data' top: 'data' }"
+      "layer { name: 'prep' type: 'Power' bottom: 'data' top: 'data' }"
+      "layer { name: 'ip1' type: 'InnerProduct' bottom: 'data' top: 'ip1' inner_product_param { "
+      "num_output: 2 } }"
+      "layer { name: 'abs' type: 'AbsVal' bottom: 'ip1' top: 'ip1' }"
+      "layer { name: 'relu' type: 'ReLU' bottom: 'ip1' top: 'ip1' }"
+      "layer { name: 'ip2' type: 'InnerProduct' bottom: 'ip1' top: 'ip2' inner_product_param { "
+      "num_output: 2 } }");
+  const CalibrationTable table =
+      ParseNcnnTable("first 1\nprep 2\nip1 3\nabs 4\nrelu 5\nip2 6\n", "it", net);
+  const ValueGraph graph{Net<float>(net)};
+  for (const auto& [layer, factor] : std::map<std::string, double>{
+           {"first", 1}, {"prep", 2}, {"ip1", 3}, {"abs", 4}, {"relu", 5}, {"ip2", 6}}) {
+    const int index = static_cast<int>(
+        std::find_if(net.layer().begin(), net.layer().end(),
+                     [&](const LayerParameter& other) { return other.name() == layer; }) -
+        net.layer().begin());
+    const std::string& blob = graph.values[graph.layers[index].bottoms[0]].name;
+    EXPECT_EQ(table.At(blob).threshold, 127 / factor) << layer;
+  }
+  EXPECT_EQ(table.At("data_after_prep").threshold, 127 / 3.);
+}
+
 TEST(NcnnTable, DamageIsNamedWithItsLine) {
   const auto error = [](const std::string& text) {
     return ErrorOf([&] { ParseNcnnTable(text, "it", NcnnNet()); });
@@ -339,7 +387,16 @@ TEST(NcnnTable, DamageIsNamedWithItsLine) {
   ExpectContains(error("conv1 1 2\n"), "one scale is expected for its bottom, not 2");
   ExpectContains(error("conv1 x\n"), "the scale 'x' is not a number");
   ExpectContains(error("conv1 -1\n"), "the scale -1 is not a number above 0");
-  ExpectContains(error("conv1 inf\n"), "the scale inf is not a number above 0");
+  ExpectContains(error("conv1 inf\n"),
+                 "it, line 1: layer 'conv1': the scale inf is not a number above 0: make the table "
+                 "again with ncnn2table");
+  ExpectContains(error("conv1 0.000000\n"), "the scale 0.000000 is not a number above 0");
+  ExpectContains(error("conv1_param_0 -1\n"), "the scale -1 is not a number above 0");
+  ExpectContains(error("conv1_param_0 nan\n"), "the scale nan is not a number above 0");
+  ExpectContains(error("conv1 1\nconv1 1\n"), "it, line 2: 'conv1' is there twice");
+  ExpectContains(error("left 1\nconv1_param_0 1\nconv1_param_0 1\n"),
+                 "it, line 3: 'conv1_param_0' is there twice");
+  ExpectContains(error("conv1_param_0 1\n"), "it: the file has no blob's scale");
 }
 
 TEST(AnyCalibrationTable, IsToldByItsFirstLine) {

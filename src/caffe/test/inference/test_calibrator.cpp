@@ -154,6 +154,28 @@ TEST(Calibrate, TakesWhatLayersWithAnInt8FormWriteOrRead) {
   EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "scale", "exp", "flat", "ip"}));
 }
 
+// These are computed in integers, or read what must have a range there.
+TEST(Calibrate, TakesWhatEnginesOfIntegersComputeUpToTheOutputs) {
+  constexpr char kImages[] =
+      "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 2 dim: 1 "
+      "dim: 2 } } }";
+  const std::vector<std::string> both = {"data", "out"}, bottom = {"data"};
+  for (const auto& [layer, blobs] : std::map<std::string, std::vector<std::string>>{
+           {"type: 'ReLU6'", both},
+           {"type: 'PReLU'", both},
+           {"type: 'Clip' clip_param { min: 0 max: 3 }", both},
+           {"type: 'Swish'", both},
+           {"type: 'LRN'", both},
+           {"type: 'Normalize'", both},
+           {"type: 'Softmax'", bottom},
+           {"type: 'Interp' interp_param { height: 2 width: 2 }", bottom}}) {
+    const auto net =
+        MakeNet(kImages + ("layer { name: 'out' bottom: 'data' top: 'out' " + layer) + " }");
+    GivenBatches<MinMaxCalibrator> calibrator({{1, 2, 3, 4}});
+    EXPECT_EQ(Calibrate(net.get(), &calibrator, AnyNumberOfImages()).blobs(), blobs) << layer;
+  }
+}
+
 // A function says in which range its bottom matters, but not to others that read this.
 TEST(Calibrate, TakesWhatAFunctionReadsTogetherWithOthers) {
   const std::string function =

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <limits>
 
 #include "caffe/inference/builder.hpp"
@@ -135,6 +136,39 @@ TEST(MeasureLoad, RunsContextsInTheirShapesOnTheirInputs) {
   EXPECT_EQ(contexts[0].Output("prob")[0], 0.5f);
   contexts.clear();
   ExpectContains(ErrorOf([&] { MeasureLoad(&contexts, {}); }), "no context");
+}
+
+/// Four words, looked up, and an image.
+std::shared_ptr<const Engine> EngineOfWords(const BuilderConfig& config) {
+  NetworkDefinition net("words");
+  net.AddInput("words", {2, 2});
+  net.AddInput("image", {2, 1, 1, 2});
+  net.AddLayer(ParseLayer("name: 'embed' type: 'Embed' bottom: 'words' top: 'e' embed_param { "
+                          "input_dim: 3 num_output: 1 bias_term: false }"),
+               {Constant::Of({3, 1}, {0.f, 1.f, 2.f})});
+  net.AddLayer(ParseLayer("name: 'abs' type: 'AbsVal' bottom: 'image' top: 'y'"));
+  net.MarkOutput("e");
+  net.MarkOutput("y");
+  return Builder(config).Build(net);
+}
+
+TEST(FillWithNoise, KeepsTheConstantsThatTheEngineStores) {
+  BuilderConfig config;
+  config.preprocessing.emplace();
+  config.preprocessing->constants["words"] = {2, 1};
+  ExecutionContext context(EngineOfWords(config));
+  FillWithNoise(1, &context);
+  EXPECT_EQ(std::vector<float>(context.Input("words"), context.Input("words") + 4),
+            (std::vector<float>{2, 1, 2, 1}));
+}
+
+TEST(FillWithNoise, GivesEmbedLayersIndices) {
+  for (unsigned seed = 1; seed < 20; ++seed) {
+    ExecutionContext context(EngineOfWords({}));
+    FillWithNoise(seed, &context);
+    EXPECT_EQ(ErrorOf([&] { context.Run(); }), "");
+    EXPECT_NE(context.Input("image")[0], std::floor(context.Input("image")[0]));
+  }
 }
 
 TEST(MeasureLoad, StopsWhenItIsTold) {

@@ -128,6 +128,36 @@ TEST(Lowering, TimesOfNarrowTypesAreWeightedByTheirBytes) {
   EXPECT_DOUBLE_EQ(WeightedTime(100, 0, 0), 100);
 }
 
+// Reorders for a layer's bottoms are added before the layers behind it are rewritten.
+TEST(Lowering, AReorderTakesNoLayersName) {
+  const auto named = [](const std::string& second) {
+    const Net<float> net(ParseNet(
+        "state { phase: TEST } layer { name: 'data' type: 'Input' top: 'data' "
+        "input_param { shape { dim: 1 dim: 16 dim: 4 dim: 4 } } }"
+        "layer { name: 'a' type: 'Convolution' bottom: 'data' top: 'a' convolution_param { "
+        "num_output: 16 kernel_size: 1 } }"
+        "layer { name: 'b' type: 'Convolution' bottom: 'a' top: 'b' convolution_param { "
+        "num_output: 16 kernel_size: 1 } }"
+        "layer { name: '" +
+        second +
+        "' type: 'Convolution' bottom: 'b' top: 'c' "
+        "convolution_param { num_output: 16 kernel_size: 1 } }"));
+    std::vector<std::string> reorders;
+    const Graph graph = Lowered(cpu::CpuTarget(), GraphOf(net), {ElementType::FLOAT}, 2, nullptr,
+                                QuantizationScheme::SYMMETRIC, Layout::CHANNELS_BLOCKED);
+    for (const Node& node : graph.nodes) {
+      if (node.type() == kReorder) reorders.push_back(node.name());
+    }
+    graph.Validate();
+    return reorders;
+  };
+  const std::vector<std::string> before = named("c");
+  ASSERT_FALSE(before.empty());
+  std::vector<std::string> expected = before;
+  expected[0] += "_2";
+  EXPECT_EQ(named(before[0]), expected);
+}
+
 /// The CPU with times that a test sets.
 class CpuWithTimes : public Target {
  public:

@@ -7,12 +7,13 @@
 
 namespace caffe {
 
-/// Rows of text in columns as wide as their widest cell, two spaces apart.
+/// Rows of text in columns as wide as their widest cell, two spaces apart, where a terminal shows
+/// UTF-8. Control characters, and bytes that are not UTF-8, become \xHH (Printable).
 class TextTable {
  public:
   /// The first `left` columns are aligned to the left, the others to the right.
   TextTable(std::vector<std::string> header, size_t left) : left_(left) { Add(std::move(header)); }
-  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void Add(std::vector<std::string> row);
   void Print(std::ostream& out) const;
 
  private:
