@@ -60,6 +60,10 @@ def _require_apart(flag: str, written: str, others: List[str]) -> None:
             raise MigrationError(f"{flag} {written} would replace {other}; name another file")
 
 
+def _inputs(arguments: argparse.Namespace) -> List[str]:
+    return [name for name in arguments.inputs.split(",") if name]
+
+
 def _check(arguments: argparse.Namespace) -> Options:
     """The options; raises MigrationError for bad ones. Fills in --prototxt."""
     to = precision_named("--to", arguments.to)
@@ -72,9 +76,9 @@ def _check(arguments: argparse.Namespace) -> Options:
                              "name a .caffemodel")
     if not arguments.prototxt:
         arguments.prototxt = os.path.splitext(arguments.output)[0] + ".prototxt"
-    _require_apart("--output", arguments.output, [arguments.input, arguments.model])
-    _require_apart("--prototxt", arguments.prototxt,
-                   [arguments.input, arguments.model, arguments.output])
+    files = [*_inputs(arguments), arguments.input, arguments.model]
+    _require_apart("--output", arguments.output, files)
+    _require_apart("--prototxt", arguments.prototxt, [*files, arguments.output])
     return Options(to, math, arguments.clamp, arguments.batch_norm)
 
 
@@ -112,10 +116,10 @@ def _run_old(arguments: argparse.Namespace) -> Tuple[Any, str]:
     if caffe is None:
         return None, ("the compiled package caffe cannot be imported here; tools/upgrade_net_fp16 "
                       "runs both and compares their outputs")
-    files = [name for name in arguments.inputs.split(",") if name]
     try:
         net = comparison.load(caffe, arguments.input, arguments.model)
-        return (caffe, net, comparison.run(net, files, arguments.seed)), ""
+        comparison.fill(net, _inputs(arguments), arguments.seed)
+        return (caffe, net, comparison.run(net)), ""
     except MigrationError:
         raise
     except Exception as error:  # custom layers, or data that is elsewhere
@@ -127,8 +131,14 @@ def _compare(arguments: argparse.Namespace, old: Any, why_not: str) -> None:
         print(f"The nets were not run: {why_not}")
         return
     caffe, net, outputs = old
-    new = comparison.load(caffe, arguments.prototxt, arguments.output)
-    for difference in comparison.compare(net, outputs, new):
+    try:
+        new = comparison.load(caffe, arguments.prototxt, arguments.output)
+        differences = comparison.compare(net, outputs, new)
+    except MigrationError:
+        raise
+    except Exception as error:  # a net that cannot be made, as the old one could
+        raise MigrationError(str(error)) from None
+    for difference in differences:
         print(difference)
 
 

@@ -62,6 +62,13 @@ void RequireApart(const string& flag, const string& written, const vector<string
   }
 }
 
+/// The files that are read; none of them is written over.
+vector<string> FilesToRead() {
+  vector<string> files = SplitAtCommas(FLAGS_inputs);
+  files.insert(files.end(), {FLAGS_input, FLAGS_model});
+  return files;
+}
+
 void CheckFlags(const vector<string>& arguments) {
   Require(arguments.empty(), "unexpected argument '", arguments.empty() ? "" : arguments[0],
           "'; --help shows the flags");
@@ -71,8 +78,9 @@ void CheckFlags(const vector<string>& arguments) {
   const string extension = std::filesystem::path(FLAGS_output).extension();
   Require(extension != ".h5", caffe::Error::Field{"-output"}, " ", FLAGS_output,
           ": HDF5 files hold no half precision; name a .caffemodel");
-  RequireApart("-output", FLAGS_output, {FLAGS_input, FLAGS_model});
-  RequireApart("-prototxt", PrototxtToWrite(), {FLAGS_input, FLAGS_model, FLAGS_output});
+  RequireApart("-output", FLAGS_output, FilesToRead());
+  RequireApart("-prototxt", PrototxtToWrite(), FilesToRead());
+  RequireApart("-prototxt", PrototxtToWrite(), {FLAGS_output});
 }
 
 /// The net with its weights. One that cannot be made here (custom layers, data that is elsewhere)
@@ -98,14 +106,18 @@ void PrintSizes() {
             << PrototxtToWrite() << ": the net definition" << std::endl;
 }
 
-/// Runs the old net; "" if that worked, else why not (data that is missing, inputs that are no
-/// numbers between -1 and 1).
-string RunOld(Net<float>* net) {
+/// Gives the old net its inputs; files that are none are an Error.
+void FillOld(Net<float>* net) {
   if (FLAGS_inputs.empty()) {
     caffe::FillInputs(static_cast<uint32_t>(FLAGS_seed), net);
   } else {
     caffe::FillInputs(SplitAtCommas(FLAGS_inputs), net);
   }
+}
+
+/// Runs the old net; "" if that worked, else why not (data that is missing, inputs that are no
+/// numbers between -1 and 1).
+string RunOld(Net<float>* net) {
   try {
     net->Forward();
   } catch (const std::exception& error) {
@@ -141,6 +153,7 @@ int Migrate(const vector<string>& arguments) {
   std::unique_ptr<Net<float>> old_net;
   string why_not = "-skip_check was given";
   if (!FLAGS_skip_check) old_net = LoadNet(FLAGS_input, FLAGS_model, &why_not);
+  if (old_net) FillOld(old_net.get());  // before anything is written
 
   const vector<caffe::LayerConversion> report = migration.WriteModel(&model_file);
   std::cout << caffe::ConversionTable(report);

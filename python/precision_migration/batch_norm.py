@@ -1,8 +1,9 @@
 """The forms in which files hold batch normalization, and how one becomes another.
 
 BVLC Caffe: a BatchNorm of three blobs (mean, variance and the factor that both were multiplied by)
-and a Scale layer. NVCaffe: one of five (mean, variance, 1, scale, bias). NVCaffe 0.15 had the five
-in the order scale, bias, mean, variance, 1.
+and a Scale layer. NVCaffe: one of five (mean, variance, factor, scale, bias), whose factor is 1.
+NVCaffe 0.15 had the five in the order scale, bias, mean, variance and a value that is not looked
+at.
 """
 from typing import List, NamedTuple, Optional
 
@@ -20,6 +21,9 @@ FORMS = ("keep", "bvlc", "nvcaffe")
 _LAYER_BATCH_NORM, _LAYER_SCALE = 139, 142
 _SCALE_FILLER, _BIAS_FILLER, _SCALE_BIAS = 5, 6, 7
 _SCALE_BIAS_TERM = 4
+
+_STATISTICS = 3  # the first blobs of a BatchNorm in either form
+_FROZEN = "param { lr_mult: 0 decay_mult: 0 }"
 
 
 class _Change(NamedTuple):
@@ -45,6 +49,21 @@ def _is_channel_scale(layer) -> bool:
     """A Scale layer that multiplies channels by parameters of its own."""
     return (layer.type == "Scale" and len(layer.bottom) == 1 and len(layer.top) == 1
             and layer.scale_param.axis == 1 and layer.scale_param.num_axes == 1)
+
+
+def _quoted(name: str) -> str:
+    """A name as a prototxt has it: it may hold quotes, backslashes and line ends."""
+    return '"' + "".join(f"\\{ord(c):03o}" if c < " " else "\\" + c if c in '"\\' else c
+                         for c in name) + '"'
+
+
+def _param_blocks(layer, field: TextField) -> List[TextField]:
+    """Where the ParamSpecs of a layer stand."""
+    blocks = named(field.fields, "param")
+    if len(blocks) != len(layer.param):
+        raise MigrationError(f"layer '{layer.name}': batch normalization takes another form only "
+                             "where each param stands in a block of its own: param { ... }")
+    return blocks
 
 
 class BatchNormPlan:
@@ -93,6 +112,8 @@ class BatchNormPlan:
             self.notes.append(f"layers {pair} stay two: others read blob '{norm.top[0]}' too")
         elif _rules(norm) != _rules(scale):
             self.notes.append(f"layers {pair} stay two: their include or exclude rules differ")
+        elif len(norm.param) > _STATISTICS and scale.param:
+            self.notes.append(f"layers {pair} stay two: both have a param for the scale")
         else:
             self.changes.append(_Change(index, after, norm.name, scale.name, scale.top[0], True,
                                         scale.scale_param.bias_term))
@@ -122,23 +143,60 @@ class BatchNormPlan:
                                      "stands in a block of its own: layer { ... }")
             norm = layers[change.layer]
             if self.form == "nvcaffe":
-                self._merge_text(change, norm, layers[change.scale_layer], edits)
+                self._merge_text(change, text, norm, layers[change.scale_layer], edits)
             else:
-                _split_text(change, text, norm, edits)
+                self._split_text(change, text, norm, edits)
 
-    def _merge_text(self, change: _Change, norm: TextField, scale: TextField,
+    def _merged_params(self, change: _Change, text: str, scale: TextField) -> str:
+        """The parameters of the Scale layer become the BatchNorm's fourth and fifth."""
+        layer = self.net.layer[change.scale_layer]
+        if not layer.param:
+            return ""
+        params = [_FROZEN] * (_STATISTICS - len(self.net.layer[change.layer].param))
+        params += [text[block.begin:block.end] for block in _param_blocks(layer, scale)]
+        if not change.has_bias:  # it is zero and stays so
+            params.append(_FROZEN)
+        return "".join(f"  {param}\n" for param in params)
+
+    def _merge_text(self, change: _Change, text: str, norm: TextField, scale: TextField,
                     edits: TextEdits) -> None:
         edits.remove(scale)
         top = named(norm.fields, "top")[0]
         if self.net.layer[change.layer].top[0] != change.top:
-            edits.replace(top.value_begin, top.value_end, f'"{change.top}"')
+            edits.replace(top.value_begin, top.value_end, _quoted(change.top))
+        added = self._merged_params(change, text, scale)
         params = named(norm.fields, "batch_norm_param")
-        if not params:
-            edits.insert(norm.value_end, "  batch_norm_param { scale_bias: true }\n")
-            return
-        for old in named(params[0].fields, "scale_bias"):
-            edits.remove(old)
-        edits.insert_first(params[0], "scale_bias: true")
+        if params:
+            for old in named(params[0].fields, "scale_bias"):
+                edits.remove(old)
+            edits.insert_first(params[0], "scale_bias: true")
+        else:
+            added += "  batch_norm_param { scale_bias: true }\n"
+        if added:
+            edits.insert(norm.value_end, added)
+
+    def _split_params(self, change: _Change, text: str, norm: TextField, edits: TextEdits) -> str:
+        """The fourth and fifth parameter of the BatchNorm become the Scale layer's."""
+        layer = self.net.layer[change.layer]
+        if len(layer.param) <= _STATISTICS:
+            return ""
+        moved = _param_blocks(layer, norm)[_STATISTICS:]
+        for block in moved:
+            edits.remove(block)
+        return "".join(f"  {text[block.begin:block.end]}\n" for block in moved)
+
+    def _split_text(self, change: _Change, text: str, norm: TextField, edits: TextEdits) -> None:
+        for param in named(norm.fields, "batch_norm_param"):
+            for name in ("scale_bias", "scale_filler", "bias_filler"):
+                for old in named(param.fields, name):
+                    edits.remove(old)
+        params = self._split_params(change, text, norm, edits)
+        rules = "".join(f"  {text[field.begin:field.end]}\n" for field in norm.fields
+                        if field.name in ("include", "exclude"))
+        top = _quoted(change.top)
+        edits.insert(norm.end, f"\nlayer {{\n  name: {_quoted(change.scale_name)}\n"
+                     f'  type: "Scale"\n  bottom: {top}\n  top: {top}\n{params}{rules}'
+                     "  scale_param { bias_term: true }\n}")
 
     def edit_weights(self, layers: List[ModelLayer]) -> None:
         """Changes the layers' blobs; raises MigrationError for what is not a normalization."""
@@ -178,18 +236,6 @@ class BatchNormPlan:
             _set_blobs(scale, [factors, biases] if change.has_bias else [factors])
 
 
-def _split_text(change: _Change, text: str, norm: TextField, edits: TextEdits) -> None:
-    for param in named(norm.fields, "batch_norm_param"):
-        for name in ("scale_bias", "scale_filler", "bias_filler"):
-            for old in named(param.fields, name):
-                edits.remove(old)
-    rules = "".join(f"  {text[field.begin:field.end]}\n" for field in norm.fields
-                    if field.name in ("include", "exclude"))
-    edits.insert(norm.end, f'\nlayer {{\n  name: "{change.scale_name}"\n  type: "Scale"\n'
-                 f'  bottom: "{change.top}"\n  top: "{change.top}"\n{rules}'
-                 "  scale_param { bias_term: true }\n}")
-
-
 def _find(layers: List[ModelLayer], name: str) -> Optional[ModelLayer]:
     return next((layer for layer in layers if layer.name == name), None)
 
@@ -201,13 +247,13 @@ def _set_blobs(layer: ModelLayer, values: List[np.ndarray]) -> None:
 def _values(norm: ModelLayer, scale: Optional[ModelLayer]) -> List[np.ndarray]:
     """Mean and variance with the factor taken out, scale and bias; all FLOAT."""
     blobs = [blob.values.astype(FLOAT) for blob in norm.blobs]
+    is_digits = len(blobs) == 5 and blobs[4].size == 1 and blobs[2].size != 1
     if len(blobs) == 5:
-        is_digits = blobs[4].size == 1 and blobs[2].size != 1
         if is_digits:
             blobs = [blobs[i] for i in (2, 3, 4, 0, 1)]
-        mean, variance, reserved, factors, biases = blobs
+        mean, variance, factor, factors, biases = blobs
     elif len(blobs) == 3:
-        mean, variance, reserved = blobs
+        mean, variance, factor = blobs
         affine = [blob.values.astype(FLOAT) for blob in scale.blobs[:2]] if scale else []
         factors = affine[0] if affine else np.ones(mean.size, FLOAT)
         biases = affine[1] if len(affine) > 1 else np.zeros(mean.size, FLOAT)
@@ -215,11 +261,11 @@ def _values(norm: ModelLayer, scale: Optional[ModelLayer]) -> List[np.ndarray]:
         raise MigrationError(f"layer '{norm.name}': batch normalization has 3 or 5 blobs, not "
                              f"{len(blobs)}")
     sizes = [blob.size for blob in (mean, variance, factors, biases)]
-    if reserved.size != 1 or len(set(sizes)) != 1:
+    if factor.size != 1 or len(set(sizes)) != 1:
         raise MigrationError(f"layer '{norm.name}': blobs of {', '.join(map(str, sizes))} elements "
                              "are not batch normalization's")
-    if len(blobs) == 3:
-        inverse = FLOAT.type(0) if reserved[0] == 0 else FLOAT.type(1) / reserved[0]
+    if not is_digits:
+        inverse = FLOAT.type(0) if factor[0] == 0 else FLOAT.type(1) / factor[0]
         mean, variance = mean * inverse, variance * inverse
     return [mean, variance, factors, biases]
 

@@ -50,19 +50,47 @@ def compiled_caffe():
         return None
 
 
-def _fill(net, files: List[str], seed: int) -> None:
+def _read_input(file: str) -> np.ndarray:
+    try:
+        values = np.load(file)
+    except OSError:
+        raise MigrationError(f"{file}: cannot be read") from None
+    except Exception:  # whatever NumPy says of a file that is none of its own
+        raise MigrationError(f"{file}: no .npy file, or cut off") from None
+    if not isinstance(values, np.ndarray):
+        raise MigrationError(f"{file}: no .npy file")
+    if values.dtype.kind not in "fiub":
+        raise MigrationError(f"{file}: elements of type '{values.dtype.str}' are not read; "
+                             "numpy.float32 is")
+    return values
+
+
+def _fill_from(net, files: List[str]) -> None:
     names = list(net.inputs)
-    if files and len(files) != len(names):
+    if len(files) != len(names):
         raise MigrationError(f"the net has {len(names)} inputs, and {len(files)} files were given")
+    arrays = [_read_input(file) for file in files]
+    try:
+        for name, values in zip(names, arrays):
+            net.blobs[name].reshape(*values.shape)
+            net.blobs[name].data[...] = values
+        net.reshape()
+    except Exception as error:  # a layer takes no input of that shape
+        raise MigrationError(str(error)) from None
+
+
+def fill(net, files: List[str], seed: int) -> None:
+    """Gives the net inputs from .npy files, one for each input, or random ones.
+
+    Raises MigrationError for files that are no such inputs.
+    """
+    if files:
+        _fill_from(net, files)
+        return
     random = np.random.RandomState(seed)
-    for index, name in enumerate(names):
+    for name in net.inputs:
         blob = net.blobs[name]
-        if files:
-            values = np.load(files[index])
-            blob.reshape(*values.shape)
-        else:
-            values = random.uniform(-1, 1, blob.data.shape)
-        blob.data[...] = values
+        blob.data[...] = random.uniform(-1, 1, blob.data.shape)
 
 
 def _difference(blob: str, first: np.ndarray, second: np.ndarray) -> OutputDifference:
@@ -90,9 +118,8 @@ def load(caffe, prototxt: str, model: str):
     return net
 
 
-def run(net, files: List[str], seed: int) -> Dict[str, np.ndarray]:
-    """The outputs for inputs from .npy files, one for each input, or random ones."""
-    _fill(net, files, seed)
+def run(net) -> Dict[str, np.ndarray]:
+    """The outputs for the inputs that the net has."""
     return {blob: np.array(values) for blob, values in net.forward().items()}
 
 

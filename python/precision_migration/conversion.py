@@ -142,6 +142,7 @@ def warnings(layers: List[LayerConversion], to: np.dtype, clamp: bool,
     if count and clamp:
         found.append(f"{beyond} its largest number")
     elif count:
-        found.append(f"{beyond} infinite: --clamp makes them its largest number, and "
-                     "forward_type: FLOAT in a layer of the prototxt keeps its weights")
+        keeps = (", and forward_type: FLOAT in a layer of the prototxt keeps its weights"
+                 if to == FLOAT16 else "")
+        found.append(f"{beyond} infinite: --clamp makes them its largest number{keeps}")
     return found

@@ -13,8 +13,17 @@ _DEFAULT_TYPES = ("default_forward_type", "default_backward_type",
 _LOSS_SCALING = ("global_grad_scale", "global_grad_scale_adaptive", "default_cudnn_math_override")
 _LAYER_TYPES = ("forward_type", "backward_type", "forward_math", "backward_math",
                 "cudnn_math_override")
-# Layers whose parameters a net keeps in FLOAT: statistics, and what Python code reads.
-_FLOAT_PARAMETERS = ("BatchNorm", "BN", "Python")
+# Layers with kernels for FLOAT16 (`caffe layers` lists them), but for those whose parameters are
+# statistics or ranges: a net keeps the parameters of all others in FLOAT.
+_HALF_PARAMETERS = frozenset("""
+    AbsVal Accuracy ArgMax Axpy BNLL BatchReindex Bias Clip CombinedMargin Concat Convolution
+    ConvolutionDepthwise Crop CropCenter Deconvolution DepthwiseConvolution Dropout ELU Eltwise
+    Embed Exp Flatten Flip FocalLoss GELU HardSwish Im2col InnerProduct Input Interp LRN LSTM
+    LabelSpecificAdd Log Lstm MVN MergeCrop Normalize PReLU PSROIPooling Parameter Permute Pooling
+    Power RNN ROIAlign ROIPooling ReLU ReLU6 Reduction Reorg Resample Reshape Reverse SPP Scale
+    SegAccuracy ShuffleChannel Sigmoid Silence Slice Softmax SoftmaxWithLoss Split Swish TanH
+    Threshold Tile Transpose UnPooling Unpooling Upsample
+    """.split())
 _FLOAT16_NUMBER = 2  # of the schema's enum Type
 
 _PRECISIONS = {"fp16": FLOAT16, "float16": FLOAT16, "fp32": FLOAT, "float": FLOAT}
@@ -36,12 +45,24 @@ def precision_named(flag: str, name: str):
     return _PRECISIONS[name.lower()]
 
 
+def _is_inserted(layer: ModelLayer) -> bool:
+    """True for the layers that training in integers puts in, which no prototxt names."""
+    ending = "_quantization"
+    return (layer.type == "FakeQuantization" and len(layer.name) > len(ending)
+            and layer.name.endswith(ending))
+
+
+def _quoted(names: List[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
 class PrecisionMigration:
     """Converts the two files of a net to another precision.
 
     To FLOAT16: the prototxt gets the four default types; the weights become raw_data. Parameters
-    that the net keeps in FLOAT stay FLOAT: batch normalization's, Python layers', and those of
-    layers that say forward_type: FLOAT or DOUBLE.
+    that the net keeps in FLOAT stay FLOAT: batch normalization's, those of layers without kernels
+    for FLOAT16 (Python layers, and types that are not known here, too), and those of layers that
+    say forward_type: FLOAT or DOUBLE.
     To FLOAT: everything becomes `data`, and the fields of half precision leave the prototxt, so
     that BVLC Caffe reads both.
     """
@@ -73,10 +94,15 @@ class PrecisionMigration:
         if len(strangers) == len(with_weights):
             raise MigrationError(f"{model}: no layer with weights is called like one of {input_} "
                                  f"(the first is '{strangers[0]}'): are these files of one net?")
-        if strangers:
-            names = ", ".join(f"'{name}'" for name in strangers)
+        inserted = {layer.name for layer in self.model.layers if _is_inserted(layer)}
+        untold = [name for name in strangers if name not in inserted]
+        if untold:
             self.notes.append(f"layers with weights that {input_} has not, converted all the same: "
-                              f"{names}")
+                              f"{_quoted(untold)}")
+        without = fit.layers_without(self.net, self.model.layers)
+        if without:
+            self.notes.append(f"layers of {input_} that have no weights in {model} and keep their "
+                              f"fillers' values: {_quoted(without)}")
 
     def _edited(self, text: str, plan: BatchNormPlan) -> str:
         fields = text_fields.scan(text)
@@ -109,7 +135,8 @@ class PrecisionMigration:
                 type_ = type_ or described.type
                 stays |= (described.HasField("forward_type")
                           and described.forward_type != _FLOAT16_NUMBER)
-        stays |= type_ in _FLOAT_PARAMETERS
+        # Old layers' types, which are not named, all have kernels for FLOAT16.
+        stays |= bool(type_) and type_ not in _HALF_PARAMETERS
         return Storage(FLOAT if stays else FLOAT16, True, self.options.clamp)
 
     def write_model(self, file: BinaryIO) -> List[LayerConversion]:

@@ -73,5 +73,5 @@ cmp net.prototxt back.prototxt
 # The rest of the Python tests, where there is pytest.
 if "$python" -c 'import pytest' 2> /dev/null; then
   CAFFE_BUILD=$build "$python" -m pytest -q -p no:cacheprovider --noconftest \
-    "$root/python/tests/test_gen_default_model.py"
+    "$root/python/tests/test_gen_default_model.py" "$root/python/tests/test_migration_agreement.py"
 fi

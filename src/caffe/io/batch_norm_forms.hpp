@@ -13,12 +13,13 @@ namespace caffe {
 //   BVLC            BatchNorm: mean * factor (C), variance * factor (C), factor (1);
 //                   followed by a Scale layer: scale (C), bias (C)
 //   NVCaffe, 3      mean (C), variance (C), one reserved value (1)
-//   NVCaffe, 5      mean (C), variance (C), one reserved value (1), scale (C), bias (C)
+//   NVCaffe, 5      mean (C), variance (C), factor (1), scale (C), bias (C)
 //   DIGITS          scale (C), bias (C), mean (C), variance (C), reserved (1): NVCaffe 0.15's order
 //
 // Three blobs mean BVLC's form: the statistics are divided by the third. NVCaffe stores 1 there,
 // so its files read right too, except those of NVCaffe before 0.16.5, which hold 0; BVLC Caffe
-// takes such statistics as zeros (no batch was seen yet), and so does this.
+// takes such statistics as zeros (no batch was seen yet), and so does this. The third of NVCaffe's
+// five is 1, too; where it is not, layers divide by it as they do by BVLC's.
 
 /// The statistics with the factor taken out: each divided by `factor`; zeros if it is 0.
 void NormalizeStatistics(float factor, float* mean, float* variance, size_t channels);
@@ -37,8 +38,9 @@ BatchNormBlobs FromBvlcBatchNorm(const std::vector<float>& mean, const std::vect
 /// NVCaffe's five blobs: mean, variance, {1}, scale, bias.
 std::array<std::vector<float>, 5> ToNvcaffeBatchNorm(const BatchNormBlobs& blobs);
 
-/// From NVCaffe's five blobs in today's or DIGITS's order; the reserved value is not looked at.
-/// Throws Error unless the lengths are those of one of the two.
+/// From NVCaffe's five blobs in today's order, statistics divided by the third as layers do it, or
+/// in DIGITS's order, whose reserved value is not looked at, as in loading. Throws Error unless the
+/// lengths are those of one of the two.
 BatchNormBlobs FromNvcaffeBatchNorm(const std::array<std::vector<float>, 5>& blobs);
 
 /// True if five blobs with these numbers of elements are in DIGITS's order. With one channel both

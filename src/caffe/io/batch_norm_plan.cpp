@@ -6,6 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/weight_source.hpp"
 #include "caffe/io/wire.hpp"
+#include "caffe/util/text/text_table.hpp"
 
 namespace caffe {
 
@@ -38,6 +39,38 @@ bool IsChannelScale(const LayerParameter& layer) {
 }
 
 const char* ValueText(bool value) { return value ? "true" : "false"; }
+
+// Text of a layer.
+
+constexpr int kStatistics = 3;  // the first blobs of a BatchNorm in either form
+constexpr const char* kFrozen = "param { lr_mult: 0 decay_mult: 0 }";
+
+/// A name as a prototxt has it: it may hold quotes, backslashes and line ends.
+std::string Quoted(const std::string& name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c >= 0 && c < ' ') {
+      text += Formatted("\\%03o", static_cast<unsigned>(c));
+      continue;
+    }
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + "\"";
+}
+
+std::string TextOf(const std::string& text, const TextField& field) {
+  return text.substr(field.begin, field.end - field.begin);
+}
+
+/// Where the ParamSpecs of a layer stand.
+std::vector<const TextField*> ParamBlocks(const LayerParameter& layer, const TextField& field) {
+  std::vector<const TextField*> blocks = FieldsNamed(field.fields, "param");
+  Require(blocks.size() == static_cast<size_t>(layer.param_size()), "layer '", layer.name(),
+          "': batch normalization takes another form only where each param stands in a block of "
+          "its own: param { ... }");
+  return blocks;
+}
 
 // Encoded fields of a layer.
 
@@ -147,6 +180,8 @@ void BatchNormPlan::PlanMerge(int layer) {
     notes_.push_back(Join("layers ", pair, " stay two: others read blob '", norm.top(0), "' too"));
   } else if (RulesOf(norm) != RulesOf(scale)) {
     notes_.push_back(Join("layers ", pair, " stay two: their include or exclude rules differ"));
+  } else if (norm.param_size() > kStatistics && scale.param_size() > 0) {
+    notes_.push_back(Join("layers ", pair, " stay two: both have a param for the scale"));
   } else {
     changes_.push_back({layer, next, norm.name(), scale.name(), norm.bottom(0), scale.top(0), true,
                         scale.scale_param().bias_term()});
@@ -184,27 +219,56 @@ void BatchNormPlan::EditText(const std::string& text, const std::vector<TextFiel
             "batch normalization takes another form only where each layer stands in a block of its "
             "own: layer { ... }");
     if (form_ == BatchNormForm::NVCAFFE) {
-      MergeText(change, *layers[change.layer], *layers[change.scale_layer], edits);
+      MergeText(change, text, *layers[change.layer], *layers[change.scale_layer], edits);
     } else {
       SplitText(change, text, *layers[change.layer], edits);
     }
   }
 }
 
-void BatchNormPlan::MergeText(const Change& change, const TextField& norm, const TextField& scale,
-                              TextEdits* edits) const {
+// The parameters of the Scale layer become the BatchNorm's fourth and fifth.
+std::string BatchNormPlan::MergedParams(const Change& change, const std::string& text,
+                                        const TextField& scale) const {
+  const LayerParameter& layer = net_.layer(change.scale_layer);
+  if (layer.param_size() == 0) return "";
+  const auto line = [](const std::string& param) { return "  " + param + "\n"; };
+  std::string lines;
+  for (int i = net_.layer(change.layer).param_size(); i < kStatistics; ++i) lines += line(kFrozen);
+  for (const TextField* param : ParamBlocks(layer, scale)) lines += line(TextOf(text, *param));
+  // The bias is zero where the Scale layer had none, and stays so.
+  return change.has_bias ? lines : lines + line(kFrozen);
+}
+
+void BatchNormPlan::MergeText(const Change& change, const std::string& text, const TextField& norm,
+                              const TextField& scale, TextEdits* edits) const {
   edits->Remove(scale);
   const TextField& top = *FieldsNamed(norm.fields, "top").at(0);
   if (net_.layer(change.layer).top(0) != change.top) {
-    edits->Replace(top.value_begin, top.value_end, "\"" + change.top + "\"");
+    edits->Replace(top.value_begin, top.value_end, Quoted(change.top));
   }
+  std::string added = MergedParams(change, text, scale);
   const std::vector<const TextField*> params = FieldsNamed(norm.fields, "batch_norm_param");
   if (params.empty()) {
-    edits->Insert(norm.value_end, "  batch_norm_param { scale_bias: true }\n");
-    return;
+    added += "  batch_norm_param { scale_bias: true }\n";
+  } else {
+    for (const TextField* old : FieldsNamed(params[0]->fields, "scale_bias")) edits->Remove(*old);
+    edits->InsertFirst(*params[0], "scale_bias: true");
   }
-  for (const TextField* old : FieldsNamed(params[0]->fields, "scale_bias")) edits->Remove(*old);
-  edits->InsertFirst(*params[0], "scale_bias: true");
+  if (!added.empty()) edits->Insert(norm.value_end, added);
+}
+
+// The fourth and fifth parameter of the BatchNorm become the Scale layer's.
+std::string BatchNormPlan::SplitParams(const Change& change, const std::string& text,
+                                       const TextField& norm, TextEdits* edits) const {
+  const LayerParameter& layer = net_.layer(change.layer);
+  if (layer.param_size() <= kStatistics) return "";
+  const std::vector<const TextField*> params = ParamBlocks(layer, norm);
+  std::string lines;
+  for (size_t i = kStatistics; i < params.size(); ++i) {
+    lines += "  " + TextOf(text, *params[i]) + "\n";
+    edits->Remove(*params[i]);
+  }
+  return lines;
 }
 
 void BatchNormPlan::SplitText(const Change& change, const std::string& text, const TextField& norm,
@@ -214,12 +278,13 @@ void BatchNormPlan::SplitText(const Change& change, const std::string& text, con
       for (const TextField* old : FieldsNamed(param->fields, name)) edits->Remove(*old);
     }
   }
-  std::string layer = "\nlayer {\n  name: \"" + change.scale_name +
-                      "\"\n  type: \"Scale\"\n  bottom: \"" + change.top + "\"\n  top: \"" +
-                      change.top + "\"\n";
+  const std::string top = Quoted(change.top);
+  std::string layer = "\nlayer {\n  name: " + Quoted(change.scale_name) +
+                      "\n  type: \"Scale\"\n  bottom: " + top + "\n  top: " + top + "\n" +
+                      SplitParams(change, text, norm, edits);
   for (const TextField& field : norm.fields) {
     if (field.name != "include" && field.name != "exclude") continue;
-    layer += "  " + text.substr(field.begin, field.end - field.begin) + "\n";
+    layer += "  " + TextOf(text, field) + "\n";
   }
   edits->Insert(norm.end, layer + "  scale_param { bias_term: " + ValueText(true) + " }\n}");
 }

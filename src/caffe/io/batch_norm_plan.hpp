@@ -49,8 +49,12 @@ class BatchNormPlan {
   int ScaleAfter(int layer) const;
   bool IsReadBesides(const std::string& blob, int writer, int reader) const;
   std::string NewName(std::string name) const;
-  void MergeText(const Change& change, const TextField& norm, const TextField& scale,
-                 TextEdits* edits) const;
+  std::string MergedParams(const Change& change, const std::string& text,
+                           const TextField& scale) const;
+  void MergeText(const Change& change, const std::string& text, const TextField& norm,
+                 const TextField& scale, TextEdits* edits) const;
+  std::string SplitParams(const Change& change, const std::string& text, const TextField& norm,
+                          TextEdits* edits) const;
   void SplitText(const Change& change, const std::string& text, const TextField& norm,
                  TextEdits* edits) const;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "caffe/error.hpp"
@@ -55,6 +56,65 @@ std::vector<LayerIdentity> Identities(const NetParameter& net) {
   return identities;
 }
 
+/// True for the layers that training in integers puts in, which a prototxt need not name.
+bool IsInserted(const ModelLayer& layer) {
+  const std::string ending = "_quantization";
+  return layer.type == "FakeQuantization" && layer.name.size() > ending.size() &&
+         layer.name.compare(layer.name.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+/// The names of the layers with weights that are none of the net's, but for inserted ones.
+std::vector<std::string> Strangers(const std::vector<ModelLayer>& layers,
+                                   const std::vector<LayerIdentity>& net) {
+  std::set<std::string> known;
+  for (const LayerIdentity& layer : net) known.insert(layer.name);
+  std::vector<std::string> names;
+  for (const ModelLayer& layer : layers) {
+    const bool told = layer.blobs.empty() || known.count(layer.name) || IsInserted(layer);
+    if (!told) names.push_back(layer.name);
+  }
+  return names;
+}
+
+/// Types that have weights whatever their fields say, but for Bias and Scale with two bottoms.
+bool HasWeights(const LayerParameter& layer) {
+  static const std::set<std::string> types = {
+      "BN",           "BatchNorm",     "Bias",  "Convolution",          "ConvolutionDepthwise",
+      "CenterLoss",   "Deconvolution", "Embed", "DepthwiseConvolution", "InnerDistance",
+      "InnerProduct", "LSTM",          "Lstm",  "MarginInnerProduct",   "PReLU",
+      "Parameter",    "RNN",           "Scale"};
+  const bool takes_two = layer.type() == "Bias" || layer.type() == "Scale";
+  return types.count(layer.type()) && !(takes_two && layer.bottom_size() > 1);
+}
+bool HasWeights(const V1LayerParameter& layer) {
+  return layer.type() == V1LayerParameter::CONVOLUTION ||
+         layer.type() == V1LayerParameter::DECONVOLUTION ||
+         layer.type() == V1LayerParameter::INNER_PRODUCT;
+}
+
+/// The names of the net's layers that have weights and no blobs in `stored`, each once. A Scale
+/// layer behind a BatchNorm of five blobs takes its weights from these.
+std::vector<std::string> LayersWithout(const std::map<std::string, size_t>& stored,
+                                       const NetParameter& net) {
+  std::vector<std::string> names;
+  std::set<std::string> whole;  // tops of BatchNorm layers with five blobs
+  const auto add = [&](const std::string& name) {
+    if (!stored.count(name) && !std::count(names.begin(), names.end(), name)) names.push_back(name);
+  };
+  for (const LayerParameter& layer : net.layer()) {
+    const auto found = stored.find(layer.name());
+    const bool five = layer.type() == "BatchNorm" && found != stored.end() && found->second == 5;
+    if (five && layer.top_size() == 1) whole.insert(layer.top(0));
+    const bool given =
+        layer.type() == "Scale" && layer.bottom_size() == 1 && whole.count(layer.bottom(0));
+    if (HasWeights(layer) && !given) add(layer.name());
+  }
+  for (const V1LayerParameter& layer : net.layers()) {
+    if (HasWeights(layer)) add(layer.name());
+  }
+  return names;
+}
+
 ModelLayers ReadModel(const std::string& model, const NetParameter& net) {
   return IsHdf5File(model) ? ModelLayers::FromHdf5(model, Identities(net))
                            : ModelLayers::FromCaffemodel(model);
@@ -96,23 +156,29 @@ PrecisionMigration::PrecisionMigration(const std::string& prototxt, const std::s
 }
 
 void PrecisionMigration::CheckNames(const std::string& prototxt, const std::string& model) {
-  std::set<std::string> known;
-  for (const LayerIdentity& layer : Identities(net_)) known.insert(layer.name);
-  std::vector<std::string> strangers;
-  bool found = false;
+  std::map<std::string, size_t> stored;  // how many blobs each layer has
+  std::string first;
   for (const ModelLayer& layer : model_.layers) {
     if (layer.blobs.empty()) continue;
-    found |= known.count(layer.name) > 0;
-    if (!known.count(layer.name)) strangers.push_back(layer.name);
+    if (stored.empty()) first = layer.name;
+    stored[layer.name] = layer.blobs.size();
   }
-  Require(found || !strangers.empty(), Error::File{model}, ": no layer has weights in it");
+  const std::vector<LayerIdentity> net = Identities(net_);
+  const bool found = std::any_of(net.begin(), net.end(), [&](const LayerIdentity& layer) {
+    return stored.count(layer.name) > 0;
+  });
+  Require(!stored.empty(), Error::File{model}, ": no layer has weights in it");
   Require(found, Error::File{model}, ": no layer with weights is called like one of ", prototxt,
-          " (the first is '", strangers.empty() ? "" : strangers[0],
-          "'): are these files of one net?");
-  if (!strangers.empty()) {
-    notes_.push_back(Join("layers with weights that ", prototxt,
-                          " has not, converted all the same: ", ListedQuoted(strangers)));
-  }
+          " (the first is '", first, "'): are these files of one net?");
+  NoteNames(Join("layers with weights that ", prototxt, " has not, converted all the same: "),
+            Strangers(model_.layers, net));
+  NoteNames(Join("layers of ", prototxt, " that have no weights in ", model,
+                 " and keep their fillers' values: "),
+            LayersWithout(stored, net_));
+}
+
+void PrecisionMigration::NoteNames(const std::string& what, const std::vector<std::string>& names) {
+  if (!names.empty()) notes_.push_back(what + ListedQuoted(names));
 }
 
 std::string PrecisionMigration::EditedText(const std::string& text,
@@ -149,8 +215,10 @@ ModelLayers::Storage PrecisionMigration::StorageOf(const ModelLayer& layer) cons
     if (type.empty()) type = described.type();
     stays |= described.has_forward_type() && described.forward_type() != caffe::FLOAT16;
   }
+  // As Layer::DeclareParameterTypes has it. Old layers' types all have kernels for FLOAT16.
   const Operation* operation = OperationTable::Find(type);
-  stays |= type == "Python" || (operation && operation->float_parameters);
+  const bool native = operation && operation->native && !operation->float_parameters;
+  stays |= !type.empty() && !native;
   return {stays ? ElementType::FLOAT : ElementType::FLOAT16, true, options_.clamp};
 }
 
@@ -188,9 +256,11 @@ std::vector<std::string> ConversionWarnings(const std::vector<LayerConversion>& 
   if (overflowed > 0 && options.clamp) {
     warnings.push_back(beyond + " its largest number");
   } else if (overflowed > 0) {
-    warnings.push_back(beyond +
-                       " infinite: --clamp makes them its largest number, and forward_type: FLOAT "
-                       "in a layer of the prototxt keeps its weights");
+    const char* keeps =
+        options.to == ElementType::FLOAT16
+            ? ", and forward_type: FLOAT in a layer of the prototxt keeps its weights"
+            : "";
+    warnings.push_back(beyond + " infinite: --clamp makes them its largest number" + keeps);
   }
   return warnings;
 }

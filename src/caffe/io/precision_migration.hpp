@@ -28,8 +28,9 @@ BatchNormForm BatchNormFormNamed(const std::string& flag, const std::string& nam
 ///
 /// To FLOAT16: the prototxt gets the four default_*_type and default_*_math lines; the weights
 /// become raw_data. Parameters that the net keeps in FLOAT stay FLOAT: batch normalization's,
-/// Python layers', and those of layers that say forward_type: FLOAT or DOUBLE. To FLOAT: everything
-/// becomes `data`, and the fields of half precision leave the prototxt, so that BVLC Caffe reads
+/// those of layers without kernels for FLOAT16 (Python layers, and types that are not known here,
+/// too), and those of layers that say forward_type: FLOAT or DOUBLE. To FLOAT: everything becomes
+/// `data`, and the fields of half precision leave the prototxt, so that BVLC Caffe reads
 /// both. Comments and layout of the prototxt stay. The weights may be a caffemodel of any age, with
 /// elements of any type, or an HDF5 file.
 class PrecisionMigration {
@@ -48,6 +49,7 @@ class PrecisionMigration {
  private:
   ModelLayers::Storage StorageOf(const ModelLayer& layer) const;
   void CheckNames(const std::string& prototxt, const std::string& model);
+  void NoteNames(const std::string& what, const std::vector<std::string>& names);
   std::string EditedText(const std::string& text, const BatchNormPlan& plan) const;
 
   NetParameter net_;  // the old prototxt, not upgraded

@@ -38,8 +38,8 @@ bool FeedsNet(const LayerParameter& layer);
 
 /// Found by the optimizer's passes, run on the net in its TEST phase. `net` is what its state
 /// includes (Net::FilterNet), of either phase, without Split layers. Nothing depends on weights.
-/// Layers that read data are set up to see the shapes of what they read; the calling thread's random
-/// generator stays as it was. Throws Error where a layer cannot be set up.
+/// Layers that read data are set up to see the shapes of what they read; the calling thread's
+/// random generator stays as it was. Throws Error where a layer cannot be set up.
 TrainingPositions PositionsOf(const NetParameter& net);
 
 }  // namespace caffe::inference

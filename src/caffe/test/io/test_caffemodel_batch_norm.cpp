@@ -39,6 +39,15 @@ TEST(BatchNormForms, WritesFiveBlobsThatReadBack) {
   EXPECT_EQ(blobs.bias, again.bias);
 }
 
+TEST(BatchNormForms, DividesNvcaffesStatisticsByTheThirdBlobAsLayersDo) {
+  const BatchNormBlobs blobs = FromNvcaffeBatchNorm({{{2, 4}, {8, 16}, {2}, {3, 5}, {7, 9}}});
+  EXPECT_EQ((Floats{1, 2}), blobs.mean);
+  EXPECT_EQ((Floats{4, 8}), blobs.variance);
+  EXPECT_EQ((Floats{3, 5}), blobs.scale);
+  EXPECT_EQ((Floats{0, 0}),
+            FromNvcaffeBatchNorm({{{2, 4}, {8, 16}, {0}, {3, 5}, {7, 9}}}).variance);
+}
+
 TEST(BatchNormForms, PermutesDigitsOrder) {
   EXPECT_TRUE(IsDigitsOrder({2, 2, 2, 2, 1}));
   EXPECT_FALSE(IsDigitsOrder({2, 2, 1, 2, 2}));

@@ -336,14 +336,14 @@ TEST_F(PrecisionMigrationTest, LayersThatSayFloatKeepTheirWeights) {
   EXPECT_EQ(FLOAT16, LayerNamed(Model(), "conv").blobs(0).raw_data_type());
 }
 
-TEST_F(PrecisionMigrationTest, UnknownAndPythonLayersPassWithAllTheirFields) {
+TEST_F(PrecisionMigrationTest, LayersWithoutKernelsForHalvesPassWithAllTheirFieldsInFloat) {
   WriteNet(
       "layer { name: \"data\" type: \"Input\" top: \"data\" input_param { shape { dim: 1 dim: 1 } "
       "} }\n"
       "layer { name: \"fc\" type: \"InnerProduct\" bottom: \"data\" top: \"fc\" "
       "inner_product_param { num_output: 1 } }");
   NetParameter net = Model("net");
-  for (const char* type : {"Python", "Theirs"}) {
+  for (const char* type : {"Python", "Theirs", "InnerDistance", "FakeQuantization", "PReLU"}) {
     LayerParameter* layer = net.add_layer();
     layer->set_name(type);
     layer->set_type(type);
@@ -359,8 +359,10 @@ TEST_F(PrecisionMigrationTest, UnknownAndPythonLayersPassWithAllTheirFields) {
   const LayerParameter& python = LayerNamed(migrated, "Python");
   EXPECT_EQ("{}", python.python_param().param_str());
   EXPECT_EQ(7, python.GetReflection()->GetUnknownFields(python).field(0).varint());
-  EXPECT_EQ(FLOAT, python.blobs(0).raw_data_type());
-  EXPECT_EQ(FLOAT16, LayerNamed(migrated, "Theirs").blobs(0).raw_data_type());
+  for (const char* type : {"Python", "Theirs", "InnerDistance", "FakeQuantization"}) {
+    EXPECT_EQ(FLOAT, LayerNamed(migrated, type).blobs(0).raw_data_type()) << type;
+  }
+  EXPECT_EQ(FLOAT16, LayerNamed(migrated, "PReLU").blobs(0).raw_data_type());
 }
 
 TEST_F(PrecisionMigrationTest, OldLayersStayOldAndLoad) {
@@ -534,6 +536,78 @@ TEST_F(PrecisionMigrationTest, JoinedLayersTakeTheTopOfTheSecond) {
   EXPECT_LT(Difference("net", "new"), 1e-6);
 }
 
+/// kNet with the ParamSpecs of "bn" and "scale".
+string WithParams(const string& norm, const string& scale) {
+  string text = kNet;
+  text.insert(text.find("scale_param"), scale + " ");
+  text.insert(text.find("top: \"conv\" }\nlayer { name: \"scale\""), norm + " ");
+  return text;
+}
+
+TEST_F(PrecisionMigrationTest, TheScalesParamsBecomeTheFourthAndFifth) {
+  WriteNet(WithParams("param { name: \"mean\" lr_mult: 0 }",
+                      "param { lr_mult: 0 } param { name: \"shift\"\n decay_mult: 3 }"));
+  Migrate(Norms(BatchNormForm::NVCAFFE));
+  const NetParameter net = ParseNet(Text());
+  const LayerParameter& norm = LayerNamed(net, "bn");
+  ASSERT_EQ(5, norm.param_size());
+  EXPECT_EQ("mean", norm.param(0).name());
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(0, norm.param(i).lr_mult()) << i;
+  EXPECT_EQ("shift", norm.param(4).name());
+  EXPECT_EQ(3, norm.param(4).decay_mult());
+  EXPECT_LT(Difference("net", "new"), 1e-6);
+
+  Migrate(Norms(BatchNormForm::BVLC), "new", "back");
+  const NetParameter back = ParseNet(Text("back"));
+  EXPECT_EQ(3, LayerNamed(back, "bn").param_size());
+  ASSERT_EQ(2, LayerNamed(back, "bn_scale").param_size());
+  EXPECT_EQ(0, LayerNamed(back, "bn_scale").param(0).lr_mult());
+  EXPECT_EQ("shift", LayerNamed(back, "bn_scale").param(1).name());
+  EXPECT_LT(Difference("net", "back"), 1e-6);
+}
+
+TEST_F(PrecisionMigrationTest, TheBiasOfAScaleLayerWithoutOneStaysZero) {
+  string text = WithParams("", "param { lr_mult: 2 }");
+  text.replace(text.find("bias_term: true"), 15, "bias_term: false");
+  WriteNet(text);
+  Migrate(Norms(BatchNormForm::NVCAFFE));
+  const NetParameter net = ParseNet(Text());
+  ASSERT_EQ(5, LayerNamed(net, "bn").param_size());
+  EXPECT_EQ(2, LayerNamed(net, "bn").param(3).lr_mult());
+  EXPECT_EQ(0, LayerNamed(net, "bn").param(4).lr_mult());
+}
+
+TEST_F(PrecisionMigrationTest, ParamsThatStandInNoBlockOfTheirOwnAreRefused) {
+  WriteNet(WithParams("", "param [{ lr_mult: 0 }, { lr_mult: 0 }]"));
+  ExpectContains(ErrorOf([&] { Migrate(Norms(BatchNormForm::NVCAFFE)); }),
+                 "layer 'scale': batch normalization takes another form only where each param");
+}
+
+TEST_F(PrecisionMigrationTest, NamesMayHoldQuotesAndBackslashes) {
+  string text = kNet;
+  for (const char* replaced : {"top: \"conv\" scale_param", "bottom: \"conv\" top: \"fc\""}) {
+    text.replace(text.find("\"conv\"", text.find(replaced)), 6, R"("a\"b\\n\n")");
+  }
+  text.replace(text.find("\"bn\""), 4, R"("b\"n\\")");
+  WriteNet(text);
+  Migrate(Norms(BatchNormForm::NVCAFFE));
+  EXPECT_EQ("a\"b\\n\n", LayerNamed(ParseNet(Text()), "b\"n\\").top(0));
+  Migrate(Norms(BatchNormForm::BVLC), "new", "back");
+  EXPECT_EQ("a\"b\\n\n", LayerNamed(ParseNet(Text("back")), "b\"n\\_scale").top(0));
+  EXPECT_LT(Difference("net", "back"), 1e-6);
+}
+
+TEST_F(PrecisionMigrationTest, LayersThatBothHaveAParamForTheScaleStayTwo) {
+  WriteNet();
+  const string text = WithParams("param {} param {} param {} param {}", "param {}");
+  Write("net.prototxt", text);
+  const PrecisionMigration migration(folder_ + "net.prototxt", folder_ + "net.caffemodel",
+                                     Norms(BatchNormForm::NVCAFFE));
+  EXPECT_EQ(vector<string>{"layers 'bn' and 'scale' stay two: both have a param for the scale"},
+            migration.notes());
+  EXPECT_EQ(text, migration.prototxt());
+}
+
 TEST_F(PrecisionMigrationTest, LayersWhoseMiddleOthersReadStayTwo) {
   string text = kNet;
   text.replace(text.find("top: \"conv\" scale_param"), 11, "top: \"scaled\"");
@@ -557,6 +631,35 @@ TEST_F(PrecisionMigrationTest, SplitsTheOrderOfDigitsToo) {
   WriteProtoBinary(net, folder_ + "five.caffemodel");
   Migrate(Norms(BatchNormForm::BVLC), "five", "new");
   EXPECT_LT(Difference("net", "new"), 1e-6);
+}
+
+// ---- notes
+
+TEST_F(PrecisionMigrationTest, NotesNameLayersThatOneFileAloneHas) {
+  WriteNet();
+  NetParameter net = Model("net");
+  for (LayerParameter& layer : *net.mutable_layer()) {
+    if (layer.name() == "fc") layer.set_name("fc_quantization");
+    if (layer.name() == "conv") layer.set_name("old");
+  }
+  LayerParameter* inserted = net.add_layer();
+  *inserted->mutable_blobs() = LayerNamed(net, "old").blobs();
+  inserted->set_name("conv_quantization");
+  inserted->set_type("FakeQuantization");  // of training in integers: nothing to tell
+  WriteProtoBinary(net, folder_ + "net.caffemodel");
+  const string text = folder_ + "net.prototxt", model = folder_ + "net.caffemodel";
+  EXPECT_EQ((vector<string>{"layers with weights that " + text +
+                                " has not, converted all the same: 'old', 'fc_quantization'",
+                            "layers of " + text + " that have no weights in " + model +
+                                " and keep their fillers' values: 'conv', 'fc'"}),
+            PrecisionMigration(text, model, {}).notes());
+}
+
+TEST_F(PrecisionMigrationTest, AScaleLayerThatTakesItsWeightsFromFiveBlobsLacksNone) {
+  WriteNet();
+  Migrate(Norms(BatchNormForm::NVCAFFE));
+  EXPECT_EQ(vector<string>{},
+            PrecisionMigration(folder_ + "net.prototxt", folder_ + "new.caffemodel", {}).notes());
 }
 
 // ---- what bad input gets
@@ -608,6 +711,16 @@ TEST(ConversionWarnings, SayWouldWhereNothingIsWritten) {
   options.clamp = true;
   EXPECT_EQ("5 values beyond FLOAT16's range would become its largest number",
             ConversionWarnings({bad}, options, /*written=*/false)[0]);
+}
+
+TEST(ConversionWarnings, NameNoTypeThatDoesNotHelpInFloat) {
+  LayerConversion bad{"fc6", "FLOAT", {}};
+  bad.counts.overflowed = 5;
+  MigrationOptions options;
+  options.to = ElementType::FLOAT;
+  EXPECT_EQ(vector<string>{"5 values beyond FLOAT's range became infinite: --clamp makes them its "
+                           "largest number"},
+            ConversionWarnings({bad}, options));
 }
 
 TEST(ConversionFaults, CountOverflowNanAndInfinityOfAllLayers) {
@@ -738,6 +851,11 @@ TEST_F(PrecisionMigrationTest, ToolWritesOverNoInput) {
   ExpectContains(ToolError("upgrade_net_fp16", common + "%net.caffemodel"), "would replace");
   ExpectContains(ToolError("upgrade_net_fp16", common + "%a.caffemodel -prototxt %./net.prototxt"),
                  "would replace");
+  ExpectContains(ToolError("upgrade_net_fp16", common + "%a.npy -inputs %b.npy,%a.npy"),
+                 "would replace");
+  ExpectContains(
+      ToolError("upgrade_net_fp16", common + "%a.caffemodel -prototxt %a.npy -inputs %a.npy"),
+      "would replace");
   ExpectContains(ToolError("upgrade_net_fp16", common + "%none/a.caffemodel"), "cannot be written");
 }
 
@@ -750,9 +868,10 @@ TEST_F(PrecisionMigrationTest, ToolTakesInputsFromFiles) {
   Write("x.npy", string("\x93NUMPY\x01\x00", 8) + string("\x76\x00", 2) + header +
                      string(reinterpret_cast<const char*>(values.data()), 18 * sizeof(float)));
   const string common = "-input %net.prototxt -model %net.caffemodel -output %half.caffemodel ";
-  ExpectContains(Tool("upgrade_net_fp16", common + "-inputs %x.npy").output, "output 'fc'");
   ExpectContains(ToolError("upgrade_net_fp16", common + "-inputs %x.npy,%x.npy"),
                  "the net has 1 inputs, and 2 files were given");
+  EXPECT_EQ(0, Count("half"));
+  ExpectContains(Tool("upgrade_net_fp16", common + "-inputs %x.npy").output, "output 'fc'");
 }
 
 // ---- real models
