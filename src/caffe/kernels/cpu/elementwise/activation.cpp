@@ -9,6 +9,7 @@
 #include "caffe/kernels/instances.hpp"
 #include "caffe/kernels/post_ops.hpp"
 #include "chunks.hpp"
+#include "half_arithmetic.hpp"
 
 namespace caffe::kernels {
 
@@ -263,10 +264,30 @@ std::optional<Activation> AsPostOp(const Activation& f) {
   }
 }
 
+namespace {
+
+void ReluOfHalves(size_t n, float slope, const float16* x, float16* y) {
+  ParallelFor(n, kLoopGrain, [&](size_t begin, size_t end) {
+    ChosenKernels().halves.relu(end - begin, slope, BitsOf(x + begin), BitsOf(y + begin));
+  });
+}
+
+void ReluGradientOfHalves(size_t n, float slope, const float16* x, const float16* dy, float16* dx) {
+  ParallelFor(n, kLoopGrain, [&](size_t begin, size_t end) {
+    ChosenKernels().halves.relu_gradient(end - begin, slope, BitsOf(x + begin), BitsOf(dy + begin),
+                                         BitsOf(dx + begin));
+  });
+}
+
+}  // namespace
+
 template <typename T>
 void Activate(const Activation& function, size_t n, const T* x, T* y) {
   using F = LoopType<T>;
   const Activation f = WithResultsIn<T>(function);
+  if constexpr (kAreHalves<T>) {
+    if (f.kind == Activation::RELU) return ReluOfHalves(n, static_cast<float>(f.a), x, y);
+  }
   ForEachChunk(n, [&](size_t offset, size_t length) {
     InputChunk<F, T> in;
     OutputChunk<F, T> out;
@@ -279,6 +300,11 @@ template <typename T, typename D>
 void ActivateGradient(const Activation& function, size_t n, const T* v, const D* dy, D* dx) {
   using F = LoopType<T, D>;
   const Activation f = WithResultsIn<T>(function);
+  if constexpr (kAreHalves<T, D>) {
+    if (f.kind == Activation::RELU) {
+      return ReluGradientOfHalves(n, static_cast<float>(f.a), v, dy, dx);
+    }
+  }
   ForEachChunk(n, [&](size_t offset, size_t length) {
     InputChunk<F, T> data;
     InputChunk<F, D> diff;

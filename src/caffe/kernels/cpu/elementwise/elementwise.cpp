@@ -3,6 +3,7 @@
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 #include "caffe/kernels/instances.hpp"
 #include "chunks.hpp"
+#include "half_arithmetic.hpp"
 
 namespace caffe::kernels {
 
@@ -43,6 +44,7 @@ void Binary(size_t n, void (*loop)(size_t, const F*, const F*, F*), const X* x, 
 
 template <typename X, typename Z, typename Y>
 void Add(size_t n, const X* x, const Z* z, Y* y) {
+  if constexpr (kAreHalves<X, Z, Y>) return OfHalves(n, ChosenKernels().halves.add, x, z, y);
   Binary(n, Loops<LoopType<X, Z, Y>>().add, x, z, y);
 }
 template <typename X, typename Z, typename Y>
@@ -51,6 +53,7 @@ void Subtract(size_t n, const X* x, const Z* z, Y* y) {
 }
 template <typename X, typename Z, typename Y>
 void Multiply(size_t n, const X* x, const Z* z, Y* y) {
+  if constexpr (kAreHalves<X, Z, Y>) return OfHalves(n, ChosenKernels().halves.multiply, x, z, y);
   Binary(n, Loops<LoopType<X, Z, Y>>().multiply, x, z, y);
 }
 template <typename X, typename Z, typename Y>

@@ -3,6 +3,7 @@
 #include "caffe/kernels/cpu/simd/vector_kernels.hpp"
 #include "caffe/kernels/instances.hpp"
 #include "chunks.hpp"
+#include "half_arithmetic.hpp"
 
 namespace caffe::kernels {
 
@@ -31,6 +32,9 @@ void FoldArrays(size_t n, const std::vector<const T*>& x, T* y, const Step& step
 
 template <typename T>
 void AddArrays(size_t n, const std::vector<const T*>& x, T* y) {
+  if constexpr (kAreHalves<T>) {
+    if (x.size() == 2) return OfHalves(n, ChosenKernels().halves.add, x[0], x[1], y);
+  }
   const auto& loops = Loops<LoopType<T>>();
   FoldArrays(n, x, y, [&](size_t, size_t length, const auto* sum, const auto* next, auto* to) {
     loops.add(length, sum, next, to);
@@ -57,6 +61,9 @@ void AddWeightedArrays(size_t n, const std::vector<const T*>& x,
 
 template <typename T>
 void MultiplyArrays(size_t n, const std::vector<const T*>& x, T* y) {
+  if constexpr (kAreHalves<T>) {
+    if (x.size() == 2) return OfHalves(n, ChosenKernels().halves.multiply, x[0], x[1], y);
+  }
   const auto& loops = Loops<LoopType<T>>();
   FoldArrays(n, x, y, [&](size_t, size_t length, const auto* product, const auto* next, auto* to) {
     loops.multiply(length, product, next, to);
@@ -85,6 +92,9 @@ void MultiplyGradient(size_t n, const std::vector<const T*>& x, size_t but, cons
 // largest.
 template <typename T>
 void MaximumOfArrays(size_t n, const std::vector<const T*>& x, T* y) {
+  if constexpr (kAreHalves<T>) {
+    if (x.size() == 2) return OfHalves(n, ChosenKernels().halves.maximum, x[0], x[1], y);
+  }
   const auto& loops = Loops<LoopType<T>>();
   FoldArrays(n, x, y, [&](size_t i, size_t length, const auto* best, const auto* next, auto* to) {
     if (i == 1) {

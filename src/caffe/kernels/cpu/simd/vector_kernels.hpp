@@ -54,6 +54,16 @@ struct ArithmeticLoops {
   void (*pixels)(size_t n, const uint8_t* x, size_t step, const T* means, T mean, T scale, T* y);
 };
 
+/// Serial loops over FLOAT16, widened and rounded in registers: the bits of the same
+/// ArithmeticLoops<float> between conversions. The last pointer may be one of the others.
+struct HalfLoops {
+  void (*add)(size_t n, const uint16_t* x, const uint16_t* z, uint16_t* y);
+  void (*multiply)(size_t n, const uint16_t* x, const uint16_t* z, uint16_t* y);
+  void (*maximum)(size_t n, const uint16_t* x, const uint16_t* z, uint16_t* y);
+  void (*relu)(size_t n, float slope, const uint16_t* x, uint16_t* y);
+  void (*relu_gradient)(size_t n, float slope, const uint16_t* x, const uint16_t* dy, uint16_t* dx);
+};
+
 /// Serial loops of quantize.hpp.
 struct QuantizeLoops {
   void (*to_int8)(size_t n, float factor, int zero_point, const float* x, int8_t* y);
@@ -77,6 +87,7 @@ struct VectorKernels {
   /// BoxArrays::Overlap.
   bool (*overlap)(size_t n, const float* const* boxes, const float* box, float more,
                   float threshold);
+  HalfLoops halves;
   ArithmeticLoops<float> f32;
   ArithmeticLoops<double> f64;
   QuantizeLoops quantize;
