@@ -12,7 +12,7 @@ import contextlib
 import importlib
 import importlib.util
 import os
-from typing import TYPE_CHECKING, Any, List
+from typing import TYPE_CHECKING, Any, Dict, List, Set
 
 if TYPE_CHECKING:
     from .pycaffe import (  # noqa: F401
@@ -46,18 +46,36 @@ _MODULES = ["classifier", "coord_map", "detector", "draw", "inference", "io", "m
 with contextlib.suppress(ImportError):  # caffe_pb2 says what to install
     importlib.import_module("google.protobuf.text_format")
 
-#: How long OpenMP's threads wait is read when libgomp is loaded, which numpy may do before the compiled
-#: module can say it (src/caffe/openmp_settings/openmp_settings.cpp). Child processes do not inherit it.
-_SETS_WAIT = not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & set(os.environ)
+
+def _early_settings() -> Dict[str, str]:
+    """What libgomp and OpenBLAS, which NumPy may load before the compiled module can say it, are
+    told as src/caffe/openmp_settings/openmp_settings.cpp tells them."""
+    settings = {}
+    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & set(os.environ):
+        settings["GOMP_SPINCOUNT"] = "3000"
+    flags: Set[str] = set()
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="ascii",
+                                            errors="replace") as file:
+        text = file.read(1 << 14)
+        flags = set(text.split("\nflags", 1)[-1].split("\n", 1)[0].split())
+        flags |= {"intel"} if "GenuineIntel" in text else set()
+    if "OPENBLAS_CORETYPE" in os.environ:
+        return settings
+    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
+        settings["OPENBLAS_CORETYPE"] = "SkylakeX"
+    elif {"avx2", "fma", "intel"} <= flags:
+        settings["OPENBLAS_CORETYPE"] = "Haswell"
+    return settings
+
 
 if importlib.util.find_spec("caffe._caffe") is not None:
-    if _SETS_WAIT:
-        os.environ["GOMP_SPINCOUNT"] = "3000"
+    _SETTINGS = _early_settings()
+    os.environ.update(_SETTINGS)
     try:
         from . import pycaffe as _pycaffe
     finally:
-        if _SETS_WAIT:
-            del os.environ["GOMP_SPINCOUNT"]
+        for _name in _SETTINGS:  # child processes do not inherit them
+            del os.environ[_name]
     globals().update({name: getattr(_pycaffe, name) for name in _COMPILED_NAMES})
 
 __all__ = [name for name in _COMPILED_NAMES if name != "__version__"] + list(_ELSEWHERE)

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# How long OpenMP's threads wait for work before they sleep: libcaffe's setting, in its programs, in
-# programs that link the installed library, and in Python; what the user says goes before it.
+# How long OpenMP's threads wait for work before they sleep, and which processor OpenBLAS computes for:
+# libcaffe's settings, in its programs, in programs that link the installed library, and in Python;
+# what the user says goes before them.
 set -euo pipefail
 root=$1 build=$2
 source "$root/scripts/tests/lib/common.sh"
-unset OMP_WAIT_POLICY GOMP_SPINCOUNT OMP_NUM_THREADS
+unset OMP_WAIT_POLICY GOMP_SPINCOUNT OMP_NUM_THREADS OPENBLAS_CORETYPE
 ldd "$caffe" > libraries.txt
 if ! grep -q libgomp libraries.txt; then
   echo "skipped: this build's OpenMP is not libgomp"
@@ -42,9 +43,11 @@ if [ -n "$python" ] && [ -z "$sanitizer" ] && ls "$root"/python/caffe/_caffe.*.s
   heeds "$python" -c 'import caffe'
   # Child processes find the environment as the user left it.
   runs "$python" -c 'import caffe, os; os.execvp("env", ["env"])'
-  lacks out.txt GOMP_SPINCOUNT
+  lacks out.txt 'GOMP_SPINCOUNT\|OPENBLAS_CORETYPE'
   runs env GOMP_SPINCOUNT=777 "$python" -c 'import caffe, os; os.execvp("env", ["env"])'
   has out.txt '^GOMP_SPINCOUNT=777$'
+  runs env OPENBLAS_CORETYPE=Haswell "$python" -c 'import caffe, os; os.execvp("env", ["env"])'
+  has out.txt '^OPENBLAS_CORETYPE=Haswell$'
 fi
 
 # -threads holds for every command; without it OMP_NUM_THREADS does.
@@ -54,6 +57,10 @@ has err.txt 'CPU threads:  *3$'
 has err.txt 'CPU features:  *[a-z]'
 has err.txt 'CPU kernels  *instruction set$'
 has err.txt '8-bit integers  *[a-z0-9_]*$'
+if grep -q 'by OpenBLAS' err.txt; then
+  OPENBLAS_CORETYPE=Nehalem runs "$caffe" device_query
+  has err.txt 'matrix products by OpenBLAS  *of Nehalem$'
+fi
 CAFFE_CPU_ISA=generic runs "$caffe" device_query
 has err.txt 'elementwise loops  *generic$'
 CAFFE_CPU_ISA=emulated_amx runs "$caffe" device_query

@@ -4,6 +4,7 @@
 #include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/inference/evaluation/layer_rates.hpp"
+#include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/processor_peaks.hpp"
 #include "caffe/util/text/text_table.hpp"
@@ -41,6 +42,8 @@ void QueryCpu() {
   PROGRAM_LOG() << "CPU threads:                   " << Caffe::threads();
   TextTable table({"CPU kernels", "instruction set"}, 2);
   for (const auto& [family, set] : kernels::ChosenKernelFamilies()) table.Add({family, set});
+  const std::string blas = kernels::BlasProcessor();
+  if (!blas.empty()) table.Add({"matrix products by OpenBLAS", "of " + blas});
   LogTable(table);
   if (FLAGS_peaks) QueryPeaks();
 }

@@ -2,6 +2,7 @@
 #define CAFFE_KERNELS_BLAS_HPP_
 
 #include <cstddef>
+#include <string>
 
 #include "caffe/element_type.hpp"
 
@@ -10,6 +11,9 @@ namespace caffe::kernels {
 /// Sets the number of threads, for the process, of an OpenBLAS with threads of its own. One that
 /// runs on OpenMP, like other libraries, uses those of the calling thread's team.
 void SetBlasThreads(int threads);
+
+/// For display: the processor that OpenBLAS has kernels for, "SkylakeX"; "" for another CBLAS.
+std::string BlasProcessor();
 
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n; op transposes
 /// if asked to. lda, ldb, ldc are the distances between rows as stored. With beta 0, C is not read.

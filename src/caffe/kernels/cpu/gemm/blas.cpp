@@ -14,6 +14,7 @@
 extern "C" {
 __attribute__((weak)) int openblas_get_parallel(void);
 __attribute__((weak)) void openblas_set_num_threads(int threads);
+__attribute__((weak)) char* openblas_get_corename(void);
 }
 
 namespace caffe::kernels {
@@ -341,6 +342,8 @@ void SetBlasThreads(int threads) {
     openblas_set_num_threads(threads);
   }
 }
+
+std::string BlasProcessor() { return openblas_get_corename ? openblas_get_corename() : ""; }
 
 // If anything must be widened or narrowed, the result is computed in pieces of bounded size, so
 // that scratch memory does not grow with the matrices.
