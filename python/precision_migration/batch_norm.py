@@ -150,9 +150,12 @@ class BatchNormPlan:
     def _merged_params(self, change: _Change, text: str, scale: TextField) -> str:
         """The parameters of the Scale layer become the BatchNorm's fourth and fifth."""
         layer = self.net.layer[change.scale_layer]
-        if not layer.param:
+        given = len(self.net.layer[change.layer].param)
+        if not layer.param and (change.has_bias or given > _STATISTICS):
             return ""
-        params = [_FROZEN] * (_STATISTICS - len(self.net.layer[change.layer].param))
+        params = [_FROZEN] * (_STATISTICS - given)
+        if not layer.param:
+            params.append("param { }")
         params += [text[block.begin:block.end] for block in _param_blocks(layer, scale)]
         if not change.has_bias:  # it is zero and stays so
             params.append(_FROZEN)
@@ -264,8 +267,11 @@ def _values(norm: ModelLayer, scale: Optional[ModelLayer]) -> List[np.ndarray]:
     if factor.size != 1 or len(set(sizes)) != 1:
         raise MigrationError(f"layer '{norm.name}': blobs of {', '.join(map(str, sizes))} elements "
                              "are not batch normalization's")
-    if not is_digits:
+    if len(blobs) == 3:
         inverse = FLOAT.type(0) if factor[0] == 0 else FLOAT.type(1) / factor[0]
+        mean, variance = mean * inverse, variance * inverse
+    elif not is_digits and factor[0] != 0:
+        inverse = FLOAT.type(1) / factor[0]
         mean, variance = mean * inverse, variance * inverse
     return [mean, variance, factors, biases]
 

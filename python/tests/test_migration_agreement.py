@@ -101,8 +101,8 @@ def test_names_with_quotes_and_backslashes(folder):
 
 
 @needs_tool
-@pytest.mark.parametrize("factor, mean", [(2, [1, 2]), (0, [0, 0])])
-def test_five_blobs_are_divided_by_the_third(folder, factor, mean):
+@pytest.mark.parametrize("factor, mean", [(2, [1, 2]), (0, [2, 4])])
+def test_five_blobs_are_divided_by_the_third_unless_it_is_0(folder, factor, mean):
     write_model(folder / "net.caffemodel",
                 {"fc": BLOBS["fc"], "bn": [[2, 4], [6, 8], [factor], [0.5, 1], [2, 3]]})
     agreed(folder, *BVLC)

@@ -2,7 +2,11 @@
 import os
 import subprocess
 
+import numpy as np
 import pytest
+
+import caffe
+from caffe import inference
 
 NET = """
     name: "tiny"
@@ -65,3 +69,22 @@ def test_wrong_options_are_named(caffe_in, options, message):
     done = caffe_in("train", "-solver", "solver.prototxt", "-quantize", options)
     assert done.returncode == 1
     assert message in done.stdout
+
+
+def test_graphs_of_few_bits_are_of_integers_alone(tmp_path):
+    """Exporters take no node that computes with floats: inputs are clamped in integers."""
+    layers = """
+        layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }
+        layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+          inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }"""
+    (tmp_path / "train.prototxt").write_text("quantized_training { activation_bits: 4 }" + layers)
+    (tmp_path / "net.prototxt").write_text(layers)
+    net = caffe.Net(str(tmp_path / "train.prototxt"), caffe.TRAIN)
+    net.blobs["data"].data[...] = np.linspace(-1, 1, 6).reshape(2, 3)
+    net.forward()
+    net.save(str(tmp_path / "net.caffemodel"))
+    graph = inference.quantized_graph(inference.NetworkDefinition.from_caffe(
+        str(tmp_path / "net.prototxt"), str(tmp_path / "net.caffemodel")))
+    assert [node.name for node in graph.nodes] == ["data_clamp", "ip"]
+    assert all(node.integers is not None for node in graph.nodes)
+    assert {graph.values[i].type for i in graph.inputs} == {"UINT8"}

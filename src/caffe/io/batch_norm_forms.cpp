@@ -49,9 +49,8 @@ BatchNormBlobs FromNvcaffeBatchNorm(const std::array<std::vector<float>, 5>& blo
   RequireLength(result.variance, result.mean.size(), "the variance");
   RequireLength(result.scale, result.mean.size(), "the scale");
   RequireLength(result.bias, result.mean.size(), "the bias");
-  if (!digits) {
-    NormalizeStatistics(at(2)[0], result.mean.data(), result.variance.data(), result.mean.size());
-  }
+  const float factor = digits || at(2)[0] == 0 ? 1 : at(2)[0];
+  NormalizeStatistics(factor, result.mean.data(), result.variance.data(), result.mean.size());
   return result;
 }
 

@@ -19,7 +19,8 @@ namespace caffe {
 // Three blobs mean BVLC's form: the statistics are divided by the third. NVCaffe stores 1 there,
 // so its files read right too, except those of NVCaffe before 0.16.5, which hold 0; BVLC Caffe
 // takes such statistics as zeros (no batch was seen yet), and so does this. The third of NVCaffe's
-// five is 1, too; where it is not, layers divide by it as they do by BVLC's.
+// five is 1, too; where it is not, statistics are divided by it as BVLC's are, but for 0, which
+// counts as 1.
 
 /// The statistics with the factor taken out: each divided by `factor`; zeros if it is 0.
 void NormalizeStatistics(float factor, float* mean, float* variance, size_t channels);
@@ -38,7 +39,7 @@ BatchNormBlobs FromBvlcBatchNorm(const std::vector<float>& mean, const std::vect
 /// NVCaffe's five blobs: mean, variance, {1}, scale, bias.
 std::array<std::vector<float>, 5> ToNvcaffeBatchNorm(const BatchNormBlobs& blobs);
 
-/// From NVCaffe's five blobs in today's order, statistics divided by the third as layers do it, or
+/// From NVCaffe's five blobs in today's order, statistics divided by the third unless it is 0, or
 /// in DIGITS's order, whose reserved value is not looked at, as in loading. Throws Error unless the
 /// lengths are those of one of the two.
 BatchNormBlobs FromNvcaffeBatchNorm(const std::array<std::vector<float>, 5>& blobs);

@@ -230,10 +230,13 @@ void BatchNormPlan::EditText(const std::string& text, const std::vector<TextFiel
 std::string BatchNormPlan::MergedParams(const Change& change, const std::string& text,
                                         const TextField& scale) const {
   const LayerParameter& layer = net_.layer(change.scale_layer);
-  if (layer.param_size() == 0) return "";
+  const int given = net_.layer(change.layer).param_size();
+  const bool says_nothing = layer.param_size() == 0;
+  if (says_nothing && (change.has_bias || given > kStatistics)) return "";
   const auto line = [](const std::string& param) { return "  " + param + "\n"; };
   std::string lines;
-  for (int i = net_.layer(change.layer).param_size(); i < kStatistics; ++i) lines += line(kFrozen);
+  for (int i = given; i < kStatistics; ++i) lines += line(kFrozen);
+  if (says_nothing) lines += line("param { }");
   for (const TextField* param : ParamBlocks(layer, scale)) lines += line(TextOf(text, *param));
   // The bias is zero where the Scale layer had none, and stays so.
   return change.has_bias ? lines : lines + line(kFrozen);

@@ -114,7 +114,7 @@ void Net<Dtype>::CopyLayers(const vector<StoredLayer>& sources) {
     WarnOfNotFinite(name, layers_[target]->blobs());
     copied.insert(target);
   }
-  LOG_IF(WARNING, quantized && phase_ == TRAIN && Caffe::root_solver())
+  LOG_IF(WARNING, quantized && !quantized_training_ && phase_ == TRAIN && Caffe::root_solver())
       << "The weights were trained for integers, and this net trains them in floats: -quantize, or "
       << "quantized_training in the prototxt, goes on with that";
   LogLayersWithout(copied);

@@ -331,8 +331,8 @@ class IntegerPlan {
     }
   }
 
-  /// Integer nodes write no more than the bits of blobs hold; of inputs and of what floats compute
-  /// a byte would hold more.
+  /// Integer nodes write no more than the bits of blobs hold. Bytes of inputs and of what floats
+  /// compute are clamped to them by nodes of their own.
   void ClampFloats() {
     const std::vector<int> producers = Producers(graph_);
     std::vector<bool> read(graph_.values.size(), false);
@@ -357,11 +357,9 @@ class IntegerPlan {
     graph_.nodes = std::move(nodes);
   }
 
-  /// A node that clips the value, a float now, for all that read it.
+  /// A node that clips the value for all that read it.
   Node Clamp(int from) {
     Value clamped = graph_.values[from];
-    graph_.values[from].type = ElementType::FLOAT;
-    graph_.values[from].affine = AffineParameters();
     const bool is_unsigned = clamped.type == ElementType::UINT8;
     const int most = LargestOf(is_unsigned, options_.activation_bits);
     const auto real = [&](int byte) {
@@ -373,10 +371,13 @@ class IntegerPlan {
     layer.mutable_clip_param()->set_min(real(is_unsigned ? 0 : -most));
     layer.mutable_clip_param()->set_max(real(most));
     clamped.name = NewValueName(graph_, layer.name());
-    if (!graph_.IsInput(from)) std::swap(clamped.name, graph_.values[from].name);
     const int to = static_cast<int>(graph_.values.size());
+    if (!graph_.IsInput(from)) {
+      std::swap(clamped.name, graph_.values[from].name);
+      std::replace(graph_.outputs.begin(), graph_.outputs.end(), from, to);
+    }
     graph_.values.push_back(std::move(clamped));
-    std::replace(graph_.outputs.begin(), graph_.outputs.end(), from, to);
+    has_fixed_.push_back(false);
     for (Node& node : graph_.nodes) {
       std::replace(node.inputs.begin(), node.inputs.end(), from, to);
       for (Epilogue& step : node.epilogue) {
@@ -387,6 +388,7 @@ class IntegerPlan {
     node.layer = layer;
     node.inputs = {from};
     node.outputs = {to};
+    SetNumbers(&node);
     return node;
   }
 

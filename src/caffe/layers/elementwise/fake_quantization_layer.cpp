@@ -108,8 +108,8 @@ bool FakeQuantizationLayer<Dtype>::SetGrid() {
   const auto stated = std::find_if(group_.begin(), group_.end(),
                                    [](const auto* layer) { return layer->is_stated_; });
   if (stated != group_.end()) {
-    const Dtype* range = (*stated)->blobs_[0]->template cpu_data_as<Dtype>();
-    grid_ = kernels::AffineGrid(range[0], range[1], 0, 255);
+    const FakeQuantizationParameter& param = (*stated)->layer_param_.fake_quantization_param();
+    grid_ = kernels::AffineGrid(param.minimum(), param.maximum(), 0, 255);
   } else {
     grid_ = BlobGrid(this->layer_param_.fake_quantization_param().quantization(), minimum, maximum);
   }

@@ -646,7 +646,7 @@ TEST(IntegerEngine, BlobsOfFewBitsAreClampedWhereFloatsBecomeBytes) {
     net.SetRange("mvn", -0.5, 0.5);
     net.SetRange("conv", -8, 8);
     net.SetRange("other", -8, 8);
-    for (const char* output : {"conv", "other", "mvn"}) net.MarkOutput(output);
+    for (const char* output : {"conv", "other", "mvn", "data"}) net.MarkOutput(output);
     BuilderConfig config = IntegerConfig(scheme);
     config.quantization.arithmetic = Arithmetic::INTEGER;
     TrainedNumbers trained;
@@ -661,6 +661,8 @@ TEST(IntegerEngine, BlobsOfFewBitsAreClampedWhereFloatsBecomeBytes) {
     EXPECT_NEAR(context.Output("conv")[1], -1.5, step);
     EXPECT_NEAR(context.Output("other")[0], 0.5, step);
     EXPECT_NEAR(context.Output("mvn")[1], -0.5, 0.1) << "an output has the blob's rounded numbers";
+    EXPECT_EQ(std::string(context.engine().outputs().back()), "data")
+        << "is what it is as an input";
   }
 }
 

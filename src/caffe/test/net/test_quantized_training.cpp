@@ -654,6 +654,13 @@ NetParameter TrainedWeights(const std::string& net, int passes = 1) {
 TEST(QuantizedTraining, SaysThatANetGoesOnInFloats) {
   const NetParameter weights = TrainedWeights(SmallNet(""));
   const std::string in_floats = SmallNet("").substr(SmallNet("").find("layer"));
+  NetParameter renamed = weights;
+  renamed.mutable_layer(1)->set_name("of_another_head_quantization");
+  ASSERT_EQ(renamed.layer(1).type(), "FakeQuantization");
+  const auto in_integers = MakeNet(SmallNet(""), TRAIN);
+  const CapturedLog fine_tuning;
+  in_integers->CopyTrainedLayersFrom(renamed);
+  EXPECT_FALSE(fine_tuning.HasPrefix("The weights were trained for integers"));
   for (const Phase phase : {TRAIN, TEST}) {
     const auto net = MakeNet(in_floats, phase);
     const CapturedLog log;
