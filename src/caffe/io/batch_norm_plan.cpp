@@ -46,7 +46,7 @@ constexpr int kStatistics = 3;  // the first blobs of a BatchNorm in either form
 constexpr const char* kFrozen = "param { lr_mult: 0 decay_mult: 0 }";
 
 /// A name as a prototxt has it: it may hold quotes, backslashes and line ends.
-std::string Quoted(const std::string& name) {
+std::string QuotedName(const std::string& name) {
   std::string text = "\"";
   for (const char c : name) {
     if (c >= 0 && c < ' ') {
@@ -247,7 +247,7 @@ void BatchNormPlan::MergeText(const Change& change, const std::string& text, con
   edits->Remove(scale);
   const TextField& top = *FieldsNamed(norm.fields, "top").at(0);
   if (net_.layer(change.layer).top(0) != change.top) {
-    edits->Replace(top.value_begin, top.value_end, Quoted(change.top));
+    edits->Replace(top.value_begin, top.value_end, QuotedName(change.top));
   }
   std::string added = MergedParams(change, text, scale);
   const std::vector<const TextField*> params = FieldsNamed(norm.fields, "batch_norm_param");
@@ -281,8 +281,8 @@ void BatchNormPlan::SplitText(const Change& change, const std::string& text, con
       for (const TextField* old : FieldsNamed(param->fields, name)) edits->Remove(*old);
     }
   }
-  const std::string top = Quoted(change.top);
-  std::string layer = "\nlayer {\n  name: " + Quoted(change.scale_name) +
+  const std::string top = QuotedName(change.top);
+  std::string layer = "\nlayer {\n  name: " + QuotedName(change.scale_name) +
                       "\n  type: \"Scale\"\n  bottom: " + top + "\n  top: " + top + "\n" +
                       SplitParams(change, text, norm, edits);
   for (const TextField& field : norm.fields) {

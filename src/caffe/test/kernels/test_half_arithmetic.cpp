@@ -19,7 +19,7 @@ namespace caffe::kernels {
 namespace {
 
 using Halves = std::vector<float16>;
-using Floats = std::vector<float>;
+using WideNumbers = std::vector<float>;
 
 class HalfArithmetic : public ::testing::TestWithParam<InstructionSet> {
  protected:
@@ -40,13 +40,13 @@ Halves RandomHalves(size_t n, std::mt19937* random) {
   return numbers;
 }
 
-Floats Wide(const Halves& x) {
-  Floats wide(x.size());
+WideNumbers WideHalves(const Halves& x) {
+  WideNumbers wide(x.size());
   Convert(x.size(), x.data(), wide.data());
   return wide;
 }
 
-void ExpectRounded(const Floats& expected, const Halves& found) {
+void ExpectRounded(const WideNumbers& expected, const Halves& found) {
   ASSERT_EQ(expected.size(), found.size());
   for (size_t i = 0; i < found.size(); ++i) {
     const float16 rounded(expected[i]);
@@ -65,9 +65,9 @@ TEST_P(HalfArithmetic, HasTheBitsOfFloatsThatAreRounded) {
   std::mt19937 random(seed);
   for (const size_t n : {0, 1, 7, 8, 16, 33, 1000, 40000}) {
     const Halves x = RandomHalves(n, &random), z = RandomHalves(n, &random);
-    const Floats wide_x = Wide(x), wide_z = Wide(z);
+    const WideNumbers wide_x = WideHalves(x), wide_z = WideHalves(z);
     Halves y(n), in_place = x;
-    Floats expected(n);
+    WideNumbers expected(n);
     Add(n, x.data(), z.data(), y.data());
     Add(n, wide_x.data(), wide_z.data(), expected.data());
     ExpectRounded(expected, y);
