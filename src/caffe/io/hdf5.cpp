@@ -439,6 +439,24 @@ void CheckLocalHeaps(const std::string& file) {
   }
 }
 
+/// Throws Error where a group says that it has no heap: libhdf5 1.10 reads at no address.
+/// (IV.A.2.r, the Symbol Table Message: type 0x11, 16 bytes, the addresses of its tree and of its
+/// heap.)
+void CheckHeapAddresses(const std::string& file) {
+  const MappedFile bytes(file);
+  const uint8_t *at = bytes.data(), *const end = at + bytes.size();
+  constexpr size_t kHeader = 8, kAddress = 8;
+  constexpr uint64_t kUndefined = ~uint64_t(0);
+  while (const void* const found = memmem(at, end - at, "\x11\0\x10\0", 4)) {
+    const uint8_t* const message = static_cast<const uint8_t*>(found);
+    at = message + 4;
+    if (size_t(end - message) < kHeader + 2 * kAddress) break;
+    const bool is_whole = std::memcmp(message + 5, "\0\0\0", 3) == 0;
+    Require(!is_whole || LittleEndian(message + kHeader + kAddress, kAddress) != kUndefined,
+            Error::File{file}, ": is damaged: a group has no names");
+  }
+}
+
 }  // namespace
 
 Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
@@ -448,7 +466,10 @@ Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
   std::error_code unknown;
   const bool has_bytes = std::filesystem::is_regular_file(file, unknown) &&
                          std::filesystem::file_size(file, unknown) > 0;
-  if (has_bytes) CheckLocalHeaps(file);
+  if (has_bytes) {
+    CheckLocalHeaps(file);
+    CheckHeapAddresses(file);
+  }
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   Require(id >= 0, Error::File{file},
           ": cannot be opened as an HDF5 file: it is of another kind, or damaged");

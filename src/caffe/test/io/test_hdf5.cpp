@@ -309,6 +309,19 @@ TEST(Hdf5, NamesOutsideOfTheFileAreRefused) {
   EXPECT_GT(Hdf5Handle::OpenFile(numbers).id(), 0) << "data that look like a heap by chance";
 }
 
+// libhdf5 1.10 would end the program.
+TEST(Hdf5, GroupsWithoutNamesAreRefused) {
+  const std::string sound = NewFileName();
+  WriteHdf5File(sound, [](const Hdf5Handle& file) { Hdf5Handle::CreateGroup(file.id(), "data"); });
+  std::string bytes = ReadFile(sound);
+  const size_t message = bytes.find(std::string("\x11\0\x10\0", 4));
+  ASSERT_NE(message, std::string::npos);
+  bytes.replace(message + 16, 8, std::string(8, '\xff'));
+  const std::string file = NewFile(bytes);
+  ExpectContains(ErrorOf([&] { Hdf5Handle::OpenFile(file); }),
+                 file + ": is damaged: a group has no names");
+}
+
 // The names of groups are padded with zeros, as the signature of what holds them is.
 TEST(Hdf5, GroupsMayBeCalledHeap) {
   const std::string name = NewFileName();
