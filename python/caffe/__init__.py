@@ -53,14 +53,14 @@ def _early_settings() -> Dict[str, str]:
     settings = {}
     if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & set(os.environ):
         settings["GOMP_SPINCOUNT"] = "3000"
+    if "OPENBLAS_CORETYPE" in os.environ:
+        return settings
     flags: Set[str] = set()
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="ascii",
                                             errors="replace") as file:
         text = file.read(1 << 14)
         flags = set(text.split("\nflags", 1)[-1].split("\n", 1)[0].split())
         flags |= {"intel"} if "GenuineIntel" in text else set()
-    if "OPENBLAS_CORETYPE" in os.environ:
-        return settings
     if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
         settings["OPENBLAS_CORETYPE"] = "SkylakeX"
     elif {"avx2", "fma", "intel"} <= flags:

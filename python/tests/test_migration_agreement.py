@@ -2,12 +2,12 @@
 
 Needs numpy, protobuf and the program in C++; the compiled package only where a test says so.
 """
-import os
 import subprocess
 
 import numpy as np
 import pytest
-from test_gen_default_model import BLOBS, NET, TOOL, migrate, read_model, write_model
+from test_gen_default_model import BLOBS, NET, TOOL, migrate, read_model, run_in, write_model
+from test_gen_default_model import files as folder  # noqa: F401
 
 from precision_migration import comparison, conversion, migration
 from precision_migration.conversion import FLOAT
@@ -19,22 +19,9 @@ NVCAFFE = ("--to", "fp32", "--batch_norm", "nvcaffe")
 BVLC = ("--to", "fp32", "--batch_norm", "bvlc")
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A folder with net.prototxt and net.caffemodel."""
-    (tmp_path / "net.prototxt").write_text(NET)
-    write_model(tmp_path / "net.caffemodel", BLOBS)
-    return tmp_path
-
-
 def by_tool(folder, *flags, output="half.caffemodel", expect=0):
     """As migrate(), by the program in C++."""
-    command = [str(TOOL), "--input", "net.prototxt", "--model", "net.caffemodel", "--output",
-               output, *flags]
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, env={**os.environ, "GLOG_minloglevel": "3"}, check=False)
-    assert done.returncode == expect, done.stdout
-    return done.stdout
+    return run_in(folder, [str(TOOL)], output, flags, expect)
 
 
 def agreed(folder, *flags):

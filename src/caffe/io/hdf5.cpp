@@ -404,8 +404,7 @@ namespace {
 /// Specification 3.0, II.A and III.D.) Data look like a heap by chance only where they have its
 /// signature with four zero bytes, three of which libhdf5 does not read, or a length that is
 /// likely; names of groups, which are within the data of heaps, may be "HEAP".
-void CheckLocalHeaps(const std::string& file) {
-  const MappedFile bytes(file);
+void CheckLocalHeaps(const std::string& file, const MappedFile& bytes) {
   const uint8_t* const data = bytes.data();
   const size_t size = bytes.size();
   constexpr size_t kSuperblock = 16, kHeap = 8;  // up to the numbers of both
@@ -442,8 +441,7 @@ void CheckLocalHeaps(const std::string& file) {
 /// Throws Error where a group says that it has no heap: libhdf5 1.10 reads at no address.
 /// (IV.A.2.r, the Symbol Table Message: type 0x11, 16 bytes, the addresses of its tree and of its
 /// heap.)
-void CheckHeapAddresses(const std::string& file) {
-  const MappedFile bytes(file);
+void CheckHeapAddresses(const std::string& file, const MappedFile& bytes) {
   const uint8_t *at = bytes.data(), *const end = at + bytes.size();
   constexpr size_t kHeader = 8, kAddress = 8;
   constexpr uint64_t kUndefined = ~uint64_t(0);
@@ -467,8 +465,9 @@ Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
   const bool has_bytes = std::filesystem::is_regular_file(file, unknown) &&
                          std::filesystem::file_size(file, unknown) > 0;
   if (has_bytes) {
-    CheckLocalHeaps(file);
-    CheckHeapAddresses(file);
+    const MappedFile bytes(file);
+    CheckLocalHeaps(file, bytes);
+    CheckHeapAddresses(file, bytes);
   }
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   Require(id >= 0, Error::File{file},
