@@ -69,6 +69,7 @@ class PoolingLayer : public Layer<Dtype> {
   void ForgetMask();
 
   std::shared_ptr<const kernels::PoolingShape> shape_;
+  vector<int> bottom_shape_;  // that shape_ is for
   // Which element of each window was taken, for the backward pass (kernels/pooling.hpp); one of the
   // two is used. Empty in TEST.
   vector<uint8_t> byte_mask_;

@@ -7,16 +7,6 @@
 namespace caffe::algorithms {
 namespace {
 
-/// Bytes of scratch of each thread for Winograd's algorithm: of all together a tenth of what it
-/// reads and writes, as far as it can work so.
-size_t WinogradScratch(const ConvolutionProblem& p) {
-  constexpr size_t kMinScratch = size_t(3) << 17;
-  const size_t threads = std::max(1, omp_get_max_threads());
-  const size_t bytes = p.num * (p.shape.input_size() + p.shape.output_size()) *
-                       SizeOf(p.settings.types.forward_type);
-  return std::min(kernels::kWinogradScratch, std::max(kMinScratch, bytes / 10 / threads));
-}
-
 /// Winograd's algorithm, where it is allowed and faster. With kernels of 5 sums in tiles of 4 round
 /// 4 to 16 times as much as direct ones: FLOAT math takes tiles of 2, with the points of kernels
 /// of 3.
@@ -27,7 +17,7 @@ AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p) {
   }
   const bool is_half_math = p.settings.types.forward_math == ElementType::FLOAT16;
   const int tile = p.shape.kernel[0] == 3 || is_half_math ? 4 : 2;
-  return WinogradIfItPays(p.shape, p.num, tile, WinogradScratch(p));
+  return WinogradIfItPays(p.shape, p.num, tile);
 }
 
 // The tiles of AMX do three products in less time than vectors the quarter that Winograd leaves of

@@ -30,8 +30,7 @@ AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num
                                  size_t max_scratch = kernels::kWinogradScratch);
 
 /// The same; null also where WinogradPays says no.
-AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile,
-                              size_t max_scratch = kernels::kWinogradScratch);
+AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile);
 
 /// Forward and the gradient of the bottom by WinogradIfItPays, the gradients of
 /// the parameters by `direct`; null where forward does not pay, and for groups.

@@ -90,12 +90,11 @@ AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num
   return std::make_shared<Winograd>(shape, num, tile, max_scratch);
 }
 
-AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile,
-                              size_t max_scratch) {
+AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile) {
   if (!kernels::HasWinograd(shape)) return nullptr;
   const bool pays =
       kernels::WinogradPays(kernels::WinogradShapeOf(shape, num, kernels::BlockChannels(), tile));
-  return pays ? WinogradConvolution(shape, num, tile, max_scratch) : nullptr;
+  return pays ? WinogradConvolution(shape, num, tile) : nullptr;
 }
 
 }  // namespace caffe::algorithms

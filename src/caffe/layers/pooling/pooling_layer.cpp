@@ -125,8 +125,11 @@ const bool pooling_registered = OperationTable::Add(Operation("Pooling")
 template <typename Dtype>
 void PoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
-  shape_ = std::make_shared<const kernels::PoolingShape>(
-      PooledShape(this->layer_param_.pooling_param(), bottom[0]->shape()));
+  if (!shape_ || bottom[0]->shape() != bottom_shape_) {
+    shape_ = std::make_shared<const kernels::PoolingShape>(
+        PooledShape(this->layer_param_.pooling_param(), bottom[0]->shape()));
+    bottom_shape_ = bottom[0]->shape();
+  }
   const vector<int> pooled = {bottom[0]->num(), bottom[0]->channels(), shape_->pooled_height,
                               shape_->pooled_width};
   for (Blob<Dtype>* blob : top) blob->Reshape(pooled);

@@ -33,21 +33,37 @@ struct OnHost {
                           const kernels::Strides& y_strides) {
     kernels::CopyStrided(shape, x, x_strides, y, y_strides);
   }
-  /// `rows` rows of each copy; all of a row are copied before later rows.
+  /// `rows` rows of each copy; all of a row are copied before later rows. Threads share elements,
+  /// not rows: one image has one row.
   template <typename T>
   static void CopyRows(size_t rows, const std::vector<RowCopy<T>>& copies) {
     constexpr size_t kGrain = 1 << 14;
     size_t length = 0;
     for (const RowCopy<T>& copy : copies) length += copy.length;
-    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, length));
-    kernels::ParallelFor(rows, grain, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        for (const RowCopy<T>& copy : copies) {
-          std::memcpy(copy.y + i * copy.y_stride, copy.x + i * copy.x_stride,
-                      copy.length * sizeof(T));
-        }
+    kernels::ParallelFor(rows * length, kGrain, [&](size_t begin, size_t end) {
+      size_t start = begin % length;  // in the first row
+      for (size_t row = begin / length; begin < end; ++row, start = 0) {
+        begin += CopyRow(row, start, end - begin, copies);
       }
     });
+  }
+
+ private:
+  /// At most `count` elements of a row, from `start` on. Returns how many.
+  template <typename T>
+  static size_t CopyRow(size_t row, size_t start, size_t count,
+                        const std::vector<RowCopy<T>>& copies) {
+    size_t done = 0;
+    for (const RowCopy<T>& copy : copies) {
+      const size_t skipped = std::min(start, copy.length);
+      const size_t copied = std::min(copy.length - skipped, count - done);
+      start -= skipped;
+      if (copied == 0) continue;
+      std::memcpy(copy.y + row * copy.y_stride + skipped, copy.x + row * copy.x_stride + skipped,
+                  copied * sizeof(T));
+      done += copied;
+    }
+    return done;
   }
 };
 

@@ -616,8 +616,9 @@ string FireNet() {
          "pool: AVE global_pooling: true } } ";
 }
 
-// Scratch grows with the threads. In AMX's tiles an image's three channels have the weights of
-// four, and each thread a part of the image in two parts of 16 bits.
+// Scratch grows with the threads, and Winograd's is as large for both types. In AMX's tiles an
+// image's three channels have the weights of four, and each thread a part of the image in two parts
+// of 16 bits.
 TEST(NetMemory, OfHalvesIsLittleMoreThanHalf) {
   const kernels::TeamSize team(2);
   const bool in_tiles = kernels::CpuInstructionSet().has_tiles();
@@ -627,8 +628,7 @@ TEST(NetMemory, OfHalvesIsLittleMoreThanHalf) {
     const Taken wide = TakenBy("FLOAT", layers), half = TakenBy("FLOAT16", layers);
     EXPECT_LE(half.weights, (in_tiles ? 0.52 : 0.51) * wide.weights)
         << name << ": " << wide.weights;
-    EXPECT_LE(half.activations, (in_tiles ? 0.56 : 0.55) * wide.activations)
-        << name << ": " << wide.activations;
+    EXPECT_LE(half.activations, 0.58 * wide.activations) << name << ": " << wide.activations;
     EXPECT_GE(half.activations, half.blobs) << name << ": is all counted?";
   }
 }

@@ -135,9 +135,12 @@ struct WinogradSplit {
 // Tiles of a strip. Weights are transformed again for each strip, which takes as long as the
 // products of 5 tiles: negligible with kLargeStrip, an eighth with kFairStrip. A thread's own strip
 // has room for fewer tiles than a shared one, but with shared strips the threads wait for each
-// other twice per strip, which costs more if the machine has other work.
+// other twice per strip, which costs more if the machine has other work, and read what others have
+// transformed: where each thread gets one strip, of kEvenStrip tiles or more, that takes longer
+// than transforming weights again.
 constexpr size_t kLargeStrip = 96;
 constexpr size_t kFairStrip = 40;
+constexpr size_t kEvenStrip = 20;
 
 WinogradSplit SplitFor(const WinogradPlan& s, size_t max_scratch, bool shared) {
   WinogradSplit split;
@@ -147,6 +150,8 @@ WinogradSplit SplitFor(const WinogradPlan& s, size_t max_scratch, bool shared) {
   split.strips = std::max<size_t>(1, s.tiles / (shared ? 2 * kLargeStrip : kLargeStrip));
   if (!shared && split.threads > 1) {
     split.strips = std::max(split.strips, std::min(4 * split.threads, s.tiles / kFairStrip));
+    const bool evenly = split.strips < 2 * split.threads && s.tiles >= split.threads * kEvenStrip;
+    if (evenly) split.strips = split.threads;
   }
   for (;; split.strips += std::max<size_t>(1, split.strips / 8)) {
     split.strip_tiles = CeilDiv(s.tiles, split.strips);
@@ -159,7 +164,9 @@ WinogradSplit SplitFor(const WinogradPlan& s, size_t max_scratch, bool shared) {
 
 WinogradSplit MakeSplit(const WinogradPlan& s, size_t max_scratch) {
   const WinogradSplit own = SplitFor(s, max_scratch, false);
-  const bool fair = own.strips >= 2 * own.threads && own.strip_tiles >= kFairStrip;
+  const bool fair = own.strips == own.threads
+                        ? own.strip_tiles >= kEvenStrip
+                        : own.strips >= 2 * own.threads && own.strip_tiles >= kFairStrip;
   return own.threads == 1 || fair ? own : SplitFor(s, max_scratch, true);
 }
 
