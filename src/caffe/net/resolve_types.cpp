@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -100,6 +101,19 @@ bool HasKernels(const LayerParameter& layer) {
   return operation && operation->native;
 }
 
+/// True if the layer writes this top in the net's Dtype, whatever the fields say: labels, indices,
+/// coordinates, and what layers without kernels for other types make.
+bool KeepsNetType(const LayerParameter& layer, int top) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  return !HasKernels(layer) || operation->source || operation->IsFloatTop(top);
+}
+
+/// True if the layer's tops are elements of its bottoms, in another order or a part of them.
+bool MovesElements(const LayerParameter& layer) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  return operation && (operation->type_agnostic || layer.type() == "BatchReindex");
+}
+
 bool InPlace(const LayerParameter& layer) {
   return layer.bottom_size() > 0 && layer.top_size() > 0 && layer.top(0) == layer.bottom(0);
 }
@@ -121,28 +135,39 @@ class Producers {
  public:
   explicit Producers(const NetParameter& net) : net_(net) {}
 
-  void Add(int layer) {
-    for (int i = 0; i < net_.layer(layer).top_size(); ++i) {
-      newest_[net_.layer(layer).top(i)] = {layer, i};
+  /// `moves_kept`: its tops are elements of blobs for which IsKept.
+  void Add(int layer, bool moves_kept) {
+    const LayerParameter& param = net_.layer(layer);
+    for (int i = 0; i < param.top_size(); ++i) {
+      newest_[param.top(i)] = {layer, i, moves_kept || KeepsNetType(param, i)};
     }
   }
   /// The maker of the layer's first bottom, -1 if there is none.
   int Of(const LayerParameter& layer) const {
     const auto found = layer.bottom_size() ? newest_.find(layer.bottom(0)) : newest_.end();
-    return found == newest_.end() ? -1 : found->second.first;
+    return found == newest_.end() ? -1 : found->second.layer;
+  }
+  /// True if the blob has the net's Dtype, whatever the fields say.
+  bool IsKept(const std::string& blob) const {
+    const auto found = newest_.find(blob);
+    return found != newest_.end() && found->second.is_kept;
   }
   /// True if InsertSplits made this layer.
   bool MadeSplit(const LayerParameter& layer) const {
     if (layer.type() != "Split" || layer.bottom_size() != 1) return false;
     const auto found = newest_.find(layer.bottom(0));
     return found != newest_.end() &&
-           layer.name() == SplitLayerName(net_.layer(found->second.first).name(), layer.bottom(0),
-                                          found->second.second);
+           layer.name() == SplitLayerName(net_.layer(found->second.layer).name(), layer.bottom(0),
+                                          found->second.top);
   }
 
  private:
+  struct Producer {
+    int layer, top;
+    bool is_kept;
+  };
   const NetParameter& net_;
-  std::map<std::string, std::pair<int, int>> newest_;
+  std::map<std::string, Producer> newest_;
 };
 
 }  // namespace
@@ -178,8 +203,13 @@ std::vector<LayerTypes> ResolveTypes(const NetParameter& net, ElementType net_ty
       if (!layer.has_backward_type()) types.backward_type = all[producer].backward_type;
     }
     if (!HasKernels(layer)) types = LayerTypes::All(net_type);
+    const bool moves_kept =
+        MovesElements(layer) && !layer.has_forward_type() &&
+        std::any_of(layer.bottom().begin(), layer.bottom().end(),
+                    [&](const std::string& bottom) { return producers.IsKept(bottom); });
+    if (moves_kept) types.forward_type = net_type;
     all.push_back(types);
-    producers.Add(i);
+    producers.Add(i, moves_kept);
   }
   return all;
 }

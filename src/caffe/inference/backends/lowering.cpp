@@ -8,6 +8,7 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_facts.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/quantize/bias_correction.hpp"
@@ -44,6 +45,7 @@ class FormatSearch {
         graph_(context.graph),
         producers_(Producers(graph_)),
         readers_(Readers(graph_)),
+        exact_(ExactValues(graph_)),
         timing_(timing) {
     const int count = static_cast<int>(graph_.nodes.size());
     timing_->target().Prepare([&] {
@@ -98,6 +100,7 @@ class FormatSearch {
   const Graph& graph_;
   const std::vector<int> producers_;
   const std::vector<std::vector<int>> readers_;
+  const std::vector<bool> exact_;
   Timing* const timing_;
   std::vector<Found> found_;
   std::vector<std::vector<Candidate>> candidates_;
@@ -148,6 +151,20 @@ bool HasZeroPoints(const LoweringContext& context, const Node& node, const Candi
   return false;
 }
 
+/// True if it would read or write one of these values in another type than FLOAT.
+bool Rounds(const std::vector<bool>& exact, const Node& node, const Candidate& candidate) {
+  const auto rounds = [&](int value, const Format& format) {
+    return exact[value] && format.type != ElementType::FLOAT;
+  };
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (rounds(node.inputs[i], candidate.inputs[i])) return true;
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (rounds(node.outputs[i], candidate.outputs[i])) return true;
+  }
+  return false;
+}
+
 /// True if it computes from 8-bit integers. Further inputs may give only a shape.
 bool IsInBytes(const Candidate& candidate) {
   const auto is = [](const Format& format) { return format.type == ElementType::INT8; };
@@ -186,6 +203,9 @@ std::string FormatSearch::WhyNot(const Implementation& implementation, const Nod
   if (node.integers && !IsInBytes(candidate)) return "has floats, not integers alone";
   if (!implementation.TakesZeroPoints(node) && HasZeroPoints(context_, node, candidate)) {
     return "takes no integers with a zero point";
+  }
+  if (!node.integers && Rounds(exact_, node, candidate)) {
+    return "would round labels, indices or coordinates";
   }
   if (!is_one(timed_)) return "is not for the shapes that candidates are timed in";
   if (!is_one(least_)) return "is not for the smallest shapes";

@@ -1,5 +1,6 @@
 #include "node_facts.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -40,6 +41,37 @@ bool MovesElements(const Node& node) {
 bool KeepsElements(const Node& node) {
   static const std::set<std::string> partial = {"Crop", "CropCenter", "MergeCrop"};
   return MovesElements(node) && partial.count(node.type()) == 0;
+}
+
+std::vector<bool> ExactValues(const Graph& graph) {
+  const size_t count = graph.values.size();
+  std::vector<bool> given(count), computed(count), read(count);  // as such
+  for (const int input : graph.inputs) given[input] = true;
+  for (const Node& node : graph.nodes) {
+    const auto moves = [&](const std::vector<bool>& values) {
+      return MovesElements(node) && std::any_of(node.inputs.begin(), node.inputs.end(),
+                                                [&](int input) { return bool(values[input]); });
+    };
+    const bool moves_given = moves(given), moves_computed = moves(computed);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      given[node.outputs[i]] = moves_given;
+      computed[node.outputs[i]] =
+          moves_computed || node.operation().IsFloatTop(static_cast<int>(i));
+    }
+  }
+  for (const int output : graph.outputs) read[output] = computed[output];
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    const bool moved =
+        MovesElements(node) && std::any_of(node.outputs.begin(), node.outputs.end(),
+                                           [&](int output) { return bool(read[output]); });
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (ReadsShapeOnly(node, i)) continue;
+      if (moved || node.operation().IsFloatBottom(static_cast<int>(i))) read[node.inputs[i]] = true;
+    }
+  }
+  for (size_t i = 0; i < count; ++i) read[i] = read[i] && (given[i] || computed[i]);
+  return read;
 }
 
 bool ReadsShapeOnly(const Node& node, size_t input) {

@@ -33,6 +33,11 @@ bool MovesElements(const Node& node);
 /// True if, moreover, all elements of its ReadInputs are in its outputs: not after cropping.
 bool KeepsElements(const Node& node);
 
+/// Per value: it holds labels, indices or coordinates that are moved at most between where they
+/// arise (an input of the graph, a top that is the net's Dtype always) and where they are read as
+/// such, or the graph's outputs. 16 bits do not hold them.
+std::vector<bool> ExactValues(const Graph& graph);
+
 /// True for an input of which only the shape is read, as the second one of a Crop.
 bool ReadsShapeOnly(const Node& node, size_t input);
 

@@ -112,9 +112,59 @@ TEST(ResolveTypes, AnInsertedSplitOfADataLayerToo) {
 
 TEST(ResolveTypes, ASplitOfTheUsersTakesTheDefaults) {
   const std::vector<LayerTypes> types = Resolve(std::string("default_forward_type: FLOAT16 ") + R"(
-      layer { name: "in" type: "Input" top: "x" forward_type: FLOAT }
-      layer { name: "mine" type: "Split" bottom: "x" top: "a" top: "b" })");
-  EXPECT_EQ(types[1].forward_type, H);
+      layer { name: "in" type: "Input" top: "x" }
+      layer { name: "c" type: "Convolution" bottom: "x" top: "y" forward_type: FLOAT }
+      layer { name: "mine" type: "Split" bottom: "y" top: "a" top: "b" })");
+  EXPECT_EQ(types[2].forward_type, H);
+}
+
+/// The storage type of the last layer of a FLOAT16 net with labels "l", an image "x", and what a
+/// convolution makes of it, "y".
+ElementType StorageBehindLabels(const std::string& layers) {
+  return Resolve(std::string("default_forward_type: FLOAT16 ") + R"(
+      layer { name: "data" type: "Data" top: "x" top: "l" }
+      layer { name: "c" type: "Convolution" bottom: "x" top: "y" } )" +
+                 layers)
+      .back()
+      .forward_type;
+}
+
+// A class 2049 is none in FLOAT16.
+TEST(ResolveTypes, LayersThatMoveLabelsKeepThemInTheNetsType) {
+  for (const std::string type : {"Slice", "Concat", "Tile", "Permute", "Reshape", "Flatten", "Crop",
+                                 "Split", "BatchReindex"}) {
+    SCOPED_TRACE(type);
+    const std::string layer = "layer { name: 'm' type: '" + type + "' top: 'm' ";
+    EXPECT_EQ(StorageBehindLabels(layer + "bottom: 'l' }"), F);
+    EXPECT_EQ(StorageBehindLabels(layer + "bottom: 'y' }"), H);
+    EXPECT_EQ(StorageBehindLabels(layer + "bottom: 'l' } layer { name: 'n' type: 'Slice' "
+                                          "bottom: 'm' top: 'n' }"),
+              F);
+    EXPECT_EQ(StorageBehindLabels(layer + "bottom: 'l' forward_type: FLOAT16 }"), H);
+  }
+}
+
+TEST(ResolveTypes, CoordinatesAndPositionsAreMovedLikewise) {
+  EXPECT_EQ(StorageBehindLabels(R"(
+      layer { name: "p" type: "PriorBox" bottom: "y" bottom: "x" top: "p" }
+      layer { name: "q" type: "PriorBox" bottom: "y" bottom: "x" top: "q" }
+      layer { name: "m" type: "Concat" bottom: "p" bottom: "q" top: "m" })"),
+            F);
+  const std::string pooling =
+      "layer { name: 'p' type: 'Pooling' bottom: 'y' top: 'p' top: 'positions' } ";
+  EXPECT_EQ(StorageBehindLabels(pooling +
+                                "layer { name: 'm' type: 'Flatten' bottom: 'positions' top: 'm' }"),
+            F);
+  EXPECT_EQ(
+      StorageBehindLabels(pooling + "layer { name: 'm' type: 'Flatten' bottom: 'p' top: 'm' }"), H);
+}
+
+// Numbers that are computed are in the net's type of storage.
+TEST(ResolveTypes, ArithmeticOnLabelsTakesTheDefaults) {
+  EXPECT_EQ(StorageBehindLabels("layer { name: 'm' type: 'Power' bottom: 'l' top: 'm' }"), H);
+  EXPECT_EQ(StorageBehindLabels("layer { name: 'm' type: 'Power' bottom: 'l' top: 'm' } "
+                                "layer { name: 'n' type: 'Slice' bottom: 'm' top: 'n' }"),
+            H);
 }
 
 TEST(ResolveTypes, AnInPlaceLayerTakesItsProducersStorage) {
