@@ -218,7 +218,7 @@ void LMDB::Open(const string& source, Mode mode) {
                               : "");
   }
   if (mode == READ) {
-    static SharedDatabases<MDB_env> readers;
+    static SharedDatabases<MDB_env> readers("data.mdb");
     session_.Open(readers.Open(source, OpenToRead), source);
   } else {
     session_.Open(OpenToWrite(source), source);

@@ -1,11 +1,14 @@
 #ifndef CAFFE_IO_SHARED_DATABASES_HPP_
 #define CAFFE_IO_SHARED_DATABASES_HPP_
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace caffe::db {
 
@@ -14,21 +17,42 @@ namespace caffe::db {
 template <typename Handle>
 class SharedDatabases {
  public:
-  /// The handle of `source`, made by open(source) if there is none.
+  /// `file`: one that a database of this kind has in its folder as long as it lives.
+  explicit SharedDatabases(std::string file) : file_(std::move(file)) {}
+
+  /// The handle of `source`, made by open(source) if there is none, or if the folder has been
+  /// removed and made again since.
   template <typename Function>
   std::shared_ptr<Handle> Open(const std::string& source, Function&& open) {
     std::error_code ignored;
     const std::string path = std::filesystem::weakly_canonical(source, ignored).string();
     std::lock_guard<std::mutex> lock(mutex_);
-    std::weak_ptr<Handle>& known = handles_[path.empty() ? source : path];
-    std::shared_ptr<Handle> handle = known.lock();
-    if (!handle) known = handle = open(source);
+    Known& known = databases_[path.empty() ? source : path];
+    std::shared_ptr<Handle> handle = known.handle.lock();
+    const Identity identity = IdentityOf(source);
+    if (!handle || identity != known.identity) {
+      handle = open(source);
+      known = {handle, identity};
+    }
     return handle;
   }
 
  private:
+  using Identity = std::pair<dev_t, ino_t>;  // no other file's as long as a handle has it open
+  struct Known {
+    std::weak_ptr<Handle> handle;
+    Identity identity;
+  };
+
+  Identity IdentityOf(const std::string& source) const {
+    struct stat status;
+    if (stat((source + "/" + file_).c_str(), &status) != 0) return {};
+    return {status.st_dev, status.st_ino};
+  }
+
+  const std::string file_;
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<Handle>> handles_;
+  std::map<std::string, Known> databases_;
 };
 
 /// " (it is ...)" if `source` is not a database of kind `wanted` ("lmdb" or "leveldb") but

@@ -91,6 +91,17 @@ inference::Groups MovedTogether(const Net<float>& net, const ValueGraph& graph) 
   return groups;
 }
 
+/// True for a net's output that is a copy of a blob: an engine computes the blob under the output's
+/// name (RemoveIdentities).
+bool IsCopiedOutput(const Net<float>& net, const ValueGraph& graph,
+                    const ValueGraph::Value& value) {
+  const ValueGraph::LayerNode& layer = graph.layers[value.producer];
+  const std::string& type = net.layers()[layer.net_index]->layer_param().type();
+  const bool copies = type == "Split" || (layer.bottoms.size() == 1 && layer.tops.size() == 1 &&
+                                          (type == "Concat" || type == "Slice"));
+  return copies && value.readers.empty();
+}
+
 }  // namespace
 
 std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& graph) {
@@ -108,7 +119,8 @@ std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& grap
     const ValueGraph::Value& value = graph.values[v];
     if ((value.overwriter >= 0 && !value.is_input) || value.blob.empty()) continue;
     // A value that is moved to where others are has to have a range as they do.
-    const bool moved = OnlyMovesValues(OperationOf(net, graph, value.producer));
+    const bool moved = OnlyMovesValues(OperationOf(net, graph, value.producer)) &&
+                       !IsCopiedOutput(net, graph, value);
     if (moved ? wanted(v) : group_wanted[groups.Of(static_cast<int>(v))]) {
       values.push_back(static_cast<int>(v));
     }

@@ -136,7 +136,7 @@ void ForEachMaximum(const PoolingShape& s, const T* x, Function&& f) {
 /// The result of an empty window.
 template <typename T>
 T Lowest() {
-  return static_cast<T>(-std::numeric_limits<AccumulatorType<T>>::max());
+  return std::numeric_limits<T>::lowest();
 }
 
 template <typename T>

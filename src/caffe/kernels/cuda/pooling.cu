@@ -56,7 +56,7 @@ void MaxPoolingForward(Stream& stream, const kernels::PoolingShape& shape, const
                        I* mask, int channels) {
   using F = Math<T>;
   const Pool pool(shape);
-  const F lowest = -std::numeric_limits<F>::max();
+  const F lowest = static_cast<F>(std::numeric_limits<T>::lowest());
   const I none = kNone<I>;
   ForEach(stream, Outputs(shape) * channels, [=] __host__ __device__(int o) {
     const int place = o / channels;

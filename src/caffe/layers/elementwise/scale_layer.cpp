@@ -45,6 +45,12 @@ void ScaleLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                 const vector<Blob<Dtype>*>& top) {
   const Broadcast scale("scale", bottom[0]->shape(), Scale(bottom).shape(),
                         this->layer_param_.scale_param().axis());
+  if (bias_param_id_ >= 0) {  // it has the shape that bottom 1 had at first
+    const Shape& bias = this->blobs_[bias_param_id_]->shape();
+    Require(this->blobs_[bias_param_id_]->count() == scale.dim, "the bias of shape ",
+            ShapeString(bias), " does not fit the scale of shape ",
+            ShapeString(Scale(bottom).shape()));
+  }
   axis_ = scale.axis;
   outer_dim_ = scale.outer_dim;
   scale_dim_ = scale.dim;

@@ -176,6 +176,18 @@ TEST(Calibrate, TakesWhatEnginesOfIntegersComputeUpToTheOutputs) {
   }
 }
 
+// An engine computes 'scale' under the name of the output.
+TEST(Calibrate, TakesOutputsThatAreCopies) {
+  for (const std::string type : {"Split", "Concat", "Slice"}) {
+    const CalibrationTable table =
+        CalibrateOn(Scale("scale", "data", 2) + "layer { name: 'copy' type: '" + type +
+                        "' bottom: 'scale' top: 'copy' }",
+                    {{1, 2, 3, 4}});
+    EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "scale", "copy"})) << type;
+    EXPECT_EQ(table.Find("copy")->threshold, table.Find("scale")->threshold);
+  }
+}
+
 // A function says in which range its bottom matters, but not to others that read this.
 TEST(Calibrate, TakesWhatAFunctionReadsTogetherWithOthers) {
   const std::string function =

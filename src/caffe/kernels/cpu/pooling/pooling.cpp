@@ -83,7 +83,7 @@ void PoolRowsThenColumns(const PoolingShape& s, F start, const F* x, F* y, F* ro
 template <typename T, typename I>
 void MaxPoolingForward(const PoolingShape& s, const T* x, T* y, I* mask) {
   using F = AccumulatorType<T>;
-  const F lowest = -std::numeric_limits<F>::max();
+  const F lowest = static_cast<F>(std::numeric_limits<T>::lowest());
   ForEachPlane(s.planes, s.input_plane(), s.output_plane(), x, y,
                [&](size_t plane, const F* in, F* out) {
                  if (!mask) {
