@@ -22,6 +22,9 @@ _LAYER_BATCH_NORM, _LAYER_SCALE = 139, 142
 _SCALE_FILLER, _BIAS_FILLER, _SCALE_BIAS = 5, 6, 7
 _SCALE_BIAS_TERM = 4
 
+#: Types of layers whose tops are the memory of their only bottom.
+SHARING = ("Concat", "Flatten", "Reshape", "Split")
+
 _STATISTICS = 3  # the first blobs of a BatchNorm in either form
 _FROZEN = "param { lr_mult: 0 decay_mult: 0 }"
 
@@ -101,6 +104,33 @@ class BatchNormPlan:
                 return False
         return False
 
+    def _memory_of(self, blob: str, end: int) -> str:
+        """The first of the blobs in whose memory the blob lies, as the layers before ``end`` make
+        them."""
+        for layer in reversed(self.net.layer[:end]):
+            if blob not in layer.top or blob in layer.bottom:
+                continue
+            if layer.type not in SHARING or len(layer.bottom) != 1:
+                break
+            blob = layer.bottom[0]
+        return blob
+
+    def _seen_besides(self, index: int, reader: int) -> str:
+        """A blob that a layer in place changes too, as it has the same memory, and that is an
+        output or read behind it by a layer other than ``reader``; "" if there is none."""
+        changed = self.net.layer[index].top[0]
+        if changed not in self.net.layer[index].bottom:
+            return ""
+        memory = self._memory_of(changed, index)
+        for i, layer in enumerate(self.net.layer[:index]):
+            for blob in layer.top:
+                if blob == changed or self._memory_of(blob, index) != memory:
+                    continue
+                if (self._is_read_besides(blob, index, reader)
+                        or not self._is_read_besides(blob, i, -1)):
+                    return blob
+        return ""
+
     def _plan_merge(self, index: int) -> None:
         norm = self.net.layer[index]
         after = self._scale_after(index)
@@ -110,6 +140,9 @@ class BatchNormPlan:
         pair = f"'{norm.name}' and '{scale.name}'"
         if self._is_read_besides(norm.top[0], index, after):
             self.notes.append(f"layers {pair} stay two: others read blob '{norm.top[0]}' too")
+        elif self._seen_besides(index, after):
+            self.notes.append(f"layers {pair} stay two: blob '{self._seen_besides(index, after)}' "
+                              f"shows what '{norm.name}' changes in place")
         elif _rules(norm) != _rules(scale):
             self.notes.append(f"layers {pair} stay two: their include or exclude rules differ")
         elif len(norm.param) > _STATISTICS and scale.param:

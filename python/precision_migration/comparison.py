@@ -1,10 +1,11 @@
 """Runs the old net and the new one through the compiled package, where there is one."""
 import os
-from typing import Dict, List, NamedTuple
+from typing import Dict, List, NamedTuple, Optional
 
 import numpy as np
 
 from . import MigrationError
+from .batch_norm import SHARING
 
 
 class OutputDifference(NamedTuple):
@@ -79,8 +80,30 @@ def _fill_from(net, files: List[str]) -> None:
         raise MigrationError(str(error)) from None
 
 
+def _index_limits(net) -> Dict[str, int]:
+    """Below what the numbers of blobs have to lie that Embed and BatchReindex read as indices."""
+    limits: Dict[str, int] = {}
+
+    def lower(blob: str, limit: Optional[int]) -> None:
+        if limit:
+            limits[blob] = min(limit, limits.get(blob, limit))
+
+    # Backwards: what comes after a layer that passes its bottom on is known then.
+    for name, layer in reversed(net.layer_dict.items()):
+        bottoms = net.bottom_names[name]
+        if layer.type == "Embed":
+            lower(bottoms[0], layer.blobs[0].data.shape[0])
+        elif layer.type == "BatchReindex":
+            lower(bottoms[1], net.blobs[bottoms[0]].data.shape[0])
+        elif layer.type in SHARING and len(bottoms) == 1:
+            for top in net.top_names[name]:
+                lower(bottoms[0], limits.get(top))
+    return limits
+
+
 def fill(net, files: List[str], seed: int) -> None:
-    """Gives the net inputs from .npy files, one for each input, or random ones.
+    """Gives the net inputs from .npy files, one for each input, or random ones: numbers between -1
+    and 1, or indices.
 
     Raises MigrationError for files that are no such inputs.
     """
@@ -88,9 +111,13 @@ def fill(net, files: List[str], seed: int) -> None:
         _fill_from(net, files)
         return
     random = np.random.RandomState(seed)
+    limits = _index_limits(net)
     for name in net.inputs:
-        blob = net.blobs[name]
-        blob.data[...] = random.uniform(-1, 1, blob.data.shape)
+        data = net.blobs[name].data
+        if name in limits:
+            data[...] = random.randint(0, limits[name], data.shape)
+        else:
+            data[...] = random.uniform(-1, 1, data.shape)
 
 
 def _difference(blob: str, first: np.ndarray, second: np.ndarray) -> OutputDifference:

@@ -5,6 +5,8 @@ import caffe
 import pytest
 from documents import ROOT
 
+from caffe.onnx.layer import EXPORTERS
+
 if not (ROOT / "docs").exists():
     pytest.skip("needs the source tree", allow_module_level=True)
 
@@ -180,6 +182,15 @@ def test_layer_types():
     assert UNTESTED_EXPORTERS <= set(untested), "these have a case now: take them off UNTESTED_EXPORTERS"
     report(missing("layer type", types, layer_places()) +
            missing("ONNX form of", set(exported) - UNTESTED_EXPORTERS, exporter_places()))
+
+
+def test_programs_know_which_layers_share_memory():
+    sources = all_text("src/caffe/layers/**/*.cpp")
+    share = re.findall(r'Operation\("(\w+)"\)(?:(?!;|Operation\().)*?\.SharesBottom\(\)', sources, re.DOTALL)
+    assert share
+    assert {name for name, exporter in EXPORTERS.items() if exporter.shares_bottom} == set(share)
+    migration = text("python/precision_migration/batch_norm.py")
+    assert set(re.findall(r'"(\w+)"', re.search(r"^SHARING = .*", migration, re.MULTILINE)[0])) == set(share)
 
 
 def test_passes():

@@ -70,6 +70,36 @@ def test_fourth_param_of_a_layer_of_three_blobs(folder, scale):
     assert ("note: layers 'bn' and 'scale' stay two: both have a param" in words) == bool(scale)
 
 
+SHARED = """
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 } } }
+layer { name: "fc" type: "InnerProduct" bottom: "data" top: "fc" inner_product_param { num_output: 2 } }
+layer { name: "flat" type: "Flatten" bottom: "fc" top: "flat" }
+layer { name: "bn" type: "BatchNorm" bottom: "flat" top: "flat" }
+layer { name: "scale" type: "Scale" bottom: "flat" top: "SCALED" scale_param { bias_term: true } }
+"""
+OTHER = 'layer { name: "y" type: "AbsVal" bottom: "fc" top: "y" }\n'
+
+
+@needs_tool
+@pytest.mark.parametrize("text, seen", [
+    (SHARED.replace("SCALED", "flat") + OTHER, "fc"),
+    (SHARED.replace("SCALED", "s") + OTHER, "fc"),
+    (SHARED.replace("SCALED", "flat").replace('top: "flat" }\nlayer { name: "bn"',
+                                              'top: "flat" }\n' + OTHER + 'layer { name: "bn"'), ""),
+    (SHARED.replace("SCALED", "s"), ""),
+    (SHARED.replace("SCALED", "s").replace('"Flatten" bottom: "fc"', '"Split" bottom: "fc" top: "other"'),
+     "other"),
+    (SHARED.replace('bottom: "flat" top: "flat"', 'bottom: "flat" top: "bn"')
+     .replace('bottom: "flat" top: "SCALED"', 'bottom: "bn" top: "bn"') + OTHER, "")])
+def test_layers_whose_change_is_seen_by_another_name_stay_two(folder, text, seen):
+    """What works in place changes all blobs of that memory: one layer would change them once."""
+    (folder / "net.prototxt").write_text(text)
+    layers, words = agreed(folder, *NVCAFFE)
+    assert ("scale" in layers) == bool(seen)
+    note = f"layers 'bn' and 'scale' stay two: blob '{seen}' shows what 'bn' changes in place"
+    assert (note in words) == bool(seen)
+
+
 @needs_tool
 def test_names_with_quotes_and_backslashes(folder):
     name = 'f"c\\n\n'
@@ -163,6 +193,20 @@ def test_takes_every_net_that_the_weights_fit(folder, name, text):
                 {"c": [np.ones((2, 2 if name == "phases" else 1, 3, 3)), [1, 2]]})
     agreed(folder)
     by_tool(folder)  # runs the net
+
+
+@needs_tool
+def test_inputs_that_are_read_as_indices_hold_some(folder):
+    (folder / "net.prototxt").write_text("""
+        layer { name: "words" type: "Input" top: "words" input_param { shape { dim: 3 dim: 2 } } }
+        layer { name: "order" type: "Input" top: "order" input_param { shape { dim: 4 } } }
+        layer { name: "flat" type: "Flatten" bottom: "words" top: "flat" flatten_param { axis: 0 } }
+        layer { name: "fc" type: "Embed" bottom: "flat" top: "fc"
+                embed_param { input_dim: 2 num_output: 2 } }
+        layer { name: "y" type: "BatchReindex" bottom: "fc" bottom: "order" top: "y" }""")
+    runs = [by_tool] + ([migrate] if comparison.compiled_caffe() is not None else [])
+    for run in runs:
+        assert "output 'y': largest difference" in run(folder)
 
 
 def test_overflow_in_float_names_no_type_that_would_help():

@@ -169,6 +169,9 @@ CASES = {
                                          "NEAREST }"),
     "Upsample": ([(2, 3, 2, 4)], "type: 'Upsample' upsample_param { scale_h: 2 scale_w: 3 }"),
     "SPP": ([(2, 3, 9, 7)], "type: 'SPP' spp_param { pyramid_height: 3 }"),
+    "SPP of one level": ([(2, 3, 9, 7)], "type: 'SPP' spp_param { pyramid_height: 1 }"),
+    "SPP of one level of means": ([(2, 3, 8, 6)], "type: 'SPP' spp_param { pyramid_height: 1 pool: AVE "
+                                  "}"),
     "SPP of means": ([(2, 3, 8, 8)], "type: 'SPP' spp_param { pyramid_height: 2 pool: AVE }"),
     "LSTM": ([(4, 2, 3), (4, 2)], "type: 'LSTM' recurrent_param { num_output: 5 }"),
     "LSTM with a static input": ([(3, 2, 3), (3, 2), (2, 4)],

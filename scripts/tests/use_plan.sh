@@ -213,6 +213,23 @@ has out.txt "^layer 'conv' is the first that goes wrong: its blob 'conv' is at .
 has out.txt '^!  conv '
 runs "$caffe" compare $net -precision fp32 -bisect -max_error 0.001
 has out.txt 'nothing has to be widened'
+# Without data, inputs that layers read as indices hold some that these have.
+cat > words.prototxt <<'TEXT'
+layer { name: "words" type: "Input" top: "words" input_param { shape { dim: 3 dim: 2 } } }
+layer { name: "order" type: "Input" top: "order" input_param { shape { dim: 4 } } }
+layer { name: "embed" type: "Embed" bottom: "words" top: "embed"
+  embed_param { input_dim: 7 num_output: 2 weight_filler { type: "gaussian" std: 1 } } }
+layer { name: "chosen" type: "BatchReindex" bottom: "embed" bottom: "order" top: "chosen" }
+TEXT
+{
+  cat words.prototxt
+  echo 'layer { name: "sum" type: "Reduction" bottom: "chosen" top: "sum" loss_weight: 1 }'
+} > words_train.prototxt
+sed 's/"train.prototxt"/"words_train.prototxt"/; s/"net"/"words"/' solver.prototxt > words_solver.prototxt
+runs "$caffe" train -solver words_solver.prototxt
+runs "$caffe" compare -model words.prototxt -weights words_iter_0.caffemodel -precision fp16 -random 3
+has out.txt '^   *chosen '
+has out.txt '^no blob is below 20 dB$'
 # What -bisect says is what brings the error down.
 data="-images list.txt -min_images 12"
 runs "$caffe" compare $net -precision int8 $data -timing_iterations 1 -bisect -max_error 1e-5

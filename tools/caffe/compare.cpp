@@ -9,6 +9,7 @@
 
 #include "caffe/inference/evaluation/engine_comparison.hpp"
 #include "caffe/inference/evaluation/widening.hpp"
+#include "caffe/net/index_limits.hpp"
 #include "caffe/net/net_comparison.hpp"
 #include "caffe/util/text/progress.hpp"
 #include "caffe/util/text/text_table.hpp"
@@ -28,7 +29,7 @@ namespace {
 
 constexpr int kComparedBatches = 10;
 
-/// Numbers from -1 to 1 for the inputs of any net.
+/// Numbers from -1 to 1, or indices, for the inputs of any net.
 class Noise : public InputBatches {
  public:
   explicit Noise(int count) : count_(count) {}
@@ -46,11 +47,12 @@ class Noise : public InputBatches {
 
 /// True if one input takes images, and constants are given for the others.
 bool TakesImages(const Net<float>& net, const inference::ImagePreprocessing& preprocessing) {
+  const std::vector<int> limits = IndexLimits(net);
   int images = 0;
   for (int i = 0; i < net.num_inputs(); ++i) {
-    const std::string& name = net.blob_names()[net.input_blob_indices()[i]];
-    if (preprocessing.constants.count(name) > 0) continue;
-    images += net.input_blobs()[i]->num_axes() == 4 ? 1 : 2;
+    const int blob = net.input_blob_indices()[i];
+    if (preprocessing.constants.count(net.blob_names()[blob]) > 0) continue;
+    images += net.input_blobs()[i]->num_axes() == 4 && limits[blob] == 0 ? 1 : 2;
   }
   return images == 1;
 }
@@ -106,6 +108,7 @@ void FitBatch(const inference::Engine& engine, Net<float>* net) {
     shape[0] = engine.max_batch();
     input->Reshape(shape);
   }
+  net->Reshape();
 }
 
 std::string Decibels(double value) {

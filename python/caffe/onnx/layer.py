@@ -21,9 +21,11 @@ from .graph import BOOL, DOUBLE, FLOAT, INT64, Graph, Value
 
 
 class Exporter(NamedTuple):
-    """One row of the table: the function, and whether the layer knows FLOAT16."""
+    """One row of the table: the function, whether the layer knows FLOAT16, and whether its tops are
+    the memory of its bottom where it has one."""
     function: Callable[["Layer"], None]
     native: bool
+    shares_bottom: bool
 
 
 EXPORTERS: Dict[str, Exporter] = {}
@@ -31,11 +33,12 @@ EXPORTERS: Dict[str, Exporter] = {}
 _MAX_FILLED = 1 << 16  # numbers of a constant whose numbers are all the same
 
 
-def exports(*types: str, native: bool = True) -> Callable:
-    """Registers a function for layers of these types; `native` if they compute in FLOAT16, too."""
+def exports(*types: str, native: bool = True, shares_bottom: bool = False) -> Callable:
+    """Registers a function for layers of these types: `native` if they compute in FLOAT16, too;
+    `shares_bottom` if a change in place of their only bottom or of a top changes all of these."""
     def register(function: Callable[["Layer"], None]) -> Callable[["Layer"], None]:
         for name in types:
-            EXPORTERS[name] = Exporter(function, native)
+            EXPORTERS[name] = Exporter(function, native, shares_bottom)
         return function
     return register
 

@@ -7,12 +7,14 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 import numpy as np
 
 from .element_types import resolve_types
-from .errors import ExportError, Inexpressible
+from .errors import ExportError, Inexpressible, require
 from .extents import Extent, Shape, Symbolic, require_extents
 from .graph import Graph, Value
 from .layer import EXPORTERS, Layer
 from .layers.data import input_shapes
 from .layers.losses import EVALUATIONS, INEXPRESSIBLE, PENALTIES
+
+_LEFT_OUT = PENALTIES | EVALUATIONS | {"Silence"}
 
 
 @dataclass
@@ -37,11 +39,12 @@ class Exported:
 
 
 class _Blobs:
-    """The newest value of each blob, and who reads it."""
+    """The newest value of each blob, who reads it, and in which memory it lies."""
 
     def __init__(self) -> None:
         self.values: Dict[str, Value] = {}
         self.unread: List[str] = []
+        self._memory: Dict[str, str] = {}  # the first blob of each one's memory
 
     def write(self, name: str, value: Value, is_output: bool = True) -> None:
         self.values[name] = value
@@ -51,6 +54,16 @@ class _Blobs:
     def read(self, name: str) -> None:
         if name in self.unread:
             self.unread.remove(name)
+
+    def place(self, name: str, bottom: Optional[str]) -> None:
+        """From now on `name` lies in the memory of `bottom`, or in its own."""
+        self._memory[name] = name if bottom is None else self._memory.get(bottom, bottom)
+
+    def sharing(self, name: str) -> List[str]:
+        """The other blobs in the memory of `name`."""
+        memory = self._memory.get(name, name)
+        return [other for other in self.values
+                if other != name and self._memory.get(other, other) == memory]
 
 
 class NetExporter:
@@ -64,6 +77,8 @@ class NetExporter:
         self._options = options
         self._blobs = _Blobs()
         self._notes: List[str] = []
+        self._last_readers = {name: i for i, param in enumerate(net.layer)
+                              if param.type not in _LEFT_OUT for name in param.bottom}
         self._from_data: Set[str] = set()  # inputs that only training may need, such as labels
         self._renamed: Dict[str, Value] = {}
         self._first_extent: Optional[Extent] = None  # of the first input
@@ -71,8 +86,9 @@ class NetExporter:
     def run(self) -> Exported:
         self._require_names()
         self._require_known_types()
-        for param, dtype in zip(self._net.layer, resolve_types(self._net, self._options.fp16)):
-            self._export(param, dtype)
+        types = resolve_types(self._net, self._options.fp16)
+        for i, (param, dtype) in enumerate(zip(self._net.layer, types)):
+            self._export(i, param, dtype)
         outputs = self._outputs()
         self._drop_unused_inputs(outputs)
         return Exported(self._graph, outputs, self._notes)
@@ -89,7 +105,7 @@ class NetExporter:
                 makers[name] = param.name
 
     def _require_known_types(self) -> None:
-        known = set(EXPORTERS) | PENALTIES | EVALUATIONS | {"Silence"}
+        known = set(EXPORTERS) | _LEFT_OUT
         unknown = {}
         for param in self._net.layer:
             if param.type not in known and self._source_shapes(param) is None:
@@ -107,7 +123,7 @@ class NetExporter:
         except Inexpressible as reason:
             raise ExportError(f"layer '{param.name}' ({param.type}): {reason}") from reason
 
-    def _export(self, param: Any, dtype: np.dtype) -> None:
+    def _export(self, index: int, param: Any, dtype: np.dtype) -> None:
         shapes = self._source_shapes(param)
         if shapes is not None:
             return self._export_source(param, shapes, dtype)
@@ -125,13 +141,34 @@ class NetExporter:
                       [self._blobs.values[name] for name in param.bottom], self._parameters)
         try:
             EXPORTERS[param.type].function(layer)
+            for name, value in zip(param.top, layer.tops):
+                if value is not None:
+                    self._write(index, layer, name, value)
         except Inexpressible as reason:
             raise ExportError(f"layer '{param.name}' ({param.type}): {reason}") from reason
-        for name, value in zip(param.top, layer.tops):
-            if value is not None:
-                self._blobs.write(name, value)
         self._notes += [f"layer '{param.name}' ({param.type}): {note}" for note in layer.notes]
         return None
+
+    def _write(self, index: int, layer: Layer, name: str, value: Value) -> None:
+        """Gives top `name` its value; what the layer changes in place changes in all blobs of that
+        memory, each in its own shape."""
+        param = layer.param
+        if name not in param.bottom or param.type == "Convolution":  # which never works in place
+            shares = len(param.bottom) == 1 and EXPORTERS[param.type].shares_bottom
+            self._blobs.place(name, param.bottom[0] if shares else None)
+        elif value != self._blobs.values[name]:
+            for other in self._blobs.sharing(name):
+                if other not in self._blobs.unread and self._last_readers.get(other, -1) <= index:
+                    continue
+                # In a type of its own the layer would have memory of its own.
+                require(not param.HasField("forward_type") and not param.HasField("backward_type"),
+                        f"has a type of its own and works in place on blob '{name}', in the memory "
+                        f"of blob '{other}', which is read afterwards or an output: give its top "
+                        "a name of its own")
+                shape = self._blobs.values[other].shape
+                assert shape is not None  # of what shares memory
+                self._blobs.values[other] = layer.reshape(value, shape)
+        self._blobs.write(name, value)
 
     def _require_blob(self, param: Any, name: str) -> None:
         """A blob that the TEST phase does not make is an input if the user gives its shape."""

@@ -6,6 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/weight_source.hpp"
 #include "caffe/io/wire.hpp"
+#include "caffe/operation.hpp"
 #include "caffe/util/text/text_table.hpp"
 
 namespace caffe {
@@ -170,6 +171,32 @@ bool BatchNormPlan::IsReadBesides(const std::string& blob, int writer, int reade
   return false;
 }
 
+/// The first of the blobs in whose memory the blob lies, as the layers before `end` make them.
+std::string BatchNormPlan::MemoryOf(std::string blob, int end) const {
+  for (int i = end - 1; i >= 0; --i) {
+    const LayerParameter& layer = net_.layer(i);
+    if (!Writes(layer, blob) || Reads(layer, blob)) continue;
+    if (!SharesBottom(layer)) break;
+    blob = layer.bottom(0);
+  }
+  return blob;
+}
+
+/// A blob that a layer in place changes too, as it has the same memory, and that is an output or
+/// read behind it by a layer other than `reader`; "" if there is none.
+std::string BatchNormPlan::SeenBesides(int layer, int reader) const {
+  const std::string& changed = net_.layer(layer).top(0);
+  if (!Reads(net_.layer(layer), changed)) return "";
+  const std::string memory = MemoryOf(changed, layer);
+  for (int i = 0; i < layer; ++i) {
+    for (const std::string& blob : net_.layer(i).top()) {
+      if (blob == changed || MemoryOf(blob, layer) != memory) continue;
+      if (IsReadBesides(blob, layer, reader) || !IsReadBesides(blob, i, -1)) return blob;
+    }
+  }
+  return "";
+}
+
 void BatchNormPlan::PlanMerge(int layer) {
   const LayerParameter& norm = net_.layer(layer);
   const int next = ScaleAfter(layer);
@@ -178,6 +205,9 @@ void BatchNormPlan::PlanMerge(int layer) {
   const std::string pair = Join("'", norm.name(), "' and '", scale.name(), "'");
   if (IsReadBesides(norm.top(0), layer, next)) {
     notes_.push_back(Join("layers ", pair, " stay two: others read blob '", norm.top(0), "' too"));
+  } else if (const std::string seen = SeenBesides(layer, next); !seen.empty()) {
+    notes_.push_back(Join("layers ", pair, " stay two: blob '", seen, "' shows what '", norm.name(),
+                          "' changes in place"));
   } else if (RulesOf(norm) != RulesOf(scale)) {
     notes_.push_back(Join("layers ", pair, " stay two: their include or exclude rules differ"));
   } else if (norm.param_size() > kStatistics && scale.param_size() > 0) {

@@ -48,6 +48,8 @@ class BatchNormPlan {
   void PlanSplit(int layer);
   int ScaleAfter(int layer) const;
   bool IsReadBesides(const std::string& blob, int writer, int reader) const;
+  std::string MemoryOf(std::string blob, int end) const;
+  std::string SeenBesides(int layer, int reader) const;
   std::string NewName(std::string name) const;
   std::string MergedParams(const Change& change, const std::string& text,
                            const TextField& scale) const;

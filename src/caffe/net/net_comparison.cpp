@@ -5,6 +5,7 @@
 #include <random>
 
 #include "caffe/io/npy.hpp"
+#include "caffe/net/index_limits.hpp"
 
 namespace caffe {
 
@@ -59,9 +60,15 @@ std::string Described(const OutputDifference& output) {
 void FillInputs(uint32_t seed, Net<float>* net) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  for (Blob<float>* input : net->input_blobs()) {
+  const std::vector<int> limits = IndexLimits(*net);
+  for (int i = 0; i < net->num_inputs(); ++i) {
+    Blob<float>* input = net->input_blobs()[i];
     float* values = input->mutable_cpu_data();
     std::generate(values, values + input->count(), [&] { return uniform(random); });
+    const int limit = limits[net->input_blob_indices()[i]];
+    if (limit == 0) continue;
+    std::transform(values, values + input->count(), values, [](float x) { return std::abs(x); });
+    MakeIndices(limit, input->count(), values);
   }
 }
 

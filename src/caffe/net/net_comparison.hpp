@@ -26,7 +26,8 @@ struct OutputDifference {
 /// infinite where.
 std::string Described(const OutputDifference& output);
 
-/// Fills the net's inputs with numbers between -1 and 1.
+/// Fills the net's inputs with numbers between -1 and 1, those that layers read as indices with
+/// indices that these layers have.
 void FillInputs(uint32_t seed, Net<float>* net);
 /// Fills the net's inputs from .npy files, one for each in their order. An input takes the shape of
 /// its array. Throws Error if there are not as many.

@@ -177,7 +177,8 @@ def pooling(layer: Layer) -> None:
 
 @exports("SPP")
 def spp(layer: Layer) -> None:
-    """Level l cuts the image into 2^l by 2^l windows; all levels in one vector."""
+    """Level l cuts the image into 2^l by 2^l windows; all levels in one vector, a single one as the
+    pooling that it is."""
     param = layer.param.spp_param
     layer.require_axes(4)
     require(param.pool in (MAX, AVE), "spp_param: pool STOCHASTIC")
@@ -193,6 +194,9 @@ def spp(layer: Layer) -> None:
                     "into windows some of which are empty")
             windows.append(Windows(extent, kernel, kernel, pad, bins))
         pool = max_pool if param.pool == MAX else average_pool
-        pooled = pool(layer, x, windows)
-        levels.append(layer.reshape(pooled, (x.shape[0], x.shape[1] * 4 ** level)))
-    layer.top(0, layer.concat(levels, 1))
+        levels.append(pool(layer, x, windows))
+    if len(levels) == 1:
+        layer.top(0, levels[0])
+        return
+    layer.top(0, layer.concat([layer.reshape(pooled, (x.shape[0], x.shape[1] * 4 ** level))
+                               for level, pooled in enumerate(levels)], 1))

@@ -11,13 +11,13 @@ from ..graph import BOOL
 from ..layer import FLOAT, INT64, Layer, Value, exports
 
 
-@exports("Split")
+@exports("Split", shares_bottom=True)
 def split(layer: Layer) -> None:
     for i in range(len(layer.tops)):
         layer.top(i, layer.bottom(0))
 
 
-@exports("Concat")
+@exports("Concat", shares_bottom=True)
 def concat(layer: Layer) -> None:
     param = layer.param.concat_param
     axis = param.concat_dim if param.HasField("concat_dim") else param.axis
@@ -56,7 +56,7 @@ def slice_(layer: Layer) -> None:
         layer.top(i, part)
 
 
-@exports("Flatten")
+@exports("Flatten", shares_bottom=True)
 def flatten(layer: Layer) -> None:
     param = layer.param.flatten_param
     begin = layer.axis(param.axis, "flatten_param: axis")
@@ -67,7 +67,7 @@ def flatten(layer: Layer) -> None:
                                shape[:begin] + (count(shape[begin:end + 1]),) + shape[end + 1:]))
 
 
-@exports("Reshape")
+@exports("Reshape", shares_bottom=True)
 def reshape(layer: Layer) -> None:
     """shape replaces num_axes axes from axis on; 0 keeps an extent, -1 is what is left."""
     param = layer.param.reshape_param

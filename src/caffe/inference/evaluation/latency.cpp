@@ -8,6 +8,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
+#include "caffe/net/index_limits.hpp"
 #include "caffe/util/system/joined_threads.hpp"
 #include "caffe/util/text/json.hpp"
 
@@ -75,16 +76,23 @@ std::string LayerTimes::ToJson() const {
 
 namespace {
 
-/// How many rows the Embed layers have that read the input: it holds indices below that. 0: it
-/// holds other numbers.
-uint32_t RowsChosenBy(const std::string& input, const Graph& graph) {
-  uint32_t rows = 0;
+/// IndexLimits of the context's values, in its batch.
+std::vector<int> IndexLimitsOf(const Graph& graph, const ExecutionContext& context) {
+  std::vector<IndexReader> readers;
   for (const Node& node : graph.nodes) {
-    if (node.type() != "Embed" || graph.values[node.inputs[0]].name != input) continue;
-    const uint32_t dim = node.layer.embed_param().input_dim();
-    rows = rows == 0 ? dim : std::min(rows, dim);
+    const bool same = node.operation().shares_bottom || node.type() == kReorder;
+    readers.push_back({&node.layer, node.inputs, node.outputs, same && node.inputs.size() == 1});
   }
-  return rows;
+  std::vector<Shape> shapes;
+  for (const Value& value : graph.values) shapes.push_back(value.shape);
+  // Those shapes are the largest: a smaller batch has fewer items.
+  const int batch = context.batch();
+  const int most = batch > 0 ? shapes[graph.inputs[0]][0] : 0;
+  for (Shape& shape : shapes) {
+    if (batch >= most || shape.empty()) continue;
+    shape[0] = std::max(1, static_cast<int>(int64_t{shape[0]} * batch / most));
+  }
+  return IndexLimits(readers, shapes);
 }
 
 }  // namespace
@@ -94,6 +102,7 @@ void FillWithNoise(unsigned seed, ExecutionContext* context) {
   std::uniform_real_distribution<float> uniform(0, 1);
   const ImagePreprocessing* preprocessing = context->engine().preprocessing();
   const Graph& graph = *context->engine().graph(context->profile());
+  const std::vector<int> limits = IndexLimitsOf(graph, *context);
   for (const std::string& name : context->engine().inputs()) {
     float* values = context->Input(name);
     const size_t count = CountOf(context->InputShape(name));
@@ -103,10 +112,8 @@ void FillWithNoise(unsigned seed, ExecutionContext* context) {
       continue;
     }
     std::generate_n(values, count, [&] { return uniform(generator); });
-    const uint32_t rows = RowsChosenBy(name, graph);
-    if (rows == 0) continue;
-    const float last = static_cast<float>(rows - 1);
-    for (size_t i = 0; i < count; ++i) values[i] = std::min(last, std::floor(values[i] * rows));
+    const int limit = limits[graph.FindValue(name)];
+    if (limit > 0) MakeIndices(limit, count, values);
   }
 }
 

@@ -109,8 +109,8 @@ LoadResult MeasureLoad(const std::shared_ptr<const Engine>& engine, const LoadOp
 /// that are out of range.
 LoadResult MeasureLoad(std::vector<ExecutionContext>* contexts, const LoadOptions& options);
 
-/// Writes numbers from 0 to 1 to the inputs, the same ones for the same seed; to those that an
-/// Embed layer reads, indices that it has. Inputs whose values the engine stores
+/// Writes numbers from 0 to 1 to the inputs, the same ones for the same seed; to those that layers
+/// read as indices, indices that these layers have. Inputs whose values the engine stores
 /// (ImagePreprocessing::constants) get these.
 void FillWithNoise(unsigned seed, ExecutionContext* context);
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/evaluation/latency.hpp"
@@ -168,6 +169,42 @@ TEST(FillWithNoise, GivesEmbedLayersIndices) {
     FillWithNoise(seed, &context);
     EXPECT_EQ(ErrorOf([&] { context.Run(); }), "");
     EXPECT_NE(context.Input("image")[0], std::floor(context.Input("image")[0]));
+  }
+}
+
+/// Four words in a shape of their own, as nets have them, and items that are put in another order.
+std::shared_ptr<const Engine> EngineOfIndices() {
+  NetworkDefinition net("indices");
+  net.AddInput("items", {4, 2});
+  net.AddInput("order", {4});
+  net.AddInput("words", {4, 1});
+  net.AddLayer(
+      ParseLayer("name: 'chosen' type: 'BatchReindex' bottom: 'items' bottom: 'order' "
+                 "top: 'chosen'"));
+  net.AddLayer(
+      ParseLayer("name: 'flat' type: 'Flatten' bottom: 'words' top: 'flat' "
+                 "flatten_param { axis: 0 }"));
+  net.AddLayer(ParseLayer("name: 'embed' type: 'Embed' bottom: 'flat' top: 'e' embed_param { "
+                          "input_dim: 3 num_output: 1 bias_term: false }"),
+               {Constant::Of({3, 1}, {0.f, 1.f, 2.f})});
+  net.MarkOutput("chosen");
+  net.MarkOutput("e");
+  return Builder().Build(net);
+}
+
+TEST(FillWithNoise, GivesIndicesOfTheBatchAndBehindLayersThatShareMemory) {
+  for (const int batch : {1, 3, 4}) {
+    ExecutionContext context(EngineOfIndices());
+    context.SetBatch(batch);
+    std::set<float> orders, words;
+    for (unsigned seed = 1; seed < 20; ++seed) {
+      FillWithNoise(seed, &context);
+      EXPECT_EQ(ErrorOf([&] { context.Run(); }), "");
+      orders.insert(context.Input("order"), context.Input("order") + batch);
+      words.insert(context.Input("words"), context.Input("words") + batch);
+    }
+    EXPECT_EQ(orders.size(), size_t(batch));
+    EXPECT_EQ(words, (std::set<float>{0, 1, 2}));
   }
 }
 

@@ -51,7 +51,7 @@ std::string InPlace(const std::string& name, const std::string& type, const std:
 TrainingPositions Positions(const std::string& net) { return PositionsOf(ParseNet(net)); }
 
 /// "blob behind layer", and the blobs that share its range.
-Names Described(const TrainingPositions& positions) {
+Names NamesOf(const TrainingPositions& positions) {
   Names names;
   for (const auto& blob : positions.blobs) {
     std::string text = blob.name + " behind " + blob.layer;
@@ -70,7 +70,7 @@ TEST(TrainingPositions, StandBehindWhatIsFusedIntoOneOperation) {
       InPlace("relu", "ReLU", "conv") + InPlace("drop", "Dropout", "conv") +
       "layer { name: 'ip' type: 'InnerProduct' bottom: 'conv' top: 'ip' inner_product_param { "
       "num_output: 2 } } layer { name: 'prob' type: 'Softmax' bottom: 'ip' top: 'prob' }");
-  EXPECT_EQ(Described(positions),
+  EXPECT_EQ(NamesOf(positions),
             (Names{"data behind in", "conv behind relu", "ip behind ip", "prob behind prob"}))
       << "before Dropout, which scales in the TRAIN phase";
   ASSERT_EQ(positions.weights.size(), 2u);
@@ -88,7 +88,7 @@ TEST(TrainingPositions, OfActivationsThatAreOperationsOfTheirOwn) {
   const auto positions =
       Positions(kInput + Convolution("conv", "data") + InPlace("tanh", "TanH", "conv") +
                 Convolution("next", "conv") + InPlace("elu", "ELU", "next"));
-  EXPECT_EQ(Described(positions),
+  EXPECT_EQ(NamesOf(positions),
             (Names{"data behind in", "conv_before_tanh behind conv", "conv behind tanh",
                    "next_before_elu behind next", "next behind elu"}));
   for (const auto& blob : positions.blobs) {
@@ -107,7 +107,7 @@ TEST(TrainingPositions, ShareARangeWhereElementsAreMovedOrPooled) {
                 "layer { name: 'ave' bottom: 'b' top: 'ave' " + pool + "AVE } }" +
                 "layer { name: 'cat' type: 'Concat' bottom: 'max' bottom: 'ave' top: 'cat' }" +
                 "layer { name: 'sum' type: 'Eltwise' bottom: 'cat' bottom: 'cat' top: 'sum' }");
-  EXPECT_EQ(Described(positions),
+  EXPECT_EQ(NamesOf(positions),
             (Names{"data behind in", "a behind a, with b, with ave", "b behind b, with a, with ave",
                    "ave behind ave, with a, with b", "sum behind sum"}));
 }
@@ -119,18 +119,17 @@ TEST(TrainingPositions, OfFunctionsInAConcatAreOfTheirOwnRange) {
                 "layer { name: 'tanh' type: 'TanH' bottom: 'data' top: 'tanh' }"
                 "layer { name: 'cat' type: 'Concat' bottom: 'a' bottom: 'tanh' top: 'cat' }" +
                 Convolution("next", "cat"));
-  EXPECT_EQ(Described(positions),
-            (Names{"data behind in", "a behind a, with cat", "tanh behind tanh",
-                   "cat behind cat, with a", "next behind next"}));
+  EXPECT_EQ(NamesOf(positions), (Names{"data behind in", "a behind a, with cat", "tanh behind tanh",
+                                       "cat behind cat, with a", "next behind next"}));
 }
 
 TEST(TrainingPositions, LeaveMeansOfFloatsAlone) {
   const std::string mean =
       "layer { name: 'ave' type: 'Pooling' bottom: 'data' top: 'ave' pooling_param { pool: AVE "
       "global_pooling: true } }";
-  EXPECT_EQ(Described(Positions(kInput + mean)), Names());
+  EXPECT_EQ(NamesOf(Positions(kInput + mean)), Names());
   EXPECT_EQ(
-      Described(Positions(kInput + mean + Convolution("a", "ave", "num_output: 4 kernel_size: 1"))),
+      NamesOf(Positions(kInput + mean + Convolution("a", "ave", "num_output: 4 kernel_size: 1"))),
       (Names{"data behind in, with ave", "a behind a", "ave behind ave, with data"}));
 }
 
@@ -140,13 +139,13 @@ TEST(TrainingPositions, FollowActivationsThatComeBeforeAConcatOrPooling) {
       kInput + Convolution("a", "data", "num_output: 4 kernel_size: 1") + Convolution("b", "data") +
       "layer { name: 'cat' type: 'Concat' bottom: 'a' bottom: 'b' top: 'cat' }" +
       InPlace("relu", "ReLU", "cat") + Convolution("c", "cat"));
-  EXPECT_EQ(Described(joined), (Names{"data behind in", "cat behind relu", "c behind c"}));
+  EXPECT_EQ(NamesOf(joined), (Names{"data behind in", "cat behind relu", "c behind c"}));
   const auto pooled = Positions(
       kInput + Convolution("a", "data") +
       "layer { name: 'pool' type: 'Pooling' bottom: 'a' top: 'pool' pooling_param { kernel_size: 2 "
       "} }" +
       InPlace("relu", "ReLU", "pool") + Convolution("c", "pool"));
-  EXPECT_EQ(Described(pooled), (Names{"data behind in", "pool behind relu", "c behind c"}));
+  EXPECT_EQ(NamesOf(pooled), (Names{"data behind in", "pool behind relu", "c behind c"}));
 }
 
 TEST(TrainingPositions, LeaveOutWhatIsNoNumberOfTheNetsAndLosses) {
@@ -160,12 +159,12 @@ TEST(TrainingPositions, LeaveOutWhatIsNoNumberOfTheNetsAndLosses) {
       "num_output: 2 } }"
       "layer { name: 'acc' type: 'Accuracy' bottom: 'ip' bottom: 'label' top: 'acc' }"
       "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' }");
-  EXPECT_EQ(Described(positions), (Names{"data behind d", "ip behind ip"}));
+  EXPECT_EQ(NamesOf(positions), (Names{"data behind d", "ip behind ip"}));
 }
 
 TEST(TrainingPositions, SiblingsAreOneOperation) {
   const auto positions = Positions(kInput + Convolution("a", "data") + Convolution("b", "data"));
-  EXPECT_EQ(Described(positions),
+  EXPECT_EQ(NamesOf(positions),
             (Names{"data behind in", "a behind a, with b", "b behind b, with a"}));
   ASSERT_EQ(positions.weights.size(), 2u);
   EXPECT_EQ(positions.weights[0].group, positions.weights[1].group);
@@ -196,7 +195,7 @@ std::string SmallNet(const std::string& quantized_training) {
 
 /// The inputs of batch number `batch`.
 template <typename Dtype>
-void FillInputs(Net<Dtype>* net, int batch) {
+void FillBatch(Net<Dtype>* net, int batch) {
   std::srand(TestSeed() + batch);
   for (Blob<Dtype>* input : net->input_blobs()) {
     for (int i = 0; i < input->count(); ++i) {
@@ -231,13 +230,13 @@ TEST(QuantizedTraining, TheTestPhaseComputesWithFoldedAndRoundedWeights) {
     const std::string options = Join("weight_bits: 5 scheme: ", scheme);
     const auto train = MakeNet<double>(SmallNet(options), TRAIN);
     for (int i = 0; i < 3; ++i) {
-      FillInputs(train.get(), i);
+      FillBatch(train.get(), i);
       train->ForwardBackward();
     }
     const auto net = MakeNet<double>(SmallNet(options), TEST);
     net->ShareTrainedLayersWith(train.get());
     net->set_share_activations(false);
-    FillInputs(net.get(), 9);
+    FillBatch(net.get(), 9);
     net->Forward();
 
     // The same with plain layers.
@@ -319,7 +318,7 @@ TEST(QuantizedTraining, MastersAreSeenBetweenPassesAndGetTheGradients) {
   const auto& blob = net->layer_by_name("ip")->blobs()[0];
   const Blob<double>* const place = blob.get();
   const Doubles masters = Values(*blob);
-  FillInputs(net.get(), 1);
+  FillBatch(net.get(), 1);
   net->ForwardBackward();
   EXPECT_EQ(blob.get(), place);
   EXPECT_EQ(Values(*blob), masters);
@@ -351,7 +350,7 @@ TEST(QuantizedTraining, MastersAreSeenBetweenPassesAndGetTheGradients) {
 
 TEST(QuantizedTraining, MastersAreRestoredWhenALayerFails) {
   const auto net = MakeNet(SmallNet(""), TRAIN);
-  FillInputs(net.get(), 1);
+  FillBatch(net.get(), 1);
   net->Forward();
   const Blob<float>* const master = net->layer_by_name("conv")->blobs()[0].get();
   net->input_blobs()[0]->mutable_cpu_data()[0] = NAN;
@@ -380,8 +379,8 @@ TEST(QuantizedTraining, FindsTheOutputsOfAllKindsOfWeights) {
   const auto net =
       MakeNet<double>("quantized_training { weight_bits: 3 activation_delay: 9 } " + layers, TRAIN);
   const auto plain = MakeNet<double>(layers, TRAIN);
-  FillInputs(net.get(), 2);
-  FillInputs(plain.get(), 2);
+  FillBatch(net.get(), 2);
+  FillBatch(plain.get(), 2);
   // The weights of output o of each layer, in the order of memory.
   const std::map<std::string, std::function<int(int)>> output = {
       {"de", [](int i) { return i / 16 * 2 + i / 4 % 2; }},  // (4, 2, 2, 2): two channels a group
@@ -486,14 +485,14 @@ TEST(QuantizedTraining, IsFloatBeforeItBegins) {
 TEST(QuantizedTraining, FrozenTrainingComputesWhatTheTestPhaseDoes) {
   const std::string text = SmallNet("freeze_batch_norm_iter: 1");
   const auto train = MakeNet<double>(text, TRAIN), test = MakeNet<double>(text, TEST);
-  FillInputs(train.get(), 4);
+  FillBatch(train.get(), 4);
   train->Forward();
   train->set_training_iteration(1);
-  FillInputs(train.get(), 4);
+  FillBatch(train.get(), 4);
   train->Forward();
   test->set_share_activations(false);
   test->ShareTrainedLayersWith(train.get());
-  FillInputs(test.get(), 4);
+  FillBatch(test.get(), 4);
   test->Forward();
   for (const char* blob : {"conv", "ip_before_quantization"}) {
     const Doubles expected = Values(*test->blob_by_name(blob));
@@ -555,7 +554,7 @@ TEST(QuantizedTraining, TakesUpWeightsThatWereTrainedInFloat) {
   EXPECT_EQ(Values(*net->layer_by_name("conv")->blobs()[0]),
             Values(*in_float.layer_by_name("conv")->blobs()[0]));
   // And the other way round.
-  FillInputs(net.get(), 1);
+  FillBatch(net.get(), 1);
   net->Forward();
   net->ToProto(&weights);
   in_float.CopyTrainedLayersFrom(weights);
@@ -643,7 +642,7 @@ TEST(QuantizedTraining, RefusesWhatCannotBe) {
 NetParameter TrainedWeights(const std::string& net, int passes = 1) {
   const auto trained = MakeNet(net, TRAIN);
   for (int i = 0; i < passes; ++i) {
-    FillInputs(trained.get(), i);
+    FillBatch(trained.get(), i);
     trained->Forward();
   }
   NetParameter weights;
