@@ -47,9 +47,12 @@ def load(path, ext, color):
     """The images of the input and their names."""
     if path.endswith(".npy"):
         print(f"Loading file: {path}")
-        images = np.load(path)
+        images = _cli.array_of(path)
         if images.ndim == 3:
             images = images[np.newaxis]
+        if images.ndim != 4:
+            raise ValueError(f"{path} has an array of the shape {images.shape}; images are "
+                             "N x H x W x K")
         return list(images), [f"{path}[{n}]" for n in range(len(images))]
     if os.path.isdir(path):
         print(f"Loading folder: {path}")
@@ -88,7 +91,8 @@ def main():
 
     print(f"Classifying {len(images)} inputs.")
     start = time.time()
-    scores = classifier.predict(images, not arguments.center_only)
+    with _cli.about(arguments.input_file):
+        scores = classifier.predict(images, not arguments.center_only)
     print(f"Done in {time.time() - start:.2f} s.")
     if arguments.labels:
         print_best(names, scores, arguments.labels)

@@ -11,6 +11,8 @@ With --crop_mode list the input is a .csv file with one window a line, in pixels
   filename,ymin,xmin,ymax,xmax
   street.jpg,10,20,200,220
 
+A window may reach beyond its image, and holds at least one pixel of it.
+
 With --crop_mode selective_search it is a text file with the name of an image per line; the windows
 come from selective search, which needs opencv-contrib-python or selective_search_ijcv_with_python.
 The result is a .csv file with the columns filename, ymin, xmin, ymax, xmax, class0, class1, ...;
@@ -18,6 +20,7 @@ or, with the extension .h5, the same as a pandas table with the scores in the co
 """
 import argparse
 import csv
+import math
 import os
 import time
 
@@ -26,6 +29,7 @@ import numpy as np
 import caffe
 from caffe import _cli
 from caffe._files import written_aside
+from caffe.detector import WindowError
 
 CORNERS = ["ymin", "xmin", "ymax", "xmax"]
 
@@ -46,22 +50,45 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def read_windows(path):
-    """A .csv file's windows: pairs of an image and its windows, in the order of the file."""
-    windows = {}
+def read_rows(path):
+    """A .csv file's rows, each with its line."""
     with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         rows = csv.DictReader(file)
-        missing = [name for name in ["filename"] + CORNERS if name not in (rows.fieldnames or [])]
-        if missing:
-            raise ValueError(f"{path} has no column {', '.join(missing)} in its first line")
-        for row in rows:
-            try:
-                window = [float(row[corner]) for corner in CORNERS]
-            except (TypeError, ValueError):
-                raise ValueError(f"{path}:{rows.line_num}: ymin, xmin, ymax and xmax are numbers"
-                                 ) from None
-            windows.setdefault(row["filename"], []).append(window)
-    return list(windows.items())
+        try:
+            missing = [name for name in ["filename"] + CORNERS
+                       if name not in (rows.fieldnames or [])]
+            if missing:
+                raise ValueError(f"{path} has no column {', '.join(missing)} in its first line")
+            for row in rows:
+                yield row, rows.line_num
+        except csv.Error as error:
+            raise ValueError(f"{path}:{rows.reader.line_num}: {error}") from error
+
+
+def read_windows(path):
+    """A .csv file's windows, pairs of an image and its windows in the order of the file; and the
+    line of each (image, window)."""
+    windows, lines = {}, {}
+    for row, line in read_rows(path):
+        try:
+            window = tuple(float(row[corner]) for corner in CORNERS)
+        except (TypeError, ValueError):
+            window = (math.nan, )
+        if not all(map(math.isfinite, window)):
+            raise ValueError(f"{path}:{line}: ymin, xmin, ymax and xmax are numbers of pixels")
+        windows.setdefault(row["filename"], []).append(window)
+        lines.setdefault((row["filename"], window), line)
+    return list(windows.items()), lines
+
+
+def detect_listed(detector, path):
+    """Scores a .csv file's windows."""
+    windows, lines = read_windows(path)
+    try:
+        return detector.detect_windows(windows)
+    except WindowError as error:
+        line = lines[error.filename, tuple(error.window.tolist())]
+        raise ValueError(f"{path}:{line}: {error}") from error
 
 
 def read_names(path):
@@ -114,7 +141,7 @@ def main():
     print(f"Loading input: {arguments.input_file}")
     start = time.time()
     if arguments.crop_mode == "list":
-        detections = detector.detect_windows(read_windows(arguments.input_file))
+        detections = detect_listed(detector, arguments.input_file)
     else:
         detections = detector.detect_selective_search(read_names(arguments.input_file))
     print(f"Processed {len(detections)} windows in {time.time() - start:.2f} s.")

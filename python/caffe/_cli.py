@@ -3,8 +3,11 @@ fail."""
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
+import warnings
+from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -24,10 +27,20 @@ def run(main: Callable[[], None]) -> None:
         main()
     except KeyboardInterrupt:
         sys.exit(130)
-    except (OSError, ValueError, ImportError, RuntimeError, argparse.ArgumentTypeError) as error:
+    except (OSError, ValueError, ImportError, RuntimeError, MemoryError,
+            argparse.ArgumentTypeError) as error:
         program = os.path.basename(sys.argv[0])
         text = " ".join(str(error).split())
         sys.exit(f"{program}: {text or type(error).__name__}")
+
+
+@contextlib.contextmanager
+def about(what: str) -> Iterator[None]:
+    """A ValueError of the block says that it is about ``what``, a file or a flag."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
 
 
 def numbers(text: str) -> list[float]:
@@ -42,7 +55,7 @@ def numbers(text: str) -> list[float]:
 def whole_numbers(text: str) -> list[int]:
     """'2, 1, 0' as whole numbers. Raises ArgumentTypeError for anything else."""
     values = numbers(text)
-    if any(value != int(value) for value in values):
+    if not all(value.is_integer() for value in values):  # nor infinity nor NaN is one
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of whole numbers such as 2,1,0")
     return [int(value) for value in values]
 
@@ -57,15 +70,36 @@ def mean_of(text: str) -> Optional[np.ndarray]:
     return np.array(numbers(text), dtype=np.float32)
 
 
+def array_of(path: str) -> np.ndarray:
+    """The array of a .npy file. Raises ValueError with the file's name where it has no numbers."""
+    try:
+        array = np.load(path)
+    except OSError:
+        raise
+    except Exception as error:  # numpy parses the header as Python, and an archive as zipfile does
+        raise ValueError(f"{path} cannot be read as a .npy file: {error}") from error
+    if not isinstance(array, np.ndarray):  # numpy looks at what is in a file, not at its name
+        raise ValueError(f"{path} is an archive (.npz): write the one array with numpy.save")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{path} has elements of the type {array.dtype}, which are no numbers")
+    return array
+
+
 def _mean_file(path: str) -> np.ndarray:
     if path.endswith(".npy"):
-        return np.load(path)
+        return array_of(path)
     with open(path, "rb") as file:
-        try:
-            mean = blobproto_to_array(caffe_pb2.BlobProto.FromString(file.read()))
-        except DecodeError as error:
-            raise ValueError(
-                f"{path} is neither a .npy nor a .binaryproto file: {error}") from error
+        data = file.read()
+    try:
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", RuntimeWarning)
+            mean = blobproto_to_array(caffe_pb2.BlobProto.FromString(data))
+        if noted:  # some versions of protobuf only warn of a message that ends before its file
+            raise ValueError(noted[0].message)
+    except (DecodeError, ValueError) as error:
+        raise ValueError(f"{path} is neither a .npy nor a .binaryproto file, or it is damaged: "
+                         f"{error}") from error
     return mean[0] if mean.ndim == 4 else mean
 
 
@@ -105,9 +139,16 @@ def set_image_steps(net: Any, arguments: Any) -> None:
         mean = ILSVRC_MEAN if shape[1] == 3 else ""
     if swap is None:
         swap = [2, 1, 0] if shape[1] == 3 else []
-    net.transformer = Transformer.for_images(
-        name, shape, mean=mean_of(mean), raw_scale=arguments.raw_scale,
-        input_scale=arguments.input_scale, channel_swap=swap or None)
+    values = mean_of(mean)
+    transformer = Transformer.for_images(name, shape, raw_scale=arguments.raw_scale,
+                                         input_scale=arguments.input_scale)
+    if values is not None:
+        with about(f"--mean_file {mean}"):
+            transformer.set_mean(name, values)
+    if swap:
+        with about("--channel_swap"):
+            transformer.set_channel_swap(name, swap)
+    net.transformer = transformer
 
 
 def set_mode(gpu: bool) -> None:

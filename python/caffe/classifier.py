@@ -8,6 +8,7 @@ from typing import Optional, Union
 import numpy as np
 
 from . import _deprecated, io
+from ._image_input import image_input
 from .proto.caffe_pb2 import TEST
 from .pycaffe import Net
 
@@ -35,8 +36,7 @@ class Classifier(Net):
                  mean_file: Optional[Union[str, "os.PathLike[str]"]] = None) -> None:
         mean = _deprecated.old_arguments("Classifier", mean, gpu, mean_file)
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
-        name = self.inputs[0]
-        shape = self.blobs[name].data.shape
+        name, shape = image_input(self, model_file)
         self.transformer = io.Transformer.for_images(name, shape, mean, input_scale, raw_scale,
                                                      channel_swap)
         self.crop_dims = np.array(shape[2:])

@@ -8,9 +8,20 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from . import _deprecated, io
+from ._image_input import image_input
 from ._selective_search import windows_of
 from .proto.caffe_pb2 import TEST
 from .pycaffe import Net
+
+
+class WindowError(ValueError):
+    """A window that cannot be cut out of its image: ``filename`` and ``window``, as
+    :meth:`Detector.detect_windows` was given them."""
+
+    def __init__(self, reason: str, filename: str, window: np.ndarray) -> None:
+        super().__init__(f"{filename}: {reason}")
+        self.filename = filename
+        self.window = window
 
 
 class Detector(Net):
@@ -34,9 +45,9 @@ class Detector(Net):
                  mean_file: Optional[Union[str, "os.PathLike[str]"]] = None) -> None:
         mean = _deprecated.old_arguments("Detector", mean, gpu, mean_file)
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
-        name = self.inputs[0]
-        self.transformer = io.Transformer.for_images(name, self.blobs[name].data.shape, mean,
-                                                     input_scale, raw_scale, channel_swap)
+        name, shape = image_input(self, model_file)
+        self.transformer = io.Transformer.for_images(name, shape, mean, input_scale, raw_scale,
+                                                     channel_swap)
         self.configure_crop(context_pad)
 
     def detect_windows(
@@ -45,7 +56,7 @@ class Detector(Net):
 
         ``images_windows`` are pairs of an image's file and its windows ``(ymin, xmin, ymax,
         xmax)`` in pixels. The result has for each window, in order, ``{'window', 'prediction',
-        'filename'}``.
+        'filename'}``. Raises WindowError, a ValueError, for windows that :meth:`crop` refuses.
         """
         found: list[dict[str, Any]] = []
         cuts = []
@@ -54,7 +65,11 @@ class Detector(Net):
             image = io.load_image(filename)
             for window in windows:
                 window = np.asarray(window)
-                cuts.append(self.transformer.preprocess(name, self.crop(image, window)))
+                try:
+                    cut = self.crop(image, window)
+                except ValueError as error:
+                    raise WindowError(str(error), filename, window) from error
+                cuts.append(self.transformer.preprocess(name, cut))
                 found.append({"window": window, "prediction": None, "filename": filename})
         if not found:
             return found
@@ -77,15 +92,21 @@ class Detector(Net):
     def crop(self, im: np.ndarray, window: Sequence[float]) -> np.ndarray:
         """The window ``(ymin, xmin, ymax, xmax)`` of an H x W x K image.
 
-        Without ``context_pad`` it is cut out as it is; with it the result has the net's input size.
-        Raises ValueError for windows that hold no pixel of the image.
+        A window may reach beyond the image. Without ``context_pad`` that part is left out; with it
+        the result has the net's input size, and the mean there. Raises ValueError for windows that
+        hold no pixel of the image.
         """
-        top, left, bottom, right = (int(value) for value in window)
-        if not (0 <= top < min(bottom, im.shape[0]) and 0 <= left < min(right, im.shape[1])):
+        corners = np.asarray(window, dtype=np.float64)
+        if corners.shape != (4,) or not (np.abs(corners) < 2**31).all():
+            raise ValueError(f"the window {tuple(corners.tolist())} is not ymin, xmin, ymax, xmax "
+                             "in pixels")
+        top, left, bottom, right = (int(corner) for corner in corners)
+        height, width = im.shape[:2]
+        if not (max(top, 0) < min(bottom, height) and max(left, 0) < min(right, width)):
             raise ValueError(f"the window {(top, left, bottom, right)} (ymin, xmin, ymax, xmax) "
-                             f"holds nothing of an image of {im.shape[0]} x {im.shape[1]}")
+                             f"holds no pixel of an image of {height} x {width} (height x width)")
         if not self.context_pad:
-            return im[top:bottom, left:right]
+            return im[max(top, 0):bottom, max(left, 0):right]
         return self._crop_with_context(im, (top, left, bottom, right))
 
     def _crop_with_context(self, im: np.ndarray, window: Sequence[int]) -> np.ndarray:

@@ -21,7 +21,7 @@ from . import _images, _resize
 from .proto import caffe_pb2
 
 # The weights of red, green and blue in grey (ITU-R BT.709, as in scikit-image).
-_GREY = np.array([0.2125, 0.7152, 0.0721], dtype=np.float32)
+_GREY = np.array([0.2125, 0.7154, 0.0721], dtype=np.float32)
 
 # Element types of NVCaffe's raw values, little-endian in the file.
 _RAW_TYPES = {"DOUBLE": np.dtype("<f8"), "FLOAT": np.dtype("<f4"), "FLOAT16": np.dtype("<f2"),
@@ -111,8 +111,9 @@ def array_to_datum(arr: np.ndarray, label: Optional[int] = None) -> Any:
 def datum_to_array(datum: Any) -> np.ndarray:
     """The C x H x W array of a ``Datum``: uint8 from bytes, float64 from floats.
 
-    A compressed image (``encoded``) is decoded; its channels are B, G and R, as data layers have
-    them.
+    A compressed image (``encoded``) is decoded: B, G and R in the order of data layers, or one
+    channel of grey. Transparency is left out, which data layers without ``force_color`` and
+    ``force_gray`` keep as a fourth channel; 16 bits a channel, which they refuse, give uint16.
     """
     if datum.encoded:
         pixels = _images.decode(datum.data, "the encoded Datum")
@@ -129,6 +130,11 @@ def datum_to_array(datum: Any) -> np.ndarray:
 
 
 # --- Preprocessing ---
+
+
+def _absent(order: Sequence[int], channels: int) -> list[int]:
+    """Those of an order of channels that are not there; numpy counts negative ones from the end."""
+    return [channel for channel in order if not -channels <= channel < channels]
 
 
 class Transformer:
@@ -181,7 +187,13 @@ class Transformer:
         if in_ in self.transpose:
             out = out.transpose(self.transpose[in_])
         if in_ in self.channel_swap:
-            out = out[list(self.channel_swap[in_])]
+            order = self.channel_swap[in_]
+            absent = _absent(order, len(out))
+            if absent:
+                raise ValueError(f"an image of the shape {out.shape}, channels first, has no "
+                                 f"channel {absent[0]}, which the order {tuple(order)} of the "
+                                 f"input '{in_}' takes: give images of {len(order)} channels")
+            out = out[list(order)]
         if in_ in self.raw_scale:
             out = out * np.float32(self.raw_scale[in_])
         if in_ in self.mean:
@@ -223,6 +235,10 @@ class Transformer:
         if len(order) != self._shape(in_)[1]:
             raise ValueError(f"the order {tuple(order)} names {len(order)} channels, and the input "
                              f"'{in_}' has {self._shape(in_)[1]}")
+        absent = _absent(order, len(order))
+        if absent:
+            raise ValueError(f"the order {tuple(order)} names channel {absent[0]}, and the input "
+                             f"'{in_}' has 0 to {len(order) - 1}")
         self.channel_swap[in_] = order
 
     def set_raw_scale(self, in_: str, scale: float) -> None:
@@ -268,9 +284,9 @@ def load_image(filename: Union[str, os.PathLike[str], IO[bytes]],
     """An image as float32 from 0 to 1: H x W x 3, RGB, or H x W x 1 without ``color``.
 
     ``filename`` is a path, a URL (``file:``, ``http:``, ``https:`` or ``ftp:``) or a file that is
-    open for reading bytes. Grey images get three equal channels; transparency is left out. Read
-    with Pillow or OpenCV, the first that is installed. Raises OSError or ValueError with the file's
-    name.
+    open for reading bytes. Grey images get three equal channels; transparency is left out. The
+    image is not turned, whatever EXIF says of its orientation. Read with Pillow or OpenCV, the
+    first that is installed. Raises OSError or ValueError with the file's name.
     """
     pixels = _images.as_unit_floats(_images.read(filename))
     if pixels.ndim == 2:
@@ -286,8 +302,8 @@ def resize_image(im: np.ndarray, new_dims: Sequence[int], interp_order: int = 1)
 
     * With one or three channels the centres of pixels are at half places, and there is no smoothing
       when an image shrinks. Around the image lies its smallest value, which the outermost pixels
-      mix with when an image grows.
-    * With other numbers of channels the corner pixels keep their places.
+      mix with when an image grows. Splines are clipped to the image's smallest and largest value.
+    * With other numbers of channels the corner pixels keep their places, and nothing is clipped.
     """
     im = np.asarray(im)
     dims = (int(new_dims[0]), int(new_dims[1]))
@@ -300,8 +316,10 @@ def resize_image(im: np.ndarray, new_dims: Sequence[int], interp_order: int = 1)
     if im.shape[2] not in (1, 3):
         return _resize.by_corner_pixels(values, dims, interp_order).astype(np.float32)
     lowest = values.min()
-    resized = _resize.by_pixel_areas(values - lowest, dims, interp_order)
-    return (resized + lowest).astype(np.float32)
+    resized = _resize.by_pixel_areas(values - lowest, dims, interp_order) + lowest
+    if interp_order > 1:
+        resized = resized.clip(lowest, values.max())
+    return resized.astype(np.float32)
 
 
 def resize(image: np.ndarray, output_shape: Sequence[int], order: int = 1, mode: str = "constant",

@@ -98,6 +98,19 @@ def test_mistakes(files):
         caffe.Classifier(*files, mean=np.zeros(2))
 
 
+@pytest.mark.parametrize("kind", [caffe.Classifier, caffe.Detector])
+@pytest.mark.parametrize("layer, reason", [
+    ('type: "DummyData" dummy_data_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } }',
+     "no input.*deploy.prototxt"),
+    ('type: "Input" input_param { shape { dim: 2 dim: 5 } }', r"'data'.*\(2, 5\).*4 axes")])
+def test_nets_that_take_no_images(kind, layer, reason, tmp_path):
+    description, weights = str(tmp_path / "net.prototxt"), str(tmp_path / "net.caffemodel")
+    (tmp_path / "net.prototxt").write_text(f'layer {{ name: "data" top: "data" {layer} }}')
+    caffe.Net(description, caffe.TEST).save(weights)
+    with pytest.raises(ValueError, match=f"net.prototxt: .*{reason}"):
+        kind(description, weights)
+
+
 def test_cifar10(tmp_path):
     mean_file = shared("models", "cifar10_quick_current", "mean.binaryproto")
     with open(mean_file, "rb") as file:

@@ -59,10 +59,30 @@ def test_no_windows(make, image_file):
     assert make().detect_windows([(image_file[0], [])]) == []
 
 
-def test_windows_without_pixels_are_refused(make, image_file):
-    for window in ((5, 5, 5, 9), (20, 0, 25, 9), (-3, 0, 4, 4)):
-        with pytest.raises(ValueError, match="20 x 30"):
-            make().detect_windows([(image_file[0], [window])])
+@pytest.mark.parametrize("window, inside", [
+    ((-3, 4, 5, 9), (0, 4, 5, 9)), ((2, -100, 5, 1), (2, 0, 5, 1)),
+    ((19, 4, 25, 9), (19, 4, 20, 9)), ((2, 29, 5, 1000), (2, 29, 5, 30)),
+    ((-1, -1, 21, 31), (0, 0, 20, 30)), ((-0.5, 2.9, 4, 5), (0, 2, 4, 5))])
+def test_windows_are_clipped_to_the_image(make, random, window, inside):
+    image = random.random_sample((20, 30, 3)).astype(np.float32)
+    top, left, bottom, right = inside
+    np.testing.assert_array_equal(make().crop(image, window), image[top:bottom, left:right])
+
+
+@pytest.mark.parametrize("context_pad", [0, 2])
+@pytest.mark.parametrize("window", [
+    (5, 5, 5, 9), (5, 9, 7, 5), (20, 0, 25, 9), (0, 30, 4, 31), (-3, 0, 0, 4), (0, -3, 4, 0)])
+def test_windows_without_pixels_are_refused(make, image_file, window, context_pad):
+    with pytest.raises(caffe.detector.WindowError, match="image.png: .* 20 x 30") as caught:
+        make(context_pad=context_pad).detect_windows([(image_file[0], [(0, 0, 9, 9), window])])
+    assert caught.value.filename == image_file[0] and tuple(caught.value.window) == window
+
+
+@pytest.mark.parametrize("window", [
+    (float("nan"), 1, 5, 5), (1, 1, float("inf"), 5), (1, 1, 5, 1e308), (1, 1, 5)])
+def test_windows_are_four_numbers(make, image_file, window):
+    with pytest.raises(ValueError, match="image.png: .*ymin, xmin, ymax, xmax"):
+        make(context_pad=2).detect_windows([(image_file[0], [window])])
 
 
 # --- Context ---
@@ -103,6 +123,26 @@ def test_context_of_any_window_has_the_size_of_the_input(make, number, random):
     assert cut.shape == (8, 8, 3), (height, width, window)
     # A window is taken to include its last pixel, and may so end one behind the image: 4 may lie there, 3 never does.
     assert cut[3, 3, 0] == 1, (height, width, window)
+
+
+def test_context_of_a_window_beyond_the_image(make):
+    # Rows: 15 + 1 pixels from -8 become 33 from -16, of which 16 lie above: 4 of 8. Columns: 33
+    # from -8, 2 of 8 on the left; the 16 of the image and one more are 4.
+    cut = make(context_pad=2).crop(np.ones((16, 16, 3), np.float32), (-8, 0, 7, 15))
+    expected = np.zeros((8, 8, 3))
+    expected[4:, 2:6] = 1
+    np.testing.assert_array_equal(cut, expected)
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_context_of_any_window_that_holds_a_pixel(make, number, random):
+    detector = make(context_pad=int(random.randint(1, 4)))
+    height, width = random.randint(1, 40, 2)
+    top, left = random.randint(-50, height), random.randint(-50, width)
+    window = (top, left, random.randint(max(top, 0) + 1, height + 50),
+              random.randint(max(left, 0) + 1, width + 50))
+    cut = detector.crop(np.ones((height, width, 3), np.float32), window)
+    assert cut.shape == (8, 8, 3) and cut.max() == 1, (height, width, window)
 
 
 def test_contexts_that_cannot_be(make):

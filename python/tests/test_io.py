@@ -120,6 +120,14 @@ def test_datum_with_a_compressed_image(random):
         io.datum_to_array(caffe_pb2.Datum(data=b"not an image", encoded=True))
 
 
+@pytest.mark.parametrize("mode, channels", [("RGBA", 3), ("LA", 1)])
+def test_datum_leaves_transparency_out(mode, channels):
+    stream = streams.BytesIO()
+    PIL_Image.new(mode, (4, 2)).save(stream, "png")
+    datum = caffe_pb2.Datum(data=stream.getvalue(), encoded=True)
+    assert io.datum_to_array(datum).shape == (channels, 2, 4)
+
+
 # --- load_image ---
 
 
@@ -156,10 +164,11 @@ def test_load_image_of_a_grey_image(library, tmp_path):
 
 
 def test_load_image_makes_grey_of_colour(library, tmp_path):
-    pixels = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255]]], np.uint8)
+    pixels = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]], np.uint8)
     grey = io.load_image(write(tmp_path / "a.png", pixels), color=False)
-    assert grey.shape == (1, 3, 1)
-    np.testing.assert_allclose(grey[0, :, 0], [0.2125, 0.7152, 0.0721], rtol=1e-5)
+    assert grey.shape == (1, 4, 1)
+    # The weights of scikit-image's rgb2gray.
+    np.testing.assert_allclose(grey[0, :, 0], [0.2125, 0.7154, 0.0721, 1], rtol=1e-6)
 
 
 def test_load_image_leaves_transparency_out(library, tmp_path):
@@ -361,7 +370,7 @@ def test_resize_to_the_same_size(random):
 
 
 @pytest.mark.parametrize("number", range(10))
-@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("order", [0, 1, 3])
 def test_resize_agrees_with_scikit_image(number, order, random):
     transform = pytest.importorskip("skimage.transform")
     old, new = random.randint(1, 40, (2, 2))
@@ -395,6 +404,18 @@ def test_resize_with_splines_keeps_a_plane():
     plane = np.add.outer(np.arange(12.0), np.arange(12.0))[:, :, None]
     result = io.resize_image(plane, (24, 24), 3)
     assert result[8:16, 8:16].mean() == pytest.approx(11, abs=0.01)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4, 5])
+def test_resize_with_splines_stays_within_the_image(order):
+    pytest.importorskip("scipy")
+    step = column(-1, -1, -1, -1, 3, 3, 3, 3)
+    for channels in (1, 3):
+        resized = io.resize_image(np.tile(step, (1, 8, channels)), (16, 16), order)
+        assert resized.min() == -1 and resized.max() == 3
+    # SciPy's zoom, which resizes other channels, overshoots.
+    resized = io.resize_image(np.tile(step, (1, 8, 2)), (16, 16), order)
+    assert resized.min() < -1.01 and resized.max() > 3.01
 
 
 def test_resize_refuses_other_shapes():
@@ -555,6 +576,25 @@ def test_orders_that_do_not_fit():
         transformer().set_transpose("data", (1, 0))
     with pytest.raises(ValueError, match="4 channels.*'data'.*3"):
         transformer().set_channel_swap("data", (3, 2, 1, 0))
+    for absent in (3, -4):
+        with pytest.raises(ValueError, match=f"channel {absent}, .*'data' has 0 to 2"):
+            transformer().set_channel_swap("data", (0, 1, absent))
+
+
+def test_channels_counted_from_the_end():
+    steps = transformer()
+    steps.set_transpose("data", (2, 0, 1))
+    steps.set_channel_swap("data", (-1, -2, -3))
+    image = image_of()
+    np.testing.assert_array_equal(steps.preprocess("data", image), image.transpose(2, 0, 1)[::-1])
+
+
+def test_an_image_that_lacks_channels():
+    steps = transformer()
+    steps.set_transpose("data", (2, 0, 1))
+    steps.set_channel_swap("data", (2, 1, 0))
+    with pytest.raises(ValueError, match=r"\(1, 2, 4\).* no channel 2, .*'data'.* 3 channels"):
+        steps.preprocess("data", image_of((2, 4, 1)))
 
 
 @pytest.mark.parametrize("call", [

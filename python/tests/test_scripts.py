@@ -3,6 +3,7 @@ import contextlib
 import csv
 import io
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import pytest
 
 caffe = pytest.importorskip("caffe")
 pytest.importorskip("caffe._caffe", reason="the compiled module is not built")
+from caffe import _cli  # noqa: E402
+
 PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the images of these tests")
 
 FOLDER = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
@@ -101,6 +104,14 @@ def test_help_shows_an_example(program):
     assert "examples:" in text and f"  {program} " in text
 
 
+def test_a_program_says_that_there_is_no_memory():
+    def main():
+        raise MemoryError("Unable to allocate 3 TiB")
+
+    with pytest.raises(SystemExit, match="Unable to allocate 3 TiB"):
+        _cli.run(main)
+
+
 # --- classify.py ---
 
 
@@ -158,6 +169,57 @@ def test_classify_says_what_is_wrong(net, tmp_path, arguments, reason):
     assert not (tmp_path / "out.npy").exists()
 
 
+@pytest.mark.parametrize("text", ["inf,8", "nan,8", "8.5,8"])
+def test_classify_takes_whole_numbers(net, text):
+    status, _, errors = run("classify.py", *net, "--images_dim", text, "a.jpg", "out.npy")
+    assert status == 2  # as argparse says it
+    assert f"--images_dim: '{text}' is not a list of whole numbers" in errors
+
+
+@pytest.mark.parametrize("array, reason", [
+    (np.zeros((2, 8, 8, 1)), "in.npy: .*no channel 2"), (np.zeros((5, 5)), r"in.npy .*\(5, 5\)"),
+    (np.float32(1), r"in.npy .*\(\)"), (np.zeros((0, 8, 8, 3)), "in.npy: .*no images"),
+    (np.array(["a"]), "in.npy .*no numbers"), (np.array([None]), "in.npy cannot be read")],
+    ids=["grey", "plane", "scalar", "empty", "text", "objects"])
+def test_classify_names_an_array_that_is_no_images(net, tmp_path, array, reason):
+    np.save(tmp_path / "in.npy", array)
+    assert re.search(reason, bad("classify.py", *net, *SMALL, "in.npy", "out.npy", cwd=tmp_path))
+
+
+@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:20],
+                                    lambda data: data.replace(b"'shape'", b"'shape(")])
+def test_classify_names_a_damaged_array(net, tmp_path, damage):
+    np.save(tmp_path / "in.npy", np.zeros((1, 8, 8, 3)))
+    (tmp_path / "in.npy").write_bytes(damage((tmp_path / "in.npy").read_bytes()))
+    assert "in.npy cannot be read as a .npy file" in bad("classify.py", *net, *SMALL, "in.npy",
+                                                         "out.npy", cwd=tmp_path)
+
+
+def test_classify_names_an_archive(net, tmp_path):
+    with open(tmp_path / "in.npy", "wb") as file:
+        np.savez(file, np.zeros((1, 8, 8, 3)))
+    assert "in.npy is an archive" in bad("classify.py", *net, *SMALL, "in.npy", "out.npy",
+                                         cwd=tmp_path)
+
+
+@pytest.mark.parametrize("data", [
+    b"", b"\x2a\x04\0\0", b"\x2a\x08" + bytes(8), b"\x2a\x04" + bytes(4) + b"\x0c"],
+    ids=["empty", "cut off", "without a shape", "end of no group"])
+def test_classify_names_a_damaged_mean(net, tmp_path, data):
+    (tmp_path / "mean.binaryproto").write_bytes(data)
+    assert "mean.binaryproto is neither" in bad("classify.py", *net, "--mean_file",
+                                                "mean.binaryproto", "a.jpg", "out.npy",
+                                                cwd=tmp_path)
+
+
+@pytest.mark.parametrize("flag, value, reason", [
+    ("--mean_file", "1,2", "--mean_file 1,2: .*2 channels"),
+    ("--channel_swap", "0,1", "--channel_swap: .*2 channels"),
+    ("--channel_swap", "0,1,5", "--channel_swap: .*channel 5, .*0 to 2")])
+def test_classify_names_the_flag(net, flag, value, reason):
+    assert re.search(reason, bad("classify.py", *net, flag, value, "a.jpg", "out.npy"))
+
+
 # --- detect.py ---
 
 
@@ -203,6 +265,20 @@ def test_detect_says_what_is_wrong(net, images, tmp_path):
     assert "out.txt" in bad(*listed, windows_file(tmp_path, images), tmp_path / "out.txt")
     assert "context_pad" in bad(*listed, "--context_pad", 4, windows_file(tmp_path, images),
                                 tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("window, reason", [
+    ("nan,0,1,1", "numbers of pixels"), ("inf,0,1,1", "numbers of pixels"),
+    ("0,0,1", "numbers of pixels"), ("-3,0,0,4", "a.png: .*no pixel of an image of 16 x 16"),
+    ("16,0,20,4", "a.png: .*no pixel"), ("x" * 200000, "field limit")],
+    ids=["nan", "inf", "three", "above", "below", "huge"])
+def test_detect_names_the_line_of_a_window(net, images, tmp_path, window, reason):
+    path = tmp_path / "windows.csv"
+    path.write_text(f"filename,ymin,xmin,ymax,xmax\n{images}/a.png,0,0,9,9\n"
+                    f"{images}/b.png,-3,0,4,4\n{images}/a.png,{window}\n")
+    text = bad("detect.py", *net, "--context_pad", 2, "--crop_mode", "list", path,
+               tmp_path / "out.csv")
+    assert re.search(f"windows.csv:4: .*{reason}", text)
 
 
 # --- draw_net.py ---

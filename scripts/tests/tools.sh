@@ -95,6 +95,13 @@ sed -i 's/RelU/ReLU/' net.prototxt
 "$caffe" time -model net.prototxt -iterations 2 2> time.txt
 grep -q 'Average Forward pass:' time.txt
 grep -q '\*\*\* Benchmark ends \*\*\*' time.txt
+# What is wrong in a later forward pass has the layer's name, too.
+printf 'P3 1 1 255 1 2 3\n' > image.ppm
+printf '%s 0\n' image.ppm image.ppm missing.ppm > images.txt
+cat > listed.prototxt <<'TEXT'
+layer { name: "in" type: "ImageData" top: "x" top: "y" image_data_param { source: "images.txt" batch_size: 1 } }
+TEXT
+refuses "layer 'in' (ImageData): .*missing.ppm" "$caffe" time -model listed.prototxt -iterations 3
 # A net in the TEST phase that has thrown away what its gradients need is timed forward.
 sed 's/"ReLU" bottom: "x" top: "y"/"PReLU" bottom: "x" top: "x" prelu_param { filler { value: 0 } }/' \
   net.prototxt > prelu.prototxt

@@ -49,7 +49,8 @@ void RunOnce(Net<float>* net, LayerTimes* times) {
   pass.Start();
   for (size_t i = 0; i < layers.size(); ++i) {
     timer.Start();
-    layers[i]->Forward(net->bottom_vecs()[i], net->top_vecs()[i]);
+    WithLayer(layers[i]->layer_param(),
+              [&] { layers[i]->Forward(net->bottom_vecs()[i], net->top_vecs()[i]); });
     times->forward[i] += timer.MicroSeconds() / 1000.0;
   }
   times->forward_total += pass.MicroSeconds() / 1000.0;
