@@ -1,6 +1,8 @@
 // Writes blobs of a trained net, as computed from its data layers, to databases of Datum records.
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,11 @@ int Extract(const vector<string>& arguments) {
   const vector<string> blobs = SplitAtCommas(arguments[2]), databases = SplitAtCommas(arguments[3]);
   Require(blobs.size() == databases.size(), "there are ", blobs.size(), " blobs and ",
           databases.size(), " databases: each blob needs one");
+  std::set<std::filesystem::path> paths;
+  for (const string& database : databases) {
+    Require(paths.insert(std::filesystem::path(database).lexically_normal()).second, "DATABASES: '",
+            database, "' is given twice", caffe::Error::Remedy{"give each blob one of its own"});
+  }
   const int batches = WholeNumber(arguments[4], "BATCHES");
   caffe::ApplyThreadsFlag();
   ChooseDevice(arguments);

@@ -16,7 +16,8 @@ def _opencv_windows(paths: list[str]) -> list[np.ndarray]:
         raise ImportError(_MISSING) from error
     result = []
     for path in paths:
-        image = cv2.imread(path)
+        # Not turned by EXIF: the windows are for what caffe.io.load_image reads.
+        image = cv2.imread(path, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
         if image is None:
             raise ValueError(f"{path} cannot be read as an image")
         search = create()

@@ -89,6 +89,18 @@ class TestRunImages:
         for image in (file, str(file), pixels, caffe.io.load_image(str(file))):
             np.testing.assert_array_equal(context.run_images([image])[0]["out"], expected)
 
+    def test_turns_no_photo(self, tmp_path):
+        pixels = np.zeros((8, 8, 3), np.uint8)
+        pixels[:, :4] = 255
+        exif = Image.Exif()
+        exif[0x0112] = 6  # to be shown turned by a quarter
+        file = tmp_path / "photo.jpg"
+        Image.fromarray(pixels).save(file, quality=100, exif=exif)
+        context = context_of(ImagePreprocessing(), size=(8, 8))
+        for image in (file, pixels, caffe.io.load_image(str(file))):
+            result = context.run_images([image])[0]["out"]
+            assert (result[..., :4] > 490).all() and (result[..., 4:] < 20).all()
+
     def test_takes_grey_arrays(self):
         context = context_of(ImagePreprocessing())
         for grey in (np.full((3, 5), 7, np.uint8), np.full((3, 5, 1), 7, np.uint8)):

@@ -26,8 +26,8 @@ namespace caffe {
 /// then foreground ones. Each is enlarged so that after warping it to crop_size x crop_size there
 /// are context_pad pixels around it, made square first if crop_mode is "square"; what lies outside
 /// of the image is 0 after the mean is subtracted. Tops: windows (batch_size, 3, crop_size,
-/// crop_size), labels (batch_size). Of transform_param crop_size, mirror, scale and the means
-/// count.
+/// crop_size), labels (batch_size). Of transform_param crop_size, mirror, scale, bgr2rgb and
+/// the means count; what would resize windows or make them grey is refused.
 template <typename Dtype>
 class WindowDataLayer : public BasePrefetchingDataLayer<Dtype> {
  public:

@@ -340,7 +340,15 @@ cv::Mat DataTransformer<Dtype>::Decode(const Datum& datum) const {
   if (param_.force_color() || param_.force_gray()) {
     return DecodeDatumToCVMat(datum, param_.force_color());
   }
-  return DecodeDatumToCVMatNative(datum);
+  const cv::Mat image = DecodeDatumToCVMatNative(datum);
+  Require(image.depth() == CV_8U, Error::Field{"transform_param"}, ": the encoded image has ",
+          8 * image.elemSize1(), " bits per channel, not 8",
+          Error::Remedy{"give force_color: true or force_gray: true, which read it in 8 bits"});
+  Require(mean_values_.size() != 3 || image.channels() == 3,
+          Error::Field{"transform_param: mean_value"},
+          " is given 3 times and the encoded image has ", image.channels(), " channels",
+          Error::Remedy{"give force_color: true, which makes 3 of them, or another mean_value"});
+  return image;
 }
 
 template <typename Dtype>

@@ -10,6 +10,16 @@
 namespace caffe::db {
 namespace {
 
+/// What to do where it cannot be opened. Of a database that is open elsewhere LevelDB says no more
+/// than that its file LOCK cannot be locked.
+string OpeningHint(const leveldb::Status& status, const string& source, Mode mode) {
+  if (status.IsIOError() && status.ToString().find(": lock ") != string::npos) {
+    return " (it is open elsewhere, and LevelDB lets in one process at a time: close it there, or "
+           "give a copy of the folder)";
+  }
+  return mode == NEW ? " (remove an old one first)" : OtherKindHint(source, "leveldb");
+}
+
 std::shared_ptr<leveldb::DB> OpenLevelDB(const string& source, Mode mode) {
   leveldb::Options options;
   options.block_size = 65536;
@@ -27,7 +37,7 @@ std::shared_ptr<leveldb::DB> OpenLevelDB(const string& source, Mode mode) {
   leveldb::DB* db = nullptr;
   const leveldb::Status status = leveldb::DB::Open(options, source, &db);
   Require(status.ok(), Error::File{source}, ": this LevelDB cannot be opened: ", status.ToString(),
-          mode == NEW ? " (remove an old one first)" : OtherKindHint(source, "leveldb"));
+          OpeningHint(status, source, mode));
   return std::shared_ptr<leveldb::DB>(db);
 }
 
@@ -68,7 +78,7 @@ void LevelDBTransaction::Commit() {
 void LevelDB::Open(const string& source, Mode mode) {
   Close();
   if (mode == READ) {
-    static SharedDatabases<leveldb::DB> readers;
+    static SharedDatabases<leveldb::DB> readers("LOCK");
     session_.Open(readers.Open(source, [](const string& path) { return OpenLevelDB(path, READ); }),
                   source);
   } else {

@@ -67,6 +67,13 @@ void NotingFile(const string& filename, Function&& f) {
   }
 }
 
+/// For cv::imread and cv::imdecode. As in OpenCV 2.4 and pycaffe, pixels are not turned by EXIF's
+/// orientation, so that boxes, label images and databases agree; IMREAD_UNCHANGED turns none
+/// either.
+int ReadingFlags(bool is_color) {
+  return (is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE) | cv::IMREAD_IGNORE_ORIENTATION;
+}
+
 /// cv::imread of a file that is not too large when decoded; empty if it is no image.
 cv::Mat ReadFile(const string& filename, int flags) {
   std::error_code unknown;
@@ -109,7 +116,7 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
 
 cv::Mat ReadImageToCVMat(const string& filename, const int height, const int width,
                          const bool is_color) {
-  const cv::Mat original = ReadFile(filename, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+  const cv::Mat original = ReadFile(filename, ReadingFlags(is_color));
   if (original.empty()) {
     LOG(ERROR) << "Could not open or find file " << filename;
     return original;
@@ -161,7 +168,7 @@ cv::Mat DecodeDatumToCVMatNative(const Datum& datum) {
 }
 
 cv::Mat DecodeDatumToCVMat(const Datum& datum, bool is_color) {
-  return DecodeBytes(datum, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+  return DecodeBytes(datum, ReadingFlags(is_color));
 }
 
 bool DecodeDatumNative(Datum* datum) {

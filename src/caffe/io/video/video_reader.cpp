@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
+
 #include "caffe/core/plugin_files.hpp"
 #include "caffe/error.hpp"
 
@@ -31,12 +33,20 @@ std::unique_ptr<VideoReader> Open(const char* file, int device) {
   return std::unique_ptr<VideoReader>(open(file, device));
 }
 
+/// What OpenCV takes besides paths: a pattern of image files, an address, a pipeline of GStreamer.
+bool IsNoPath(const std::string& file) {
+  return file.find_first_of("%!") != std::string::npos || file.find("://") != std::string::npos;
+}
+
 }  // namespace
 
 std::unique_ptr<VideoReader> OpenVideo(const std::string& file) {
+  std::error_code ignored;
+  Require(IsNoPath(file) || std::filesystem::exists(file, ignored), Error::File{file},
+          ": the video cannot be opened: there is no such file");
   std::unique_ptr<VideoReader> reader = Open(file.c_str(), 0);
   Require(reader != nullptr, Error::File{file},
-          ": the video cannot be opened: it is missing, or of a form that ",
+          ": the video cannot be opened: it is missing, damaged, or of a form that ",
           "OpenCV was built without");
   return reader;
 }

@@ -7,6 +7,7 @@
 #include "caffe/util/rng.hpp"
 #include "caffe/util/sampler.hpp"
 #include "caffe/util/system/thread_team.hpp"
+#include "data_fields.hpp"
 #include "source_state.hpp"
 
 namespace caffe {
@@ -86,10 +87,9 @@ template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                                const vector<Blob<Dtype>*>& top) {
   const DataParameter& param = this->layer_param_.data_param();
-  const int batch_size = static_cast<int>(param.batch_size());
-  Require(batch_size > 0, Error::Field{"data_param"}, ": batch_size must be positive, got ",
-          batch_size);
+  const int batch_size = CheckedBatchSize("data_param", param.batch_size());
   CheckParameters();
+  WarnOfOldTransformation(this->layer_param_, "data_param", param);
   LOG_IF(INFO, param.shuffle() && Caffe::root_solver())
       << "data_param: shuffle is ignored: convert_annoset can shuffle";
   this->OpenSource();

@@ -7,6 +7,7 @@
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
 #include "caffe/util/system/thread_team.hpp"
+#include "data_fields.hpp"
 #include "source_state.hpp"
 
 namespace caffe {
@@ -55,11 +56,10 @@ template <typename Dtype>
 void DataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                       const vector<Blob<Dtype>*>& top) {
   const DataParameter& param = this->layer_param_.data_param();
-  const int batch_size = this->batch_size();
-  Require(batch_size > 0, Error::Field{"data_param"}, ": batch_size must be positive, got ",
-          batch_size);
+  const int batch_size = CheckedBatchSize("data_param", param.batch_size());
   OpenSource();
   LogIgnoredFields(param);
+  WarnOfOldTransformation(this->layer_param_, "data_param", param);
   if (param.shuffle() && param.cache()) SetUpShuffle();
   if (param.rand_skip()) {
     unsigned int skip = caffe_rng_rand() % param.rand_skip();

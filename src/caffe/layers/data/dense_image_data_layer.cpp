@@ -6,6 +6,7 @@
 #include "caffe/core/error_context.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/thread_team.hpp"
+#include "data_fields.hpp"
 #endif
 
 namespace caffe {
@@ -61,9 +62,7 @@ void DenseImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                                 const vector<Blob<Dtype>*>& top) {
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
   const TransformationParameter& transform = this->transform_param_;
-  const int batch_size = static_cast<int>(param.batch_size());
-  Require(batch_size > 0, Error::Field{"dense_image_data_param"},
-          ": batch_size must be positive, got ", batch_size);
+  const int batch_size = CheckedBatchSize("dense_image_data_param", param.batch_size());
   Require(!param.source().empty(), Error::Field{"dense_image_data_param"}, ": source is missing");
   Require(!transform.has_resize_param(), Error::Field{"transform_param"},
           ": this layer does not know resize_param, ", "which its labels would need too",

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <climits>
+#include <filesystem>
 #include <numeric>
 
 #include "caffe/util/hdf5.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/string_stream.hpp"
 #include "caffe/util/text_file.hpp"
+#include "data_fields.hpp"
 #include "source_state.hpp"
 
 namespace caffe {
@@ -20,6 +23,24 @@ const bool hdf5_data_registered = OperationTable::Add(Operation("HDF5Data")
                                                           .Source());
 const bool hdf5_data_dealt_out = RecordShare::AddType("HDF5Data");
 
+/// The paths in a line of the list. Caffe splits it at blanks, but a path may have some, too: it
+/// is split only where all of its parts are there, and it is not itself.
+vector<string> PathsIn(const string& line) {
+  const char* const white = " \t\r";
+  const size_t first = line.find_first_not_of(white);
+  if (first == string::npos) return {};
+  const string whole = line.substr(first, line.find_last_not_of(white) - first + 1);
+  const auto is_there = [](const string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+  };
+  if (whole.find_first_of(white) == string::npos || is_there(whole)) return {whole};
+  vector<string> parts;
+  StringReader words(whole);
+  for (string word; words >> word;) parts.push_back(word);
+  return std::all_of(parts.begin(), parts.end(), is_there) ? parts : vector<string>{whole};
+}
+
 }  // namespace
 
 template <typename Dtype>
@@ -28,11 +49,12 @@ void HDF5DataLayer<Dtype>::ReadSource() {
   Require(!source.empty(), Error::Field{"hdf5_data_param"}, ": source is missing");
   std::ifstream file = OpenTextFile(source, "the list of HDF5 files cannot be opened");
   hdf_filenames_.clear();
-  for (string name; file >> name;) {
-    Require(hdf_filenames_.size() < 100000 && name.find('\0') == string::npos, Error::File{source},
+  for (string line; std::getline(file, line);) {
+    Require(hdf_filenames_.size() < 100000 && line.find('\0') == string::npos, Error::File{source},
             " is not a list of HDF5 files: source names a text file with the path of one in each "
             "line");
-    hdf_filenames_.push_back(name);
+    const vector<string> paths = PathsIn(line);
+    hdf_filenames_.insert(hdf_filenames_.end(), paths.begin(), paths.end());
   }
   Require(!hdf_filenames_.empty(), Error::File{source}, ": the list names no HDF5 files");
   num_files_ = static_cast<unsigned int>(hdf_filenames_.size());
@@ -54,9 +76,8 @@ void HDF5DataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                       const vector<Blob<Dtype>*>& top) {
   Require(!this->layer_param_.has_transform_param(), Error::Field{"transform_param"},
           ": HDF5Data does not transform data", Error::Remedy{"leave it out"});
-  const int batch_size = this->batch_size();
-  Require(batch_size > 0, Error::Field{"hdf5_data_param"}, ": batch_size must be positive, got ",
-          batch_size);
+  const int batch_size =
+      CheckedBatchSize("hdf5_data_param", this->layer_param_.hdf5_data_param().batch_size());
   Require(this->layer_param_.top_size() == static_cast<int>(top.size()),
           "HDF5Data reads the datasets that its tops are called after", Error::Remedy{"name them"});
   ReadSource();

@@ -12,6 +12,7 @@
 #include "caffe/core/limits.hpp"
 #include "caffe/util/system/thread_team.hpp"
 #include "caffe/util/text/list_line.hpp"
+#include "data_fields.hpp"
 
 namespace caffe {
 namespace {
@@ -61,12 +62,15 @@ template <typename Dtype>
 void ImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                            const vector<Blob<Dtype>*>& top) {
   const ImageDataParameter& param = this->layer_param_.image_data_param();
-  const int batch_size = static_cast<int>(param.batch_size());
-  Require(batch_size > 0, Error::Field{"image_data_param"}, ": batch_size must be positive, got ",
-          batch_size);
+  const int batch_size = CheckedBatchSize("image_data_param", param.batch_size());
   Require(!param.source().empty(), Error::Field{"image_data_param"}, ": source is missing");
   CheckNewSize("image_data_param", param.new_height(), param.new_width());
   CheckNewSize("image_data_param: short_side", param.short_side(), param.short_side());
+  Require(param.label_type() == ImageDataParameter::IMAGE, Error::Field{"image_data_param"},
+          ": label_type ", ImageDataParameter::LabelType_Name(param.label_type()),
+          " is not for ImageData, whose labels are numbers in the list",
+          Error::Remedy{"choose the layer type ImageSegData, or leave it out"});
+  WarnOfOldTransformation(this->layer_param_, "image_data_param", param);
   LOG_IF(INFO, (param.cache() || param.precache()) && Caffe::root_solver())
       << "image_data_param: cache and precache are ignored: the system keeps files in memory";
   LOG_IF(WARNING, param.dataset_share_per_node() != 1)

@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 #endif
 
+#include <filesystem>
 #include <limits>
 
 #include "caffe/core/error_context.hpp"
@@ -133,9 +134,12 @@ template class ImageListLayer<double, std::pair<int, int>>;
 
 cv::Mat ReadListedImage(const string& file, int height, int width, bool is_color) {
   const cv::Mat image = ReadImageToCVMat(file, height, width, is_color);
-  Require(!image.empty(), Error::File{file},
-          ": cannot be read as an image: it is missing or damaged");
-  return image;
+  if (!image.empty()) return image;
+  std::error_code ignored;
+  Fail(Error::File{file}, ": cannot be read as an image: ",
+       std::filesystem::exists(file, ignored)
+           ? "it is damaged, or in no format that this OpenCV reads"
+           : "there is no such file");
 }
 
 cv::Mat ReadListedLabels(const string& file, const cv::Mat& image, bool resized, int factor) {

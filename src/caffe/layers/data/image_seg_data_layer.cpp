@@ -11,6 +11,7 @@
 #include "caffe/data/crop_sides.hpp"
 #include "caffe/util/string_stream.hpp"
 #include "caffe/util/system/thread_team.hpp"
+#include "data_fields.hpp"
 
 namespace caffe {
 namespace {
@@ -96,14 +97,13 @@ void ImageSegDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                               const vector<Blob<Dtype>*>& top) {
   const ImageDataParameter& param = this->layer_param_.image_data_param();
   const TransformationParameter& transform = this->transform_param_;
-  const int batch_size = static_cast<int>(param.batch_size());
-  Require(batch_size > 0, Error::Field{"image_data_param"}, ": batch_size must be positive, got ",
-          batch_size);
+  const int batch_size = CheckedBatchSize("image_data_param", param.batch_size());
   Require(!param.source().empty(), Error::Field{"image_data_param"}, ": source is missing");
   Require(!transform.has_resize_param(), Error::Field{"transform_param"},
           ": ImageSegData does not know resize_param, which its labels would need ", "too",
           Error::Remedy{"give image_data_param: new_height and new_width"});
   CheckNewSize("image_data_param", param.new_height(), param.new_width());
+  WarnOfOldTransformation(this->layer_param_, "image_data_param", param);
   Require(
       param.ignore_label() >= 0 && param.ignore_label() <= 255, Error::Field{"image_data_param"},
       ": ignore_label must be from 0 to 255, as labels of pixels are, got ", param.ignore_label());

@@ -81,8 +81,9 @@ template <typename Dtype>
 int VideoDataLayer<Dtype>::batch_size() const {
   const bool own = param().has_batch_size();
   const int64_t size = own ? param().batch_size() : this->layer_param_.data_param().batch_size();
-  Require(size > 0 && size <= 1 << 20, own ? "video_data_param" : "data_param",
-          ": batch_size must be positive, got ", size);
+  const char* const message = own ? "video_data_param" : "data_param";
+  Require(size > 0, Error::Field{message}, ": batch_size must be positive, got ", size);
+  Require(size <= 1 << 20, Error::Field{message}, ": batch_size ", size, " is too large");
   return static_cast<int>(size);
 }
 

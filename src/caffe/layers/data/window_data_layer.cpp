@@ -18,6 +18,7 @@
 #include "caffe/util/rng.hpp"
 #include "caffe/util/system/thread_team.hpp"
 #include "caffe/util/text_file.hpp"
+#include "data_fields.hpp"
 #include "source_state.hpp"
 
 namespace caffe {
@@ -36,9 +37,8 @@ void CheckParameters(const LayerParameter& layer) {
   const WindowDataParameter& param = layer.window_data_param();
   const uint32_t crop_size = layer.transform_param().crop_size();
   Require(!param.source().empty(), Error::Field{"window_data_param"}, ": source is missing");
-  Require(param.batch_size() > 0 && param.batch_size() <= 1u << 20,
-          Error::Field{"window_data_param"}, ": batch_size must be positive, got ",
-          param.batch_size());
+  Require(CheckedBatchSize("window_data_param", param.batch_size()) <= 1 << 20,
+          Error::Field{"window_data_param"}, ": batch_size ", param.batch_size(), " is too large");
   Require(crop_size > 0 && crop_size <= 1u << 15, Error::Field{"transform_param"},
           ": crop_size, the size of WindowData's windows, must be positive, got ", crop_size);
   Require(param.context_pad() < (crop_size + 1) / 2, Error::Field{"window_data_param"},
@@ -49,6 +49,23 @@ void CheckParameters(const LayerParameter& layer) {
           "' is neither 'warp' nor 'square'");
   Require(param.fg_fraction() >= 0 && param.fg_fraction() <= 1, Error::Field{"window_data_param"},
           ": fg_fraction must be in [0, 1], got ", param.fg_fraction());
+}
+
+/// What the transformers of other layers know and windows have no use for must not be passed over.
+void RefuseUnknown(const TransformationParameter& transform) {
+  const auto refuse = [](bool given, const char* field, const char* remedy) {
+    Require(!given, Error::Field{"transform_param"}, ": WindowData does not know ", field,
+            Error::Remedy{remedy});
+  };
+  refuse(transform.has_resize_param(), "resize_param",
+         "leave it out, windows become crop_size large");
+  refuse(transform.force_gray(), "force_gray", "leave it out, windows have 3 channels");
+  refuse(transform.img_rand_resize_upper() > 0, "img_rand_resize", "leave it out");
+  refuse(transform.rand_resize_ratio_upper() > 0, "rand_resize_ratio", "leave it out");
+  refuse(transform.vertical_stretch_lower() != 1 || transform.vertical_stretch_upper() != 1,
+         "vertical_stretch", "leave it out");
+  refuse(transform.horizontal_stretch_lower() != 1 || transform.horizontal_stretch_upper() != 1,
+         "horizontal_stretch", "leave it out");
 }
 
 /// Of a batch, how many windows are foreground.
@@ -155,8 +172,6 @@ void WindowDataLayer<Dtype>::LogWindows() const {
 template <typename Dtype>
 void WindowDataLayer<Dtype>::SetUpMean() {
   const TransformationParameter& transform = this->transform_param_;
-  Require(!transform.has_resize_param(), Error::Field{"transform_param"},
-          ": this layer does not know resize_param: windows become crop_size large");
   has_mean_file_ = transform.has_mean_file();
   has_mean_values_ = transform.mean_value_size() > 0;
   if (has_mean_file_) {
@@ -186,6 +201,9 @@ template <typename Dtype>
 void WindowDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                             const vector<Blob<Dtype>*>& top) {
   CheckParameters(this->layer_param_);
+  RefuseUnknown(this->transform_param_);
+  WarnOfOldTransformation(this->layer_param_, "window_data_param",
+                          this->layer_param_.window_data_param());
   const WindowDataParameter& param = this->layer_param_.window_data_param();
   const int batch_size = static_cast<int>(param.batch_size());
   const int foreground = ForegroundCount(param);
@@ -292,8 +310,9 @@ void WindowDataLayer<Dtype>::WriteWindow(const vector<float>& window, bool mirro
   const int mean_height = has_mean_file_ ? data_mean_.height() : 0;
   const int mean_offset = (mean_width - crop) / 2;
   for (int c = 0; c < kChannels; ++c) {
+    const int source_c = this->transform_param_.bgr2rgb() ? kChannels - 1 - c : c;
     for (int h = 0; h < warped.rows; ++h) {
-      const uint8_t* pixel = warped.ptr<uint8_t>(h) + c;
+      const uint8_t* pixel = warped.ptr<uint8_t>(h) + source_c;
       Dtype* out = item + (size_t(c) * crop + at.top + h) * crop + at.left;
       const int mean_h = mean_offset + at.top + h;
       const Dtype* mean_row = has_mean_file_ ? data_mean_.cpu_data() +

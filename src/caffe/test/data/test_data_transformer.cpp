@@ -355,6 +355,21 @@ TYPED_TEST(DataTransformerTest, RefusesMoreThanEightBits) {
   ExpectContains(ErrorOf([&] { transformer.Transform(image, &blob); }), "8 bits");
 }
 
+TYPED_TEST(DataTransformerTest, SaysHowRecordsWithOtherPixelsAreRead) {
+  const cv::Mat deep(2, 2, CV_16UC1, cv::Scalar(0x3456)), transparent = CountingMat(4, 2, 2);
+  const string error = this->TransformError("", EncodedDatum(deep));
+  ExpectContains(error, "the encoded image has 16 bits per channel, not 8");
+  ExpectContains(error, "give force_color: true or force_gray: true");
+  EXPECT_EQ(this->Transform("force_gray: true", TEST, EncodedDatum(deep)),
+            vector<TypeParam>(4, 0x34));
+  const string means = "mean_value: 1 mean_value: 2 mean_value: 3 ";
+  ExpectContains(this->TransformError(means, EncodedDatum(transparent)),
+                 "mean_value is given 3 times and the encoded image has 4 channels: give "
+                 "force_color: true");
+  EXPECT_EQ(this->Transform(means + "force_color: true", TEST, EncodedDatum(transparent)).size(),
+            12u);
+}
+
 // An image whose left half is 0 and right half 200 keeps its halves at any size.
 TYPED_TEST(DataTransformerTest, ResizesAtRandom) {
   cv::Mat image(20, 40, CV_8UC1, cv::Scalar(0));

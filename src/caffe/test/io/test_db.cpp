@@ -69,6 +69,25 @@ TEST_P(DatabaseTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(Open(GetParam(), path, db::READ)->Count(), 3u);
 }
 
+// As a net in a notebook does that lives until its name gets another one. LevelDB lets nothing else
+// open a folder of the same name.
+TEST_P(DatabaseTest, NeverReadsTheOldDatabaseWhereItWasMadeAgain) {
+  const string path = NewFileName();
+  Write(GetParam(), path, {{"a", "old"}});
+  unique_ptr<db::DB> old = Open(GetParam(), path, db::READ);
+  std::filesystem::remove_all(path);
+  if (GetParam() == "leveldb") {
+    Write(GetParam(), path + "_made", {{"a", "new"}});
+    std::filesystem::rename(path + "_made", path);
+    ExpectContains(OpenError(GetParam(), path, db::READ), "it is open elsewhere");
+    old.reset();
+  } else {
+    Write(GetParam(), path, {{"a", "new"}});
+  }
+  const map<string, string> expected = {{"a", "new"}};
+  EXPECT_EQ(ReadAll(Open(GetParam(), path, db::READ).get()), expected);
+}
+
 TEST_P(DatabaseTest, RefusesRecordsThatAreTooLarge) {
   const string path = NewFileName();
   Write(GetParam(), path, {{"a", "12345"}, {"b", "123456"}});
@@ -258,6 +277,16 @@ TEST(DatabaseBackendTest, SaysWhenItIsTheOther) {
   ExpectContains(OpenError("leveldb", lmdb, db::READ), "it is an LMDB");
   ExpectContains(OpenError("lmdb", leveldb, db::READ), "it is a LevelDB");
   EXPECT_FALSE(std::filesystem::exists(lmdb + "/LOCK")) << "LevelDB has written into it";
+}
+#endif
+
+#ifdef USE_LEVELDB
+TEST(LevelDBTest, SaysThatItIsOpenElsewhere) {
+  const string path = NewFileName();
+  const unique_ptr<db::DB> writer = Open("leveldb", path, db::NEW);
+  const string error = OpenError("leveldb", path, db::READ);
+  ExpectContains(error, path + ": this LevelDB cannot be opened: ");
+  ExpectContains(error, "it is open elsewhere");
 }
 #endif
 

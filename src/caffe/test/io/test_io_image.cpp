@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/io.hpp"
 
@@ -79,6 +80,29 @@ TEST(ImageTest, ReadsImages) {
   EXPECT_EQ(ReadImageToCVMat(file).size(), cv::Size(3, 2));
   EXPECT_EQ(ReadImageToCVMat(file, 5, 6).size(), cv::Size(6, 5));
   EXPECT_EQ(ReadImageToCVMat(file, false).channels(), 1);
+}
+
+// Databases of -encoded images, boxes and label images are in the coordinates of what is stored.
+TEST(ImageTest, IsNotTurnedByExif) {
+  cv::Mat left_half_white(8, 16, CV_8UC3, cv::Scalar::all(0));
+  left_half_white.colRange(0, 8) = cv::Scalar::all(255);
+  const string jpeg = JpegWithOrientation(left_half_white), file = NewFile(jpeg);
+  ASSERT_EQ(cv::imread(file).size(), cv::Size(8, 16)) << "OpenCV by itself turns it";
+  Datum datum, record;
+  record.set_data(jpeg);
+  record.set_encoded(true);
+  ASSERT_TRUE(ReadImageToDatum(file, 0, &datum));
+  EXPECT_EQ(datum.height(), 8);
+  EXPECT_EQ(datum.width(), 16);
+  ASSERT_TRUE(ReadImageToDatum(file, 0, 0, 0, /*is_color=*/false, string("png"), &datum));
+  for (const cv::Mat& image :
+       {ReadImageToCVMat(file), ReadImageToCVMat(file, false), ReadImageToCVMat(file, 8, 16),
+        DecodeDatumToCVMat(record, true), DecodeDatumToCVMat(record, false),
+        DecodeDatumToCVMatNative(record), DecodeDatumToCVMatNative(datum)}) {
+    ASSERT_EQ(image.size(), cv::Size(16, 8));
+    EXPECT_GT(cv::mean(image.colRange(0, 8))[0], 250);
+    EXPECT_LT(cv::mean(image.colRange(8, 16))[0], 5);
+  }
 }
 
 TEST(ImageTest, SaysWhenAFileIsNoImage) {

@@ -228,6 +228,8 @@ TYPED_TEST(DataLayerTest, ResumesTheDrawsOfResizing) {
 TYPED_TEST(DataLayerTest, RefusesBadParameters) {
   const string path = CountingDatabase(1);
   ExpectContains(SetUpError<TypeParam>(DataParameter(path, "")), "batch_size");
+  ExpectContains(SetUpError<TypeParam>(DataParameter(path, "batch_size: 4000000000")),
+                 "data_param: batch_size 4000000000 is too large: give up to 2147483647");
   ExpectContains(SetUpError<TypeParam>(DataParameter("", "batch_size: 1")), "source");
   ExpectContains(SetUpError<TypeParam>(DataParameter(path + "x", "batch_size: 1")), path + "x");
   ExpectContains(SetUpError<TypeParam>(DataParameter(path, "batch_size: 1", "crop_size: 3")), path);

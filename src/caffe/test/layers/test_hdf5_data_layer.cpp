@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "caffe/context.hpp"
@@ -59,6 +60,19 @@ TYPED_TEST(HDF5DataLayerTest, ReadsTheRowsOfAllFilesAgainAndAgain) {
 TYPED_TEST(HDF5DataLayerTest, ReadsOneFileAndBatchesLargerThanIt) {
   Source<TypeParam> source(Hdf5DataParameter(NewFile(RowsFile(5, 2)), "batch_size: 5"));
   EXPECT_EQ(source.Labels(1), (vector<int>{5, 6, 5, 6, 5}));
+}
+
+// Caffe splits lines at blanks; a path that has some is one all the same.
+TYPED_TEST(HDF5DataLayerTest, ReadsListsAsPeopleWriteThem) {
+  const string first = RowsFile(0, 1), second = RowsFile(1, 1), third = RowsFile(2, 1);
+  const string blank = NewFolder() + "/my rows.h5";
+  std::filesystem::rename(third, blank);
+  const string list = NewFile("\n  " + first + "\t" + second + " \r\n \r\n\t" + blank + " \n");
+  Source<TypeParam> source(Hdf5DataParameter(list, "batch_size: 3"));
+  EXPECT_EQ(source.Labels(1), (vector<int>{0, 1, 2}));
+  const string missing = first + " /no/such rows.h5";
+  ExpectContains(SetUpError<TypeParam>(Hdf5DataParameter(NewFile(missing), "batch_size: 1")),
+                 missing);
 }
 
 TYPED_TEST(HDF5DataLayerTest, TakesTheDatasetsThatItsTopsName) {

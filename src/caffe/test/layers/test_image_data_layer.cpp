@@ -152,6 +152,10 @@ TYPED_TEST(ImageDataLayerTest, RefusesBadParameters) {
     return SetUpError<TypeParam>(ImageDataParameter(list, data, transform));
   };
   ExpectContains(error("batch_size: 0"), "batch_size");
+  ExpectContains(error("batch_size: 4000000000"), "batch_size 4000000000 is too large");
+  ExpectContains(error("label_type: PIXEL"),
+                 "label_type PIXEL is not for ImageData, whose labels are numbers in the list: "
+                 "choose the layer type ImageSegData");
   ExpectContains(error("new_height: 3"), "new_height 3 and new_width 0");
   ExpectContains(error("new_height: 3 new_width: 3000000000"), "too large");
   ExpectContains(error("rand_skip: 4000000000"), "rand_skip");
@@ -180,6 +184,14 @@ TYPED_TEST(ImageDataLayerTest, NamesABadImage) {
     ExpectContains(error, bad);
     EXPECT_EQ(ErrorOf([&] { source.Forward(); }), error);
   }
+  const auto unread = [](const string& file) {
+    return SetUpError<TypeParam>(ImageDataParameter(NewFile(file + " 0\n"), ""));
+  };
+  ExpectContains(unread(good + "x"), good + "x: cannot be read as an image: there is no such file");
+  const string gif = NewFile("GIF89a\1\2\3");
+  ExpectContains(unread(gif), gif +
+                                  ": cannot be read as an image: it is damaged, or in no format "
+                                  "that this OpenCV reads");
   // The first one of a source, and of a batch, gives the shape.
   const auto cropped = [](const string& list) {
     return ImageDataParameter(NewFile(list), "batch_size: 1", "crop_size: 3");

@@ -240,6 +240,8 @@ LayerParameter Frames(const string& video, const string& transform = "", int bat
 TYPED_TEST(VideoDataLayerTest, AVideoHasToBeThere) {
   ExpectContains(SetUpError<TypeParam>(Frames("")), "video_file is missing");
   ExpectContains(SetUpError<TypeParam>(Frames("video_file: 'x'", "", 0)), "batch_size");
+  ExpectContains(SetUpError<TypeParam>(Frames("video_file: '/no/x.avi'")),
+                 "/no/x.avi: the video cannot be opened: there is no such file");
 }
 
 #ifdef HAVE_VIDEO

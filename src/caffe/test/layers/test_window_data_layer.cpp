@@ -51,6 +51,8 @@ TYPED_TEST(WindowDataLayerTest, WarpsWindows) {
   EXPECT_EQ(this->Window("2 3 3 4", "", "crop_size: 2"), (vector<TypeParam>{32, 33, 42, 43}));
   EXPECT_EQ(this->Window("2 3 3 4", "", "crop_size: 2 scale: 2 mean_value: 30"),
             (vector<TypeParam>{4, 6, 24, 26}));
+  EXPECT_EQ(this->Window("2 3 3 4", "", "crop_size: 2 bgr2rgb: true"),
+            (vector<TypeParam>{132, 133, 142, 143}));  // the third channel comes first
   // Twice the size: the mean of four pixels, rounded.
   EXPECT_EQ(this->Window("0 0 3 3", "", "crop_size: 2"), (vector<TypeParam>{6, 8, 26, 28}));
 }
@@ -160,8 +162,16 @@ TYPED_TEST(WindowDataLayerTest, RefusesBadParameters) {
   ExpectContains(error("batch_size: 1 crop_mode: 'round'"), "crop_mode 'round'");
   ExpectContains(error("batch_size: 1 fg_fraction: 1.5"), "fg_fraction");
   ExpectContains(error("batch_size: 1", "crop_size: 4 mean_value: 1 mean_value: 2"), "mean_value");
-  ExpectContains(error("batch_size: 1", "crop_size: 4 resize_param { height: 9 width: 9 }"),
-                 "resize_param");
+  const map<string, string> unknown = {{"resize_param", " { height: 9 width: 9 }"},
+                                       {"force_gray", ": true"},
+                                       {"img_rand_resize", "_upper: 9"},
+                                       {"rand_resize_ratio", "_upper: 9"},
+                                       {"vertical_stretch", "_upper: 9"},
+                                       {"horizontal_stretch", "_lower: 0.5"}};
+  for (const auto& [field, value] : unknown) {
+    ExpectContains(error("batch_size: 1", "crop_size: 4 " + field + value),
+                   "transform_param: WindowData does not know " + field);
+  }
   ExpectContains(SetUpError<TypeParam>(WindowDataParameter("", "batch_size: 1")),
                  "source is missing");
   ExpectContains(SetUpError<TypeParam>(WindowDataParameter(windows + "x", "batch_size: 1")),

@@ -6,6 +6,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <string>
+#include <vector>
 
 #include "caffe/test/support/test_files.hpp"
 
@@ -29,6 +30,24 @@ inline std::string NewImage(const cv::Mat& image) {
   const std::string path = NewFileName() + ".png";
   cv::imwrite(path, image);
   return path;
+}
+
+/// A JPEG of this image with EXIF that says: turn it by a quarter clockwise to show it (orientation
+/// 6). Lossy.
+inline std::string JpegWithOrientation(const cv::Mat& image) {
+  std::vector<uint8_t> bytes;
+  cv::imencode(".jpg", image, bytes, {cv::IMWRITE_JPEG_QUALITY, 100});
+  const std::string jpeg(bytes.begin(), bytes.end());
+  // APP1 right behind the start of the image: TIFF in little-endian order, with one entry.
+  const std::string app1(
+      "\xff\xe1\x00\x22"
+      "Exif\0\0"
+      "II*\0\x08\0\0\0"
+      "\x01\0"
+      "\x12\x01\x03\0\x01\0\0\0\x06\0\0\0"
+      "\0\0\0\0",
+      36);
+  return jpeg.substr(0, 2) + app1 + jpeg.substr(2);
 }
 
 /// A line of a list of images with their label images, both in new files.

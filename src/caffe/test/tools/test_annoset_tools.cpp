@@ -4,6 +4,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/tool_test.hpp"
 #include "caffe/util/io.hpp"
 
@@ -93,6 +94,26 @@ TEST_F(AnnosetToolsTest, AnnotationsGoIntoTheDatabase) {
   a = Annotated("txt").begin()->second;
   EXPECT_EQ(a.annotation_group(0).group_label(), 8);
   EXPECT_EQ(a.datum().width(), 40);
+}
+
+// A photo that EXIF says to turn: its boxes are divided by the size of the pixels that are stored.
+TEST_F(AnnosetToolsTest, BoxesAreInThePixelsThatAreStored) {
+  Write("d/a.jpg", JpegWithOrientation(cv::Mat(10, 20, CV_8UC3, cv::Scalar::all(9))));
+  Write("list", "d/a.jpg d/a.txt\n");
+  for (const string flags : {"", "-encoded ", "-encode_type png -encoded "}) {
+    const Outcome run =
+        Tool("convert_annoset", "-anno_type detection -label_type txt " + flags + "% %list %db");
+    ASSERT_EQ(run.status, 0) << run.output;
+    AnnotatedDatum a = Annotated("db").begin()->second;
+    DecodeDatumNative(a.mutable_datum());
+    EXPECT_EQ(a.datum().height(), 10);
+    EXPECT_EQ(a.datum().width(), 20);
+    EXPECT_FLOAT_EQ(a.annotation_group(0).annotation(0).bbox().xmax(), 0.5);
+    EXPECT_FLOAT_EQ(a.annotation_group(0).annotation(0).bbox().ymax(), 1);
+    fs::remove_all(folder_ + "db");
+  }
+  ASSERT_EQ(Tool("get_image_size", "% %list %sizes").status, 0);
+  EXPECT_EQ(ReadFile(folder_ + "sizes"), "a 10 20\n");
 }
 
 TEST_F(AnnosetToolsTest, LabelsGoIntoTheDatabase) {

@@ -191,6 +191,8 @@ TEST_F(ConvertToolsTest, FeaturesOfANet) {
   ExpectContains(ToolError("extract_features", "%weights %net x %x 2 lmdb"), "no blob 'x'");
   ExpectContains(ToolError("extract_features", "%weights %net r %x,%y 2 lmdb"), "each blob");
   ExpectContains(ToolError("extract_features", "%weights %net r %x 2x lmdb"), "'2x'");
+  ExpectContains(ToolError("extract_features", "%weights %net r,d %x,%./x 2 lmdb"),
+                 "x' is given twice: give each blob one of its own");
   EXPECT_FALSE(Exists("x"));
 }
 

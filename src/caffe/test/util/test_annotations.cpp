@@ -141,6 +141,28 @@ TEST(TxtAnnotations, AreLines) {
                  "line 2: '3 1 2' is not label, xmin, ymin, xmax and ymax");
 }
 
+// A number of a float's form must not shift those behind it.
+TEST(TxtAnnotations, HaveWholeLabelsAndFourNumbers) {
+  AnnotatedDatum annotated;
+  ReadTxtToAnnotatedDatum(NewFile("1.0 10 20 30 40\n\t-2\t 10.5\t2e1  30 40.\t\r\n +3 0 0 50 25"),
+                          50, 100, &annotated);
+  ASSERT_EQ(annotated.annotation_group_size(), 3);
+  EXPECT_EQ(annotated.annotation_group(0).group_label(), 1);
+  ExpectBox(annotated.annotation_group(0).annotation(0), 0, {.1f, .4f, .3f, .8f}, false);
+  EXPECT_EQ(annotated.annotation_group(1).group_label(), -2);
+  ExpectBox(annotated.annotation_group(1).annotation(0), 0, {.105f, .4f, .3f, .8f}, false);
+  EXPECT_EQ(annotated.annotation_group(2).group_label(), 3);
+  for (const string line :
+       {"1.5 10 20 30 40", "1.x 10 20 30 40", "cat 10 20 30 40", "1 10 20 30 40 0",
+        "1 10, 20 30 40", "1 10 20 30 4x", "1 10 20 30", "3000000000 10 20 30 40", "nan 1 2 3 4"}) {
+    const string file = NewFile("3 10 20 30 40\n" + line + " \r\n");
+    const string error = ErrorOf([&] { ReadTxtToAnnotatedDatum(file, 50, 100, &annotated); });
+    ExpectContains(error,
+                   file + ", line 2: '" + line + "' is not label, xmin, ymin, xmax and ymax");
+    ExpectContains(error, "give a whole number and four numbers");
+  }
+}
+
 TEST(LabelMaps, AreReadBothWays) {
   LabelMap map;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(

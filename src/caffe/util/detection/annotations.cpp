@@ -10,6 +10,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #ifdef USE_OPENCV
@@ -22,6 +23,7 @@
 #include "caffe/util/detection/box.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/string_stream.hpp"
+#include "caffe/util/text/list_line.hpp"
 #include "caffe/util/text_file.hpp"
 
 namespace caffe {
@@ -37,6 +39,37 @@ float Number(const ptree& tree, const char* path, const string& file, const stri
   Require(number.has_value() && std::isfinite(*number), Error::File{file}, ": ", where, ": ", path,
           " is '", *text, "', not a number");
   return *number;
+}
+
+/// `word`, all of it, as a number; not set if it is none.
+std::optional<float> NumberOf(const string& word) {
+  StringReader stream(word);
+  float number = 0;
+  if (!(stream >> number) || stream.peek() != StringReader::traits_type::eof()) return {};
+  return number;
+}
+
+/// A line "label xmin ymin xmax ymax", between blanks and tabs; not set if it is none. Floats hold
+/// whole labels like 1.0 up to 2^24 exactly.
+struct TxtLine {
+  int label;
+  Box box;
+};
+std::optional<TxtLine> TxtLineOf(const string& line) {
+  StringReader stream(line);
+  vector<string> words;
+  for (string word; stream >> word;) words.push_back(word);
+  if (words.size() != 5) return {};
+  int label = 0;
+  if (!ParseWholeNumber(words[0], &label)) {
+    const std::optional<float> number = NumberOf(words[0]);
+    if (!number || std::abs(*number) > 1 << 24 || *number != std::trunc(*number)) return {};
+    label = static_cast<int>(*number);
+  }
+  const std::optional<float> xmin = NumberOf(words[1]), ymin = NumberOf(words[2]),
+                             xmax = NumberOf(words[3]), ymax = NumberOf(words[4]);
+  if (!xmin || !ymin || !xmax || !ymax) return {};
+  return TxtLine{label, {*xmin, *ymin, *xmax, *ymax}};
 }
 
 /// A size that the file may tell; as given otherwise.
@@ -198,17 +231,13 @@ bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const in
   int line_number = 0;
   for (string line; std::getline(stream, line);) {
     ++line_number;
-    StringReader words(line);
-    if (words.peek() == std::istringstream::traits_type::eof() ||
-        line.find_first_not_of(" \t\r") == string::npos) {
-      continue;
-    }
-    int label = 0;
-    Box box;
-    Require(static_cast<bool>(words >> label >> box.xmin >> box.ymin >> box.xmax >> box.ymax),
-            Error::File{labelname}, ", line ", line_number, ": '", line,
-            "' is not label, xmin, ymin, xmax and ymax");
-    AddBox(box, label, false, height, width, labelname, anno_datum);
+    if (line.find_first_not_of(" \t\r") == string::npos) continue;
+    const std::optional<TxtLine> read = TxtLineOf(line);
+    Require(read.has_value(), Error::File{labelname}, ", line ", line_number, ": '",
+            line.substr(0, line.find_last_not_of(" \t\r") + 1),
+            "' is not label, xmin, ymin, xmax and ymax",
+            Error::Remedy{"give a whole number and four numbers, nothing else"});
+    AddBox(read->box, read->label, false, height, width, labelname, anno_datum);
   }
   return true;
 }

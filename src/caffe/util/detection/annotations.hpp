@@ -24,13 +24,13 @@ bool ReadXMLToAnnotatedDatum(const string& labelname, const int img_height, cons
 bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, const int img_width,
                               const std::map<string, int>& name_to_label,
                               AnnotatedDatum* anno_datum);
-/// Lines "label xmin ymin xmax ymax" in pixels.
+/// Lines "label xmin ymin xmax ymax" in pixels. The label is a whole number, also written 1.0.
 bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const int width,
                              AnnotatedDatum* anno_datum);
 
 #ifdef USE_OPENCV
 
-/// The size of the image in a file; Error if it is none.
+/// The size of the image in a file, as stored (EXIF turns nothing); Error if it is none.
 void GetImageSize(const string& filename, int* height, int* width);
 
 /// An image and its annotations in `labelname`, which is of labeltype "xml", "json" or "txt". The
