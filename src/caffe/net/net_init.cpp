@@ -173,8 +173,9 @@ int Net<Dtype>::AppendBottom(const LayerParameter& layer, int bottom_id, Connect
 }
 
 // An in-place layer's top is its bottom's blob, unless the layer cannot work in place or its own
-// fields ask for another type than the blob has. Tops beyond those the layer names are anonymous
-// and cannot be read.
+// fields ask for another type than the blob has: then the blob before it gets another name, but an
+// input keeps the one by which it is fed. Tops beyond those the layer names are anonymous and
+// cannot be read.
 template <typename Dtype>
 void Net<Dtype>::AppendTop(const LayerParameter& layer, int top_id, const LayerTypes& types,
                            Connections* connections) {
@@ -190,8 +191,10 @@ void Net<Dtype>::AppendTop(const LayerParameter& layer, int top_id, const LayerT
   if (!in_place) {
     Require(overwrites || anonymous || !connections->newest_id.count(name), "Top blob '", name,
             "' produced by multiple sources", Error::Remedy{"rename it"});
-    if (overwrites) blob_names_[id] = name + "_before_" + layer.name();
-    id = AddBlob(name);
+    const bool is_fed = std::any_of(net_input_blob_indices_.begin(), net_input_blob_indices_.end(),
+                                    [&](int input) { return blob_names_[input] == name; });
+    if (overwrites && !is_fed) blob_names_[id] = name + "_before_" + layer.name();
+    id = AddBlob(overwrites && is_fed ? name + "_after_" + layer.name() : name);
     const Operation* operation = OperationTable::Find(layer.type());
     if (!IsLossTop(layer, top_id) && !(operation && operation->IsFloatTop(top_id))) {
       blobs_[id]->set_data_type(types.forward_type);

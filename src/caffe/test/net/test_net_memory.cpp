@@ -735,6 +735,24 @@ TEST(NetTypes, AnInPlaceLayerOfAnotherTypeGetsATensorOfItsOwn) {
   EXPECT_EQ(message.layer(2).top(0), "ip1");
 }
 
+TEST(NetTypes, AnInputKeepsItsNameBeforeSuchLayers) {
+  const auto net = MakeNet(R"(
+      layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+      layer { name: "half" type: "Power" bottom: "x" top: "x" forward_type: FLOAT16
+              power_param { shift: 1 } }
+      layer { name: "wide" type: "Power" bottom: "x" top: "x" forward_type: FLOAT
+              power_param { scale: 3 } }
+      layer { name: "y" type: "Power" bottom: "x" top: "y" })",
+                           TEST);
+  net->blob_by_name("x")->mutable_cpu_data()[0] = 2;
+  net->blob_by_name("x")->mutable_cpu_data()[1] = 2049;
+  net->Forward();
+  EXPECT_EQ(Values(*net->blob_by_name("x_after_half")), (std::vector<double>{3, 2048}));
+  EXPECT_EQ(Values(*net->blob_by_name("x_after_wide")), (std::vector<double>{9, 6144}));
+  EXPECT_EQ(Values(*net->blob_by_name("y")), (std::vector<double>{9, 6144}));
+  EXPECT_EQ(Values(*net->blob_by_name("x")), (std::vector<double>{2, 2049}));
+}
+
 // People write convolutions in place; the result is that of a top of its own, gradients included.
 TEST(NetTypes, AConvolutionInPlaceGetsATensorOfItsOwn) {
   const auto make = [](const string& top, Phase phase) {
