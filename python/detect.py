@@ -76,6 +76,8 @@ def read_windows(path):
             window = (math.nan, )
         if not all(map(math.isfinite, window)):
             raise ValueError(f"{path}:{line}: ymin, xmin, ymax and xmax are numbers of pixels")
+        if not row["filename"] or "\0" in row["filename"]:
+            raise ValueError(f"{path}:{line}: there is no filename")
         windows.setdefault(row["filename"], []).append(window)
         lines.setdefault((row["filename"], window), line)
     return list(windows.items()), lines

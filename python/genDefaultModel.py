@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         help="bvlc: 3 blobs and a Scale layer; nvcaffe: 5 blobs (default keep)")
     add("--inputs", default="", metavar="NPY[,NPY]",
         help="inputs for the comparison, in the order of the net's inputs (default: random)")
-    add("--seed", type=int, default=1, help="of the random inputs between -1 and 1")
+    add("--seed", type=int, default=1, help="of the random inputs: -1 to 1, or indices")
     add("--skip_check", action="store_true", help="do not run the old net and the new one")
     return parser
 

@@ -86,8 +86,9 @@ int Extract(const vector<string>& arguments) {
           databases.size(), " databases: each blob needs one");
   std::set<std::filesystem::path> paths;
   for (const string& database : databases) {
-    Require(paths.insert(std::filesystem::path(database).lexically_normal()).second, "DATABASES: '",
-            database, "' is given twice", caffe::Error::Remedy{"give each blob one of its own"});
+    const std::filesystem::path path = (std::filesystem::path(database) / "").lexically_normal();
+    Require(paths.insert(path).second, "DATABASES: '", database, "' is given twice",
+            caffe::Error::Remedy{"give each blob one of its own"});
   }
   const int batches = WholeNumber(arguments[4], "BATCHES");
   caffe::ApplyThreadsFlag();

@@ -31,7 +31,8 @@ CAFFE_FLAG(string, batch_norm, "keep", "keep|bvlc|nvcaffe",
            "keep (default); bvlc: 3 blobs and a Scale layer; nvcaffe: 5 blobs");
 CAFFE_FLAG(string, inputs, "", "FILE[,FILE]",
            "inputs for the comparison, .npy files in the order of the net's inputs");
-CAFFE_FLAG(int32, seed, 1, "N", "of the random inputs between -1 and 1 that are used otherwise");
+CAFFE_FLAG(int32, seed, 1, "N",
+           "of the random inputs that are used otherwise: -1 to 1, or indices");
 CAFFE_FLAG(bool, skip_check, false, "",
            "do not run the nets, so neither their fit nor their outputs are checked");
 

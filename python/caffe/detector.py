@@ -155,7 +155,7 @@ def _context_span(low: int, high: int, available: int, size: int,
     reach = half * size / (size - 2 * pad)
     first, last = round(centre - reach), round(centre + reach)
     scale = size / (last - first + 1)
-    begin = int(round(max(0, -first) * scale))
+    begin = min(int(round(max(0, -first) * scale)), size - 1)
     first, last = max(first, 0), min(last, available)
     length = max(1, min(int(round((last - first + 1) * scale)), size - begin))
     return slice(begin, begin + length), slice(first, last)

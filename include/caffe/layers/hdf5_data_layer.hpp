@@ -13,9 +13,9 @@ namespace caffe {
 /// Batches of the rows of HDF5 files, again and again. Each top is the dataset of its name: a
 /// dataset (rows, ...) makes a top (batch_size, ...); all datasets of a file have as many rows, and
 /// all files the same shapes. hdf5_data_param.source is a text file that lists the files, one a
-/// line; several between blanks, too, where all of them are there. With `shuffle` the files of each
-/// pass, and the rows of each file, come in random order. With several solvers each reads its
-/// RecordShare. Only one file is in memory at a time.
+/// line; several between blanks, too, where the line itself is none and some of them are there.
+/// With `shuffle` the files of each pass, and the rows of each file, come in random order. With
+/// several solvers each reads its RecordShare. Only one file is in memory at a time.
 template <typename Dtype>
 class HDF5DataLayer : public Layer<Dtype> {
  public:

@@ -14,8 +14,9 @@ namespace {
 /// than that its file LOCK cannot be locked.
 string OpeningHint(const leveldb::Status& status, const string& source, Mode mode) {
   if (status.IsIOError() && status.ToString().find(": lock ") != string::npos) {
-    return " (it is open elsewhere, and LevelDB lets in one process at a time: close it there, or "
-           "give a copy of the folder)";
+    return " (it is open elsewhere, in another process or in this one by a net that is still "
+           "there: "
+           "close it there, or give a copy of the folder)";
   }
   return mode == NEW ? " (remove an old one first)" : OtherKindHint(source, "leveldb");
 }

@@ -29,10 +29,9 @@ class SharedDatabases {
     std::lock_guard<std::mutex> lock(mutex_);
     Known& known = databases_[path.empty() ? source : path];
     std::shared_ptr<Handle> handle = known.handle.lock();
-    const Identity identity = IdentityOf(source);
-    if (!handle || identity != known.identity) {
+    if (!handle || IdentityOf(source) != known.identity) {
       handle = open(source);
-      known = {handle, identity};
+      known = {handle, IdentityOf(source)};  // which may have made the file
     }
     return handle;
   }

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -108,10 +107,12 @@ bool KeepsNetType(const LayerParameter& layer, int top) {
   return !HasKernels(layer) || operation->source || operation->IsFloatTop(top);
 }
 
-/// True if the layer's tops are elements of its bottoms, in another order or a part of them.
-bool MovesElements(const LayerParameter& layer) {
+/// True if the layer's tops are elements of this bottom, among others, in another order or a part
+/// of them: not if it gives a shape or indices.
+bool MovesBottom(const LayerParameter& layer, int bottom) {
   const Operation* operation = OperationTable::Find(layer.type());
-  return operation && (operation->type_agnostic || layer.type() == "BatchReindex");
+  return operation && (operation->type_agnostic || layer.type() == "BatchReindex") &&
+         !operation->IsShapeBottom(bottom) && !operation->IsFloatBottom(bottom);
 }
 
 bool InPlace(const LayerParameter& layer) {
@@ -203,10 +204,10 @@ std::vector<LayerTypes> ResolveTypes(const NetParameter& net, ElementType net_ty
       if (!layer.has_backward_type()) types.backward_type = all[producer].backward_type;
     }
     if (!HasKernels(layer)) types = LayerTypes::All(net_type);
-    const bool moves_kept =
-        MovesElements(layer) && !layer.has_forward_type() &&
-        std::any_of(layer.bottom().begin(), layer.bottom().end(),
-                    [&](const std::string& bottom) { return producers.IsKept(bottom); });
+    bool moves_kept = false;
+    for (int bottom = 0; bottom < layer.bottom_size() && !layer.has_forward_type(); ++bottom) {
+      if (MovesBottom(layer, bottom) && producers.IsKept(layer.bottom(bottom))) moves_kept = true;
+    }
     if (moves_kept) types.forward_type = net_type;
     all.push_back(types);
     producers.Add(i, moves_kept);

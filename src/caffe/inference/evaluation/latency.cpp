@@ -92,6 +92,9 @@ std::vector<int> IndexLimitsOf(const Graph& graph, const ExecutionContext& conte
     if (batch >= most || shape.empty()) continue;
     shape[0] = std::max(1, static_cast<int>(int64_t{shape[0]} * batch / most));
   }
+  for (const int input : graph.inputs) {
+    shapes[input] = context.InputShape(graph.values[input].name);
+  }
   return IndexLimits(readers, shapes);
 }
 

@@ -48,8 +48,9 @@ std::vector<bool> ExactValues(const Graph& graph) {
   std::vector<bool> given(count), computed(count), read(count);  // as such
   for (const int input : graph.inputs) given[input] = true;
   for (const Node& node : graph.nodes) {
+    const std::vector<int> inputs = ReadInputs(node);
     const auto moves = [&](const std::vector<bool>& values) {
-      return MovesElements(node) && std::any_of(node.inputs.begin(), node.inputs.end(),
+      return MovesElements(node) && std::any_of(inputs.begin(), inputs.end(),
                                                 [&](int input) { return bool(values[input]); });
     };
     const bool moves_given = moves(given), moves_computed = moves(computed);

@@ -37,13 +37,6 @@ void WarnOfOldTransformation(const LayerParameter& layer, const char* name, cons
       << ": ignored as in BVLC Caffe, which reads them in transform_param: " << fields;
 }
 
-/// Warns of a transform_param in a layer that does not transform what it gives.
-inline void WarnOfTransformation(const LayerParameter& layer) {
-  LOG_IF(WARNING, layer.has_transform_param() && Caffe::root_solver())
-      << "layer '" << layer.name() << "': transform_param is ignored: " << layer.type()
-      << " transforms nothing";
-}
-
 }  // namespace caffe
 
 #endif  // CAFFE_LAYERS_DATA_FIELDS_HPP_

@@ -1,7 +1,6 @@
 #include "caffe/layers/dummy_data_layer.hpp"
 
 #include "caffe/core/blob_payload.hpp"
-#include "data_fields.hpp"
 
 namespace caffe {
 namespace {
@@ -63,7 +62,6 @@ void DummyDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
   Require(fillers == 0 || fillers == 1 || fillers == tops, Error::Field{"dummy_data_param"},
           ": data_filler is given ", fillers, " times for ", tops, " tops",
           Error::Remedy{"give it once, or once per top"});
-  WarnOfTransformation(this->layer_param_);
   const std::vector<Shape> shapes = DummyShapes(param, tops);
   for (int i = 0; i < tops; ++i) top[i]->Reshape(shapes[i]);
 

@@ -24,7 +24,7 @@ const bool hdf5_data_registered = OperationTable::Add(Operation("HDF5Data")
 const bool hdf5_data_dealt_out = RecordShare::AddType("HDF5Data");
 
 /// The paths in a line of the list. Caffe splits it at blanks, but a path may have some, too: it
-/// is split only where all of its parts are there, and it is not itself.
+/// is split only where some of its parts are there, and it is not itself.
 vector<string> PathsIn(const string& line) {
   const char* const white = " \t\r";
   const size_t first = line.find_first_not_of(white);
@@ -38,7 +38,8 @@ vector<string> PathsIn(const string& line) {
   vector<string> parts;
   StringReader words(whole);
   for (string word; words >> word;) parts.push_back(word);
-  return std::all_of(parts.begin(), parts.end(), is_there) ? parts : vector<string>{whole};
+  // Of parts the missing one is named where the line is read.
+  return std::any_of(parts.begin(), parts.end(), is_there) ? parts : vector<string>{whole};
 }
 
 }  // namespace

@@ -66,9 +66,8 @@ void ImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   Require(!param.source().empty(), Error::Field{"image_data_param"}, ": source is missing");
   CheckNewSize("image_data_param", param.new_height(), param.new_width());
   CheckNewSize("image_data_param: short_side", param.short_side(), param.short_side());
-  Require(param.label_type() == ImageDataParameter::IMAGE, Error::Field{"image_data_param"},
-          ": label_type ", ImageDataParameter::LabelType_Name(param.label_type()),
-          " is not for ImageData, whose labels are numbers in the list",
+  Require(param.label_type() != ImageDataParameter::PIXEL, Error::Field{"image_data_param"},
+          ": label_type PIXEL is not for ImageData, whose labels are numbers in the list",
           Error::Remedy{"choose the layer type ImageSegData, or leave it out"});
   WarnOfOldTransformation(this->layer_param_, "image_data_param", param);
   LOG_IF(INFO, (param.cache() || param.precache()) && Caffe::root_solver())

@@ -1,7 +1,6 @@
 #include "caffe/layers/input_layer.hpp"
 
 #include "caffe/core/blob_payload.hpp"
-#include "data_fields.hpp"
 
 namespace caffe {
 namespace {
@@ -34,7 +33,6 @@ const bool input_registered = OperationTable::Add(Operation("Input")
 
 template <typename Dtype>
 void InputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>& top) {
-  WarnOfTransformation(this->layer_param_);
   const std::vector<Shape> shapes =
       InputShapes(this->layer_param_.input_param(), static_cast<int>(top.size()));
   for (size_t i = 0; i < shapes.size(); ++i) top[i]->Reshape(shapes[i]);

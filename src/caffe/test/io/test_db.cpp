@@ -281,6 +281,15 @@ TEST(DatabaseBackendTest, SaysWhenItIsTheOther) {
 #endif
 
 #ifdef USE_LEVELDB
+// LevelDB makes the file LOCK as it opens a folder; copies may lack it.
+TEST(LevelDBTest, IsSharedByReadersWithoutItsLockFile) {
+  const string path = NewFileName();
+  Write("leveldb", path, {{"a", "1"}});
+  std::filesystem::remove(path + "/LOCK");
+  const unique_ptr<db::DB> first = Open("leveldb", path, db::READ);
+  EXPECT_EQ(Open("leveldb", path, db::READ)->Count(), 1u);
+}
+
 TEST(LevelDBTest, SaysThatItIsOpenElsewhere) {
   const string path = NewFileName();
   const unique_ptr<db::DB> writer = Open("leveldb", path, db::NEW);

@@ -67,16 +67,5 @@ TEST(DataFields, ThatTransformedRecordsBeforeTransformParamAreNamed) {
 
 #endif  // USE_OPENCV
 
-TEST(DataFields, OfTransformationsAreNamedWhereALayerHasNone) {
-  const string transform = " transform_param { scale: 2 }";
-  const string input = "type: 'Input' input_param { shape { dim: 2 } }";
-  const string dummy = "type: 'DummyData' dummy_data_param { shape { dim: 2 } }";
-  EXPECT_EQ(WarningOf(input + transform, 1),
-            "layer 'd': transform_param is ignored: Input transforms nothing");
-  EXPECT_EQ(WarningOf(dummy + transform, 1),
-            "layer 'd': transform_param is ignored: DummyData transforms nothing");
-  EXPECT_EQ(WarningOf(input, 1) + WarningOf(dummy, 1), "");
-}
-
 }  // namespace
 }  // namespace caffe

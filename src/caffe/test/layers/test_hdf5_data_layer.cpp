@@ -70,9 +70,11 @@ TYPED_TEST(HDF5DataLayerTest, ReadsListsAsPeopleWriteThem) {
   const string list = NewFile("\n  " + first + "\t" + second + " \r\n \r\n\t" + blank + " \n");
   Source<TypeParam> source(Hdf5DataParameter(list, "batch_size: 3"));
   EXPECT_EQ(source.Labels(1), (vector<int>{0, 1, 2}));
-  const string missing = first + " /no/such rows.h5";
-  ExpectContains(SetUpError<TypeParam>(Hdf5DataParameter(NewFile(missing), "batch_size: 1")),
-                 missing);
+  const auto error_of = [](const string& line) {
+    return SetUpError<TypeParam>(Hdf5DataParameter(NewFile(line), "batch_size: 1"));
+  };
+  ExpectContains(error_of("/no/such rows.h5"), "/no/such rows.h5: ");
+  ExpectContains(error_of("/no/such.h5 " + first), "/no/such.h5: ");
 }
 
 TYPED_TEST(HDF5DataLayerTest, TakesTheDatasetsThatItsTopsName) {

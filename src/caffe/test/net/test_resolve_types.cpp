@@ -144,6 +144,18 @@ TEST(ResolveTypes, LayersThatMoveLabelsKeepThemInTheNetsType) {
   }
 }
 
+// Crop takes a shape from its second bottom, BatchReindex indices.
+TEST(ResolveTypes, WhatSaysHowToMoveIsNotMoved) {
+  EXPECT_EQ(
+      StorageBehindLabels("layer { name: 'm' type: 'Crop' bottom: 'y' bottom: 'x' top: 'm' }"), H);
+  EXPECT_EQ(StorageBehindLabels(
+                "layer { name: 'm' type: 'BatchReindex' bottom: 'y' bottom: 'l' top: 'm' }"),
+            H);
+  EXPECT_EQ(StorageBehindLabels(
+                "layer { name: 'm' type: 'BatchReindex' bottom: 'l' bottom: 'l' top: 'm' }"),
+            F);
+}
+
 TEST(ResolveTypes, CoordinatesAndPositionsAreMovedLikewise) {
   EXPECT_EQ(StorageBehindLabels(R"(
       layer { name: "p" type: "PriorBox" bottom: "y" bottom: "x" top: "p" }
