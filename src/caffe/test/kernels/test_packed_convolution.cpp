@@ -323,6 +323,27 @@ TEST_P(PackedConvolutions, ReadAndWritePartsOfLargerImages) {
       << "images that overlap";
 }
 
+// Few outputs and few pixels: bands are cut until each thread has one.
+TEST_P(PackedConvolutions, GiveTheSameBitsOnAnyNumberOfThreads) {
+  std::mt19937 random(3);
+  for (const ConvolutionShape& s : {Square(192, 64, 1, {14, 1}), Square(48, 20, 1, {11, 3, 1, 1}),
+                                    Square(24, 144, 1, {28, 1}), Square(64, 16, 2, {9, 1, 2})}) {
+    const auto convolution = PackedConvolution::Make(s, kBlocks);
+    if (!convolution) continue;  // groups of half a block
+    for (const int num : {1, 3}) {
+      const auto x = RandomOperand<float>(num * s.input_size(), &random);
+      const auto w = RandomOperand<float>(s.weight_count(), &random);
+      std::vector<float> alone;
+      for (const int threads : {1, 2, 7, 24}) {
+        const TeamSize team(threads);
+        const auto y = Convolve<float, float, float>(*convolution, s, num, x, w, {});
+        if (threads == 1) alone = y;
+        EXPECT_EQ(y, alone) << threads << " threads, " << s.channels << " to " << s.outputs;
+      }
+    }
+  }
+}
+
 TEST_P(PackedConvolutions, AgreeOnRandomShapes) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);

@@ -83,6 +83,20 @@ Band Bands::ForThreads(int num, const Band& largest, size_t threads) const {
   return largest;
 }
 
+Band Bands::AtLeast(int num, Band largest, size_t count) const {
+  constexpr int kFewPixels = 48;
+  while (Count(num, largest) < count && largest.pixels() > kFewPixels) {
+    if (largest.images > 1) {
+      largest.images = EqualPart(num, largest.images - 1);
+    } else if (largest.rows > 1) {
+      largest.rows = EqualPart(rows_.output, largest.rows - 1);
+    } else {
+      largest.columns = EqualPart(columns_.output, largest.columns - 1);
+    }
+  }
+  return largest;
+}
+
 size_t Bands::Count(int num, const Band& b) const {
   return CeilDiv(num, b.images) * CeilDiv(rows_.output, b.rows) *
          CeilDiv(columns_.output, b.columns);

@@ -64,6 +64,9 @@ class Bands {
   Band Largest(int num, int pixels, size_t buffer) const;
   /// The same with fewer rows, where few bands then divide equally among `threads` threads.
   Band ForThreads(int num, const Band& largest, size_t threads) const;
+  /// The same with fewer images, rows or columns, as long as there are fewer bands than `count` and
+  /// these have enough pixels to be worth reading the weights for.
+  Band AtLeast(int num, Band largest, size_t count) const;
   /// How many of these there are, and the band at an index.
   size_t Count(int num, const Band& largest) const;
   Band At(int num, const Band& largest, size_t index) const;

@@ -274,6 +274,9 @@ DensePacked::Plan DensePacked::MakePlan(int num) const {
       bands_.Largest(std::max(1, num), std::clamp<int>(wanted, kPixels, kMaxPixelsOfBand),
                      kUnitFloats / lanes_),
       Threads());
+  // Where there are too few parts of outputs for all threads.
+  plan.largest =
+      bands_.AtLeast(std::max(1, num), plan.largest, CeilDiv(Threads(), shape_.group * parts()));
   const size_t pixels = plan.largest.pixels();
   plan.unit_size = RoundUp(bands_.BufferSize(plan.largest) * lanes_, 16);
   // Buffers whole pages apart would map to the same cache sets.
