@@ -21,6 +21,7 @@
 #include "caffe/core/limits.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/io/hdf5_read_driver.hpp"
 #include "caffe/io/hdf5_staged_file.hpp"
 #include "caffe/io/little_endian.hpp"
 #include "caffe/io/mapped_file.hpp"
@@ -438,23 +439,6 @@ void CheckLocalHeaps(const std::string& file, const MappedFile& bytes) {
   }
 }
 
-/// Throws Error where a group says that it has no heap: libhdf5 1.10 reads at no address.
-/// (IV.A.2.r, the Symbol Table Message: type 0x11, 16 bytes, the addresses of its tree and of its
-/// heap.)
-void CheckHeapAddresses(const std::string& file, const MappedFile& bytes) {
-  const uint8_t *at = bytes.data(), *const end = at + bytes.size();
-  constexpr size_t kHeader = 8, kAddress = 8;
-  constexpr uint64_t kUndefined = ~uint64_t(0);
-  while (const void* const found = memmem(at, end - at, "\x11\0\x10\0", 4)) {
-    const uint8_t* const message = static_cast<const uint8_t*>(found);
-    at = message + 4;
-    if (size_t(end - message) < kHeader + 2 * kAddress) break;
-    const bool is_whole = std::memcmp(message + 5, "\0\0\0", 3) == 0;
-    Require(!is_whole || LittleEndian(message + kHeader + kAddress, kAddress) != kUndefined,
-            Error::File{file}, ": is damaged: a group has no names");
-  }
-}
-
 }  // namespace
 
 Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
@@ -464,15 +448,12 @@ Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
   std::error_code unknown;
   const bool has_bytes = std::filesystem::is_regular_file(file, unknown) &&
                          std::filesystem::file_size(file, unknown) > 0;
-  if (has_bytes) {
-    const MappedFile bytes(file);
-    CheckLocalHeaps(file, bytes);
-    CheckHeapAddresses(file, bytes);
-  }
-  const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  Require(id >= 0, Error::File{file},
+  if (has_bytes) CheckLocalHeaps(file, MappedFile(file));
+  std::string name = file;  // before there is something to close
+  Hdf5Handle opened(OpenHdf5ToRead(file.c_str()), Kind::FILE, std::move(name));
+  Require(opened.id() >= 0, Error::File{file},
           ": cannot be opened as an HDF5 file: it is of another kind, or damaged");
-  return Hdf5Handle(id, Kind::FILE, file);
+  return opened;
 }
 
 Hdf5Handle Hdf5Handle::CreateFile(const std::string& file) {
@@ -515,10 +496,10 @@ Hdf5Handle Hdf5Handle::CreateInMemory(const std::string& name) {
 
 Hdf5Handle Hdf5Handle::OpenGroup(hid_t parent, const std::string& name) {
   const Silence silence;
-  const hid_t id = H5Gopen2(parent, name.c_str(), H5P_DEFAULT);
-  Require(id >= 0, FileOf(parent), ": there is no group '", name, "'");
-  Hdf5Handle group(id, Kind::GROUP, name);
-  Require(FileOf(id) == FileOf(parent), FileOf(parent), ": the group '", name,
+  std::string kept = name;
+  Hdf5Handle group(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), Kind::GROUP, std::move(kept));
+  Require(group.id() >= 0, FileOf(parent), ": there is no group '", name, "'");
+  Require(FileOf(group.id()) == FileOf(parent), FileOf(parent), ": the group '", name,
           "' is in another file, which is not allowed");
   return group;
 }

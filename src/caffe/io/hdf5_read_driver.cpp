@@ -1,0 +1,146 @@
+// A file driver of HDF5: what HDF5 calls to read.
+#ifdef USE_HDF5
+
+#include "caffe/io/hdf5_read_driver.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <tuple>
+
+#if __has_include(<H5FDdevelop.h>)
+#include <H5FDdevelop.h>
+#endif
+
+namespace caffe {
+namespace {
+
+/// What HDF5 keeps for an open file; it knows the first member only.
+struct ReadFile {
+  H5FD_t base;
+  int descriptor;
+  struct stat status;
+  haddr_t end_of_addresses;
+};
+
+ReadFile* Read(H5FD_t* file) { return reinterpret_cast<ReadFile*>(file); }
+const ReadFile* Read(const H5FD_t* file) { return reinterpret_cast<const ReadFile*>(file); }
+
+H5FD_t* OpenToRead(const char* name, unsigned flags, hid_t, haddr_t) {
+  if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)) return nullptr;
+  ReadFile* const file = new (std::nothrow) ReadFile();
+  if (!file) return nullptr;
+  file->descriptor = open(name, O_RDONLY | O_CLOEXEC);
+  if (file->descriptor >= 0 && fstat(file->descriptor, &file->status) == 0) return &file->base;
+  if (file->descriptor >= 0) close(file->descriptor);
+  delete file;
+  return nullptr;
+}
+
+herr_t CloseRead(H5FD_t* file) {
+  close(Read(file)->descriptor);
+  delete Read(file);
+  return 0;
+}
+
+int CompareFiles(const H5FD_t* a, const H5FD_t* b) {
+  const auto identity = [](const H5FD_t* file) {
+    const struct stat& status = Read(file)->status;
+    return std::make_tuple(status.st_dev, status.st_ino);
+  };
+  return identity(a) < identity(b) ? -1 : identity(b) < identity(a);
+}
+
+herr_t QueryRead(const H5FD_t*, unsigned long* flags) {  // NOLINT: HDF5's type
+  if (flags) *flags = H5FD_FEAT_DATA_SIEVE;
+  return 0;
+}
+
+haddr_t ReadEndOfAddresses(const H5FD_t* file, H5FD_mem_t) { return Read(file)->end_of_addresses; }
+
+herr_t SetReadEndOfAddresses(H5FD_t* file, H5FD_mem_t, haddr_t end) {
+  Read(file)->end_of_addresses = end;
+  return 0;
+}
+
+haddr_t ReadEndOfFile(const H5FD_t* file, H5FD_mem_t) { return Read(file)->status.st_size; }
+
+// What HDF5 expects behind the end of the file is 0.
+herr_t ReadAt(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* bytes) {
+  constexpr haddr_t kMost = INT64_MAX;
+  if (address > kMost || size > kMost - address) return -1;
+  char* to = static_cast<char*>(bytes);
+  while (size > 0) {
+    const ssize_t count = pread(Read(file)->descriptor, to, std::min<size_t>(size, 1 << 30),
+                                static_cast<off_t>(address));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return -1;
+    if (count == 0) {
+      std::memset(to, 0, size);
+      return 0;
+    }
+    to += count;
+    address += count;
+    size -= count;
+  }
+  return 0;
+}
+
+herr_t WriteNothing(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, size_t, const void*) { return -1; }
+
+// Systems without locks have nothing to wait for.
+herr_t Lock(int descriptor, int how) {
+  return flock(descriptor, how | LOCK_NB) == 0 || errno == ENOSYS || errno == ENOTSUP ? 0 : -1;
+}
+herr_t LockToRead(H5FD_t* file, hbool_t) { return Lock(Read(file)->descriptor, LOCK_SH); }
+herr_t Unlock(H5FD_t* file) { return Lock(Read(file)->descriptor, LOCK_UN); }
+
+H5FD_class_t MakeReadDriver() {
+  H5FD_class_t driver = {};
+#ifdef H5FD_CLASS_VERSION
+  driver.version = H5FD_CLASS_VERSION;
+  driver.value = static_cast<H5FD_class_value_t>(601);  // from 512 on: registered for no driver
+#endif
+  driver.name = "read";
+  driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
+  driver.fc_degree = H5F_CLOSE_WEAK;
+  driver.open = OpenToRead;
+  driver.close = CloseRead;
+  driver.cmp = CompareFiles;
+  driver.query = QueryRead;
+  driver.get_eoa = ReadEndOfAddresses;
+  driver.set_eoa = SetReadEndOfAddresses;
+  driver.get_eof = ReadEndOfFile;
+  driver.read = ReadAt;
+  driver.write = WriteNothing;
+  driver.lock = LockToRead;
+  driver.unlock = Unlock;
+  std::fill(std::begin(driver.fl_map), std::end(driver.fl_map), H5FD_MEM_SUPER);
+  return driver;
+}
+
+}  // namespace
+
+hid_t OpenHdf5ToRead(const char* name) {
+  static const H5FD_class_t description = MakeReadDriver();
+  const hid_t driver = H5FDregister(&description);
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  const bool set = driver >= 0 && access >= 0 && H5Pset_driver(access, driver, nullptr) >= 0;
+  const hid_t id = set ? H5Fopen(name, H5F_ACC_RDONLY, access) : -1;
+  // The open file keeps its driver.
+  if (access >= 0) H5Pclose(access);
+  if (driver >= 0) H5FDunregister(driver);
+  return id;
+}
+
+}  // namespace caffe
+
+#endif  // USE_HDF5
