@@ -24,19 +24,21 @@ namespace caffe {
 namespace {
 
 /// What HDF5 keeps for an open file; it knows the first member only.
-struct ReadFile {
+struct OpenedToRead {
   H5FD_t base;
   int descriptor;
   struct stat status;
   haddr_t end_of_addresses;
 };
 
-ReadFile* Read(H5FD_t* file) { return reinterpret_cast<ReadFile*>(file); }
-const ReadFile* Read(const H5FD_t* file) { return reinterpret_cast<const ReadFile*>(file); }
+OpenedToRead* FileToRead(H5FD_t* file) { return reinterpret_cast<OpenedToRead*>(file); }
+const OpenedToRead* FileToRead(const H5FD_t* file) {
+  return reinterpret_cast<const OpenedToRead*>(file);
+}
 
 H5FD_t* OpenToRead(const char* name, unsigned flags, hid_t, haddr_t) {
   if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)) return nullptr;
-  ReadFile* const file = new (std::nothrow) ReadFile();
+  OpenedToRead* const file = new (std::nothrow) OpenedToRead();
   if (!file) return nullptr;
   file->descriptor = open(name, O_RDONLY | O_CLOEXEC);
   if (file->descriptor >= 0 && fstat(file->descriptor, &file->status) == 0) return &file->base;
@@ -46,14 +48,14 @@ H5FD_t* OpenToRead(const char* name, unsigned flags, hid_t, haddr_t) {
 }
 
 herr_t CloseRead(H5FD_t* file) {
-  close(Read(file)->descriptor);
-  delete Read(file);
+  close(FileToRead(file)->descriptor);
+  delete FileToRead(file);
   return 0;
 }
 
 int CompareFiles(const H5FD_t* a, const H5FD_t* b) {
   const auto identity = [](const H5FD_t* file) {
-    const struct stat& status = Read(file)->status;
+    const struct stat& status = FileToRead(file)->status;
     return std::make_tuple(status.st_dev, status.st_ino);
   };
   return identity(a) < identity(b) ? -1 : identity(b) < identity(a);
@@ -64,14 +66,16 @@ herr_t QueryRead(const H5FD_t*, unsigned long* flags) {  // NOLINT: HDF5's type
   return 0;
 }
 
-haddr_t ReadEndOfAddresses(const H5FD_t* file, H5FD_mem_t) { return Read(file)->end_of_addresses; }
+haddr_t ReadEndOfAddresses(const H5FD_t* file, H5FD_mem_t) {
+  return FileToRead(file)->end_of_addresses;
+}
 
 herr_t SetReadEndOfAddresses(H5FD_t* file, H5FD_mem_t, haddr_t end) {
-  Read(file)->end_of_addresses = end;
+  FileToRead(file)->end_of_addresses = end;
   return 0;
 }
 
-haddr_t ReadEndOfFile(const H5FD_t* file, H5FD_mem_t) { return Read(file)->status.st_size; }
+haddr_t ReadEndOfFile(const H5FD_t* file, H5FD_mem_t) { return FileToRead(file)->status.st_size; }
 
 // What HDF5 expects behind the end of the file is 0.
 herr_t ReadAt(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* bytes) {
@@ -79,7 +83,7 @@ herr_t ReadAt(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, voi
   if (address > kMost || size > kMost - address) return -1;
   char* to = static_cast<char*>(bytes);
   while (size > 0) {
-    const ssize_t count = pread(Read(file)->descriptor, to, std::min<size_t>(size, 1 << 30),
+    const ssize_t count = pread(FileToRead(file)->descriptor, to, std::min<size_t>(size, 1 << 30),
                                 static_cast<off_t>(address));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return -1;
@@ -100,8 +104,8 @@ herr_t WriteNothing(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, size_t, const void*) { 
 herr_t Lock(int descriptor, int how) {
   return flock(descriptor, how | LOCK_NB) == 0 || errno == ENOSYS || errno == ENOTSUP ? 0 : -1;
 }
-herr_t LockToRead(H5FD_t* file, hbool_t) { return Lock(Read(file)->descriptor, LOCK_SH); }
-herr_t Unlock(H5FD_t* file) { return Lock(Read(file)->descriptor, LOCK_UN); }
+herr_t LockToRead(H5FD_t* file, hbool_t) { return Lock(FileToRead(file)->descriptor, LOCK_SH); }
+herr_t Unlock(H5FD_t* file) { return Lock(FileToRead(file)->descriptor, LOCK_UN); }
 
 H5FD_class_t MakeReadDriver() {
   H5FD_class_t driver = {};
