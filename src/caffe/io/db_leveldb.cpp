@@ -15,8 +15,7 @@ namespace {
 string OpeningHint(const leveldb::Status& status, const string& source, Mode mode) {
   if (status.IsIOError() && status.ToString().find(": lock ") != string::npos) {
     return " (it is open elsewhere, in another process or in this one by a net that is still "
-           "there: "
-           "close it there, or give a copy of the folder)";
+           "there: close it there, or give a copy of the folder)";
   }
   return mode == NEW ? " (remove an old one first)" : OtherKindHint(source, "leveldb");
 }

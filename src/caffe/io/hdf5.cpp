@@ -405,7 +405,8 @@ namespace {
 /// Specification 3.0, II.A and III.D.) Data look like a heap by chance only where they have its
 /// signature with four zero bytes, three of which libhdf5 does not read, or a length that is
 /// likely; names of groups, which are within the data of heaps, may be "HEAP".
-void CheckLocalHeaps(const std::string& file, const MappedFile& bytes) {
+void CheckLocalHeaps(const std::string& file) {
+  const MappedFile bytes(file);
   const uint8_t* const data = bytes.data();
   const size_t size = bytes.size();
   constexpr size_t kSuperblock = 16, kHeap = 8;  // up to the numbers of both
@@ -448,7 +449,7 @@ Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
   std::error_code unknown;
   const bool has_bytes = std::filesystem::is_regular_file(file, unknown) &&
                          std::filesystem::file_size(file, unknown) > 0;
-  if (has_bytes) CheckLocalHeaps(file, MappedFile(file));
+  if (has_bytes) CheckLocalHeaps(file);
   std::string name = file;  // before there is something to close
   Hdf5Handle opened(OpenHdf5ToRead(file.c_str()), Kind::FILE, std::move(name));
   Require(opened.id() >= 0, Error::File{file},

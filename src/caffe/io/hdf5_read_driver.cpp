@@ -12,23 +12,18 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <new>
 #include <tuple>
 
-#if __has_include(<H5FDdevelop.h>)
-#include <H5FDdevelop.h>
-#endif
+#include "caffe/io/hdf5_driver.hpp"
 
 namespace caffe {
 namespace {
 
-/// What HDF5 keeps for an open file; it knows the first member only.
 struct OpenedToRead {
-  H5FD_t base;
+  Hdf5DriverFile common;
   int descriptor;
   struct stat status;
-  haddr_t end_of_addresses;
 };
 
 OpenedToRead* FileToRead(H5FD_t* file) { return reinterpret_cast<OpenedToRead*>(file); }
@@ -41,7 +36,8 @@ H5FD_t* OpenToRead(const char* name, unsigned flags, hid_t, haddr_t) {
   OpenedToRead* const file = new (std::nothrow) OpenedToRead();
   if (!file) return nullptr;
   file->descriptor = open(name, O_RDONLY | O_CLOEXEC);
-  if (file->descriptor >= 0 && fstat(file->descriptor, &file->status) == 0) return &file->base;
+  if (file->descriptor >= 0 && fstat(file->descriptor, &file->status) == 0)
+    return &file->common.base;
   if (file->descriptor >= 0) close(file->descriptor);
   delete file;
   return nullptr;
@@ -63,15 +59,6 @@ int CompareFiles(const H5FD_t* a, const H5FD_t* b) {
 
 herr_t QueryRead(const H5FD_t*, unsigned long* flags) {  // NOLINT: HDF5's type
   if (flags) *flags = H5FD_FEAT_DATA_SIEVE;
-  return 0;
-}
-
-haddr_t ReadEndOfAddresses(const H5FD_t* file, H5FD_mem_t) {
-  return FileToRead(file)->end_of_addresses;
-}
-
-herr_t SetReadEndOfAddresses(H5FD_t* file, H5FD_mem_t, haddr_t end) {
-  FileToRead(file)->end_of_addresses = end;
   return 0;
 }
 
@@ -108,41 +95,25 @@ herr_t LockToRead(H5FD_t* file, hbool_t) { return Lock(FileToRead(file)->descrip
 herr_t Unlock(H5FD_t* file) { return Lock(FileToRead(file)->descriptor, LOCK_UN); }
 
 H5FD_class_t MakeReadDriver() {
-  H5FD_class_t driver = {};
-#ifdef H5FD_CLASS_VERSION
-  driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(601);  // from 512 on: registered for no driver
-#endif
-  driver.name = "read";
-  driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
-  driver.fc_degree = H5F_CLOSE_WEAK;
+  H5FD_class_t driver = Hdf5Driver("read", 601);
   driver.open = OpenToRead;
   driver.close = CloseRead;
   driver.cmp = CompareFiles;
   driver.query = QueryRead;
-  driver.get_eoa = ReadEndOfAddresses;
-  driver.set_eoa = SetReadEndOfAddresses;
   driver.get_eof = ReadEndOfFile;
   driver.read = ReadAt;
   driver.write = WriteNothing;
   driver.lock = LockToRead;
   driver.unlock = Unlock;
-  std::fill(std::begin(driver.fl_map), std::end(driver.fl_map), H5FD_MEM_SUPER);
   return driver;
 }
 
 }  // namespace
 
 hid_t OpenHdf5ToRead(const char* name) {
-  static const H5FD_class_t description = MakeReadDriver();
-  const hid_t driver = H5FDregister(&description);
-  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  const bool set = driver >= 0 && access >= 0 && H5Pset_driver(access, driver, nullptr) >= 0;
-  const hid_t id = set ? H5Fopen(name, H5F_ACC_RDONLY, access) : -1;
-  // The open file keeps its driver.
-  if (access >= 0) H5Pclose(access);
-  if (driver >= 0) H5FDunregister(driver);
-  return id;
+  static const H5FD_class_t driver = MakeReadDriver();
+  return OpenByHdf5Driver(driver, nullptr,
+                          [name](hid_t access) { return H5Fopen(name, H5F_ACC_RDONLY, access); });
 }
 
 }  // namespace caffe

@@ -3,22 +3,16 @@
 
 #include "caffe/io/hdf5_staged_file.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <utility>
 
-#if __has_include(<H5FDdevelop.h>)
-#include <H5FDdevelop.h>
-#endif
+#include "caffe/io/hdf5_driver.hpp"
 
 namespace caffe {
 namespace {
 
-/// What HDF5 keeps for an open file; it knows the first member only.
 struct OpenFile {
-  H5FD_t base;
+  Hdf5DriverFile common;
   std::unique_ptr<StagedFile> file;
-  haddr_t end_of_addresses;
 };
 
 OpenFile* Opened(H5FD_t* file) { return reinterpret_cast<OpenFile*>(file); }
@@ -48,7 +42,7 @@ H5FD_t* Open(const char*, unsigned flags, hid_t properties, haddr_t) {
   Status([&] {
     auto file = std::make_unique<OpenFile>();
     file->file = std::move(*given->file);
-    opened = &file.release()->base;
+    opened = &file.release()->common.base;
   });
   return opened;
 }
@@ -64,13 +58,6 @@ herr_t Query(const H5FD_t*, unsigned long* flags) {  // NOLINT: HDF5's type
   return 0;
 }
 
-haddr_t EndOfAddresses(const H5FD_t* file, H5FD_mem_t) { return Opened(file)->end_of_addresses; }
-
-herr_t SetEndOfAddresses(H5FD_t* file, H5FD_mem_t, haddr_t end) {
-  Opened(file)->end_of_addresses = end;
-  return 0;
-}
-
 haddr_t EndOfFile(const H5FD_t* file, H5FD_mem_t) { return Opened(file)->file->size(); }
 
 herr_t ReadBytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t offset, size_t size, void* bytes) {
@@ -82,31 +69,20 @@ herr_t WriteBytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t offset, size_t size, 
 }
 
 herr_t Truncate(H5FD_t* file, hid_t, hbool_t) {
-  Opened(file)->file->Resize(Opened(file)->end_of_addresses);
+  Opened(file)->file->Resize(Opened(file)->common.end_of_addresses);
   return 0;
 }
 
 H5FD_class_t MakeDriver() {
-  H5FD_class_t driver = {};
-#ifdef H5FD_CLASS_VERSION
-  driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(600);  // from 512 on: registered for no driver
-#endif
-  driver.name = "staged";
-  driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
-  driver.fc_degree = H5F_CLOSE_WEAK;
+  H5FD_class_t driver = Hdf5Driver("staged", 600);
   driver.fapl_size = sizeof(Properties);
   driver.open = Open;
   driver.close = CloseFile;
   driver.query = Query;
-  driver.get_eoa = EndOfAddresses;
-  driver.set_eoa = SetEndOfAddresses;
   driver.get_eof = EndOfFile;
   driver.read = ReadBytes;
   driver.write = WriteBytes;
   driver.truncate = Truncate;
-  // Free pieces of one kind of memory serve all kinds.
-  std::fill(std::begin(driver.fl_map), std::end(driver.fl_map), H5FD_MEM_SUPER);
   return driver;
 }
 
@@ -119,14 +95,9 @@ const H5FD_class_t& Driver() {
 
 hid_t CreateStagedHdf5(const char* name, std::unique_ptr<StagedFile> file) {
   const Properties given = {&file};
-  const hid_t driver = H5FDregister(&Driver());
-  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  const bool set = driver >= 0 && access >= 0 && H5Pset_driver(access, driver, &given) >= 0;
-  const hid_t id = set ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access) : -1;
-  // The open file keeps its driver.
-  if (access >= 0) H5Pclose(access);
-  if (driver >= 0) H5FDunregister(driver);
-  return id;
+  return OpenByHdf5Driver(Driver(), &given, [name](hid_t access) {
+    return H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  });
 }
 
 }  // namespace caffe

@@ -134,35 +134,34 @@ void Keep(const Candidate& candidate, std::vector<Candidate>* all) {
   }
 }
 
+/// True if f(value, format) is for one of the inputs and outputs.
+template <typename Function>
+bool AnyInputOrOutput(const Node& node, const Candidate& candidate, Function&& f) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (f(node.inputs[i], candidate.inputs[i])) return true;
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (f(node.outputs[i], candidate.outputs[i])) return true;
+  }
+  return false;
+}
+
 /// True if it reads or writes 8-bit integers with a zero point.
 bool HasZeroPoints(const LoweringContext& context, const Node& node, const Candidate& candidate) {
   const auto has = [&](int value, const Format& format) {
     return value >= 0 && format.type == ElementType::INT8 && context.ranges[value].zero_point != 0;
   };
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (has(node.inputs[i], candidate.inputs[i])) return true;
-  }
   for (size_t i = 0; i < node.epilogue.size(); ++i) {
     if (has(node.epilogue[i].operand, candidate.operands[i])) return true;
   }
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (has(node.outputs[i], candidate.outputs[i])) return true;
-  }
-  return false;
+  return AnyInputOrOutput(node, candidate, has);
 }
 
 /// True if it would read or write one of these values in another type than FLOAT.
 bool Rounds(const std::vector<bool>& exact, const Node& node, const Candidate& candidate) {
-  const auto rounds = [&](int value, const Format& format) {
+  return AnyInputOrOutput(node, candidate, [&](int value, const Format& format) {
     return exact[value] && format.type != ElementType::FLOAT;
-  };
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (rounds(node.inputs[i], candidate.inputs[i])) return true;
-  }
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (rounds(node.outputs[i], candidate.outputs[i])) return true;
-  }
-  return false;
+  });
 }
 
 /// True if it computes from 8-bit integers. Further inputs may give only a shape.
