@@ -32,6 +32,10 @@ bool IsSwitch(const Flag& flag) { return *flag.argument == '\0'; }
 
 /// Of a flag of gflags, which has it. A switch is set by its name alone.
 void SetOther(const gflags::CommandLineFlagInfo& flag, const std::string& value) {
+  // gflags ends the program where a file or a variable is missing, or where flags in it are wrong.
+  static const std::vector<std::string> kElsewhere = {"flagfile", "fromenv", "tryfromenv"};
+  Require(std::find(kElsewhere.begin(), kElsewhere.end(), flag.name) == kElsewhere.end(), "--",
+          flag.name, ": flags are given on the command line only");
   Require(!gflags::SetCommandLineOption(flag.name.c_str(), value.c_str()).empty(), "--", flag.name,
           ": '", value, "' is no ", flag.type);
 }

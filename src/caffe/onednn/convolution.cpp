@@ -1,3 +1,6 @@
+#include <omp.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "caffe/kernels/instruction_set.hpp"
@@ -69,6 +72,15 @@ WeightedProblem InBlocks(WeightedProblem p, bool partial) {
   return p;
 }
 
+// oneDNN's threads wait for one another where they share the weights of a primitive, and never give
+// their core away: next to other work on it that takes a time slice in each pass. So each thread
+// computes the gradients of its own images, where it takes little to add them up.
+int GradientParts(const kernels::ConvolutionShape& s, int num) {
+  const int threads = std::max(1, omp_get_max_threads());
+  const size_t images = num * (s.input_size() + s.output_size());
+  return num % threads == 0 && threads * s.weight_count() <= images / 4 ? threads : 1;
+}
+
 }  // namespace
 
 bool HasWindows(const kernels::ConvolutionShape& shape, int num) {
@@ -111,13 +123,17 @@ WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, b
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
                                                      int num, const Options& options) {
   if (!HasWindows(shape, num) || options.type != ElementType::FLOAT) return nullptr;
+  const int parts = options.training ? GradientParts(shape, num) : 1;
   const WeightedProblem problem = WindowProblem(shape, num, false);
-  const auto make = [&](const WeightedProblem& placed) {
-    return MakeOrNull(
-        [&] { return WeightedPrimitiveOf<ConvolutionFamily>::Make(placed, options); });
+  const WeightedProblem part = WindowProblem(shape, num / parts, false);
+  const auto make = [&](const WeightedProblem& placed, const WeightedProblem& placed_part) {
+    return MakeOrNull([&] {
+      return WeightedPrimitiveOf<ConvolutionFamily>::Make(placed, options, placed_part, parts);
+    });
   };
-  if (auto primitive = make(InBlocks(problem, options.in_blocks))) return primitive;
-  return make(problem);
+  const bool partial = options.in_blocks;
+  if (auto primitive = make(InBlocks(problem, partial), InBlocks(part, partial))) return primitive;
+  return make(problem, part);
 }
 
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,

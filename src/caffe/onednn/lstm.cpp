@@ -102,7 +102,7 @@ class LstmPrimitive : public Lstm {
     if (!training) return;
     workspace_ = Allocated(desc.workspace_desc());
     const auto backward = DescribeBackward<dnnl::lstm_backward>(
-        desc, dnnl::prop_kind::backward, kDirection, x_, state_, state_, input_weights,
+        {}, desc, dnnl::prop_kind::backward, kDirection, x_, state_, state_, input_weights,
         hidden_weights, bias, y_, state_, state_, x_, state_, state_, input_weights, hidden_weights,
         bias, y_, state_, state_);
     backward_ = dnnl::lstm_backward(backward);

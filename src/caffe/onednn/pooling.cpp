@@ -59,7 +59,7 @@ std::unique_ptr<Pooling> Pooling::Make(const kernels::PoolingShape& s, int num, 
     pooling->forward = PoolingForward(pooling->forward_desc);
     if (!training) return pooling;
     pooling->backward_desc = DescribeBackward<PoolingBackward>(
-        pooling->forward_desc, algorithm, x, y, strides, kernel, dilation, before, after);
+        {}, pooling->forward_desc, algorithm, x, y, strides, kernel, dilation, before, after);
     if (IsPlainLoop(pooling->backward_desc)) return nullptr;
     pooling->backward = PoolingBackward(pooling->backward_desc);
     if (!mean) pooling->workspace = memory(pooling->forward_desc.workspace_desc(), CpuEngine());

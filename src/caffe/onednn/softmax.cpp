@@ -36,8 +36,8 @@ std::unique_ptr<Softmax> Softmax::Make(int outer, int channels, int inner, bool 
     if (IsPlainLoop(softmax->forward_desc)) return nullptr;
     softmax->forward = SoftmaxForward(softmax->forward_desc);
     if (!training) return softmax;
-    softmax->backward_desc =
-        DescribeBackward<SoftmaxBackward>(softmax->forward_desc, algorithm, desc, desc, desc, 1);
+    softmax->backward_desc = DescribeBackward<SoftmaxBackward>({}, softmax->forward_desc, algorithm,
+                                                               desc, desc, desc, 1);
     if (IsPlainLoop(softmax->backward_desc)) return nullptr;
     softmax->backward = SoftmaxBackward(softmax->backward_desc);
     return softmax;

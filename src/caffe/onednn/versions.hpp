@@ -32,13 +32,14 @@ typename Primitive::primitive_desc Describe(const dnnl::primitive_attr& attribut
 
 /// The descriptor of a backward pass, for the forward pass that `forward` describes.
 template <typename Primitive, typename Forward, typename... Arguments>
-typename Primitive::primitive_desc DescribeBackward(const Forward& forward,
+typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& attributes,
+                                                    const Forward& forward,
                                                     const Arguments&... arguments) {
 #if DNNL_VERSION_MAJOR >= 3
-  return typename Primitive::primitive_desc(CpuEngine(), arguments..., forward);
+  return typename Primitive::primitive_desc(CpuEngine(), arguments..., forward, attributes);
 #else
-  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), CpuEngine(),
-                                            forward);
+  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attributes,
+                                            CpuEngine(), forward);
 #endif
 }
 
@@ -69,7 +70,7 @@ inline auto DescribeLrn(dnnl::prop_kind kind, dnnl::algorithm algorithm,
 inline auto DescribeLrnBackward(const dnnl::lrn_forward::primitive_desc& forward,
                                 dnnl::algorithm algorithm, const dnnl::memory::desc& data, int size,
                                 float alpha, float beta, float k) {
-  return DescribeBackward<dnnl::lrn_backward>(forward, algorithm, data, data, data, size, alpha,
+  return DescribeBackward<dnnl::lrn_backward>({}, forward, algorithm, data, data, data, size, alpha,
                                               beta, k);
 }
 
@@ -80,7 +81,7 @@ inline auto DescribeEltwise(dnnl::prop_kind kind, dnnl::algorithm algorithm,
 inline auto DescribeEltwiseBackward(const dnnl::eltwise_forward::primitive_desc& forward,
                                     dnnl::algorithm algorithm, const dnnl::memory::desc& data,
                                     float alpha, float beta) {
-  return DescribeBackward<dnnl::eltwise_backward>(forward, algorithm, data, data, data, alpha,
+  return DescribeBackward<dnnl::eltwise_backward>({}, forward, algorithm, data, data, data, alpha,
                                                   beta);
 }
 
@@ -91,7 +92,7 @@ inline auto DescribeBatchNorm(dnnl::prop_kind kind, const dnnl::memory::desc& da
 inline auto DescribeBatchNormBackward(
     const dnnl::batch_normalization_forward::primitive_desc& forward, dnnl::prop_kind kind,
     const dnnl::memory::desc& data, float epsilon, dnnl::normalization_flags flags) {
-  return DescribeBackward<dnnl::batch_normalization_backward>(forward, kind, data, data, data,
+  return DescribeBackward<dnnl::batch_normalization_backward>({}, forward, kind, data, data, data,
                                                               epsilon, flags);
 }
 
@@ -119,7 +120,8 @@ inline auto DescribeLrn(dnnl::prop_kind kind, dnnl::algorithm algorithm,
 inline auto DescribeLrnBackward(const dnnl::lrn_forward::primitive_desc& forward,
                                 dnnl::algorithm algorithm, const dnnl::memory::desc& data, int size,
                                 float alpha, float beta, float k) {
-  return DescribeBackward<dnnl::lrn_backward>(forward, algorithm, data, data, size, alpha, beta, k);
+  return DescribeBackward<dnnl::lrn_backward>({}, forward, algorithm, data, data, size, alpha, beta,
+                                              k);
 }
 
 inline auto DescribeEltwise(dnnl::prop_kind kind, dnnl::algorithm algorithm,
@@ -129,7 +131,7 @@ inline auto DescribeEltwise(dnnl::prop_kind kind, dnnl::algorithm algorithm,
 inline auto DescribeEltwiseBackward(const dnnl::eltwise_forward::primitive_desc& forward,
                                     dnnl::algorithm algorithm, const dnnl::memory::desc& data,
                                     float alpha, float beta) {
-  return DescribeBackward<dnnl::eltwise_backward>(forward, algorithm, data, data, alpha, beta);
+  return DescribeBackward<dnnl::eltwise_backward>({}, forward, algorithm, data, data, alpha, beta);
 }
 
 inline auto DescribeBatchNorm(dnnl::prop_kind kind, const dnnl::memory::desc& data, float epsilon,
@@ -139,8 +141,8 @@ inline auto DescribeBatchNorm(dnnl::prop_kind kind, const dnnl::memory::desc& da
 inline auto DescribeBatchNormBackward(
     const dnnl::batch_normalization_forward::primitive_desc& forward, dnnl::prop_kind kind,
     const dnnl::memory::desc& data, float epsilon, dnnl::normalization_flags flags) {
-  return DescribeBackward<dnnl::batch_normalization_backward>(forward, kind, data, data, epsilon,
-                                                              flags);
+  return DescribeBackward<dnnl::batch_normalization_backward>({}, forward, kind, data, data,
+                                                              epsilon, flags);
 }
 
 inline auto DescribeConcat(const dnnl::memory::desc& target, int axis,

@@ -4,26 +4,11 @@
 #include <memory>
 #include <vector>
 
+#include "parameter_gradients.hpp"
 #include "primitives.hpp"
+#include "weighted_problem.hpp"
 
 namespace caffe::onednn {
-
-/// The sizes of a weighted primitive as oneDNN sees them.
-struct WeightedProblem {
-  Dims source_dims, target_dims, weights_dims;
-  memory::desc plain_weights;   ///< Caffe's order
-  memory::desc source, target;  ///< Any where oneDNN chooses
-  bool chooses_layouts = true;
-  Layout source_layout, target_layout;  ///< where it does not
-  memory::desc weights;                 ///< as another primitive packs them, or Any
-  /// As PackWeights packs them; of no axes: as the primitive reads them. Where it reads another
-  /// order they are reordered in each pass.
-  memory::desc packed_weights;
-  bool takes_plain_loops = false;  ///< which are slow
-  memory::desc residual;           ///< with Options::residual
-  int outputs = 0;
-  Dims strides, dilation, pad;  ///< of windows
-};
 
 /// A WeightedPrimitive by the primitives of `Family`, which names them (Forward, BackwardData,
 /// BackwardWeights), their algorithm, whether they have windows, and whether implementations by
@@ -36,9 +21,15 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   /// Null where there is no good implementation. Throws dnnl::error where there is none at all.
   static std::unique_ptr<WeightedPrimitive> Make(const WeightedProblem& problem,
                                                  const Options& options) {
+    return Make(problem, options, problem, 1);
+  }
+  /// In training: the gradients of the parameters are computed in `parts` parts, `part` each.
+  static std::unique_ptr<WeightedPrimitive> Make(const WeightedProblem& problem,
+                                                 const Options& options,
+                                                 const WeightedProblem& part, int parts) {
     std::unique_ptr<WeightedPrimitiveOf> primitive(new WeightedPrimitiveOf(problem, options));
     if (!primitive->MakeForward(options)) return nullptr;
-    if (options.training && !primitive->MakeBackward()) return nullptr;
+    if (options.training && !primitive->MakeBackward(options, part, parts)) return nullptr;
     return primitive;
   }
 
@@ -100,23 +91,11 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
 
   void BackwardWeights(const float* x, const float* dy, float* d_weights,
                        float* d_bias) const override {
-    Scratch packed(weights_desc_.diff_weights_desc());
-    std::vector<float> bias_gradient(has_bias_ ? problem_.outputs : 0);
-    Arguments arguments = {{DNNL_ARG_SRC, Wrap(weights_desc_.src_desc(), x)},
-                           {DNNL_ARG_DIFF_DST, Wrap(weights_desc_.diff_dst_desc(), dy)},
-                           {DNNL_ARG_DIFF_WEIGHTS, packed}};
-    if (has_bias_) {
-      arguments.emplace(DNNL_ARG_DIFF_BIAS, Wrap(Plain({problem_.outputs}), bias_gradient.data()));
-    }
-    Run(weights_primitive_, arguments);
-    Run(add_, packed, Wrap(problem_.plain_weights, d_weights));
-    if (!d_bias) return;
-    for (size_t i = 0; i < bias_gradient.size(); ++i) d_bias[i] += bias_gradient[i];
+    gradients_.Run(x, dy, d_weights, d_bias);
   }
 
  private:
   using DataDesc = typename Family::BackwardData::primitive_desc;
-  using WeightsDesc = typename Family::BackwardWeights::primitive_desc;
 
   WeightedPrimitiveOf(const WeightedProblem& problem, const Options& options)
       : problem_(problem),
@@ -155,14 +134,15 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   }
 
   /// The caller's layouts, or those that oneDNN chose; false if Tensor has no name for these.
-  bool FindLayouts(const memory::desc& source, const memory::desc& target, Layout* source_layout,
-                   Layout* target_layout) const {
-    if (problem_.chooses_layouts) {
-      return LayoutOf(source, problem_.source_dims, source_layout) &&
-             LayoutOf(target, problem_.target_dims, target_layout);
+  static bool FindLayouts(const WeightedProblem& problem, const memory::desc& source,
+                          const memory::desc& target, Layout* source_layout,
+                          Layout* target_layout) {
+    if (problem.chooses_layouts) {
+      return LayoutOf(source, problem.source_dims, source_layout) &&
+             LayoutOf(target, problem.target_dims, target_layout);
     }
-    *source_layout = problem_.source_layout;
-    *target_layout = problem_.target_layout;
+    *source_layout = problem.source_layout;
+    *target_layout = problem.target_layout;
     return true;
   }
 
@@ -173,7 +153,7 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
     forward_target_ = forward_desc_.dst_desc();
     if (has_bias_) forward_bias_ = forward_desc_.bias_desc();
     if ((!problem_.takes_plain_loops && IsPlainLoop(forward_desc_, !Family::kByProducts)) ||
-        !FindLayouts(forward_source_, forward_target_, &source_, &target_)) {
+        !FindLayouts(problem_, forward_source_, forward_target_, &source_, &target_)) {
       return false;
     }
     forward_ = typename Family::Forward(forward_desc_);
@@ -186,40 +166,49 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
     return true;
   }
 
-  bool MakeBackward() {
+  bool MakeBackward(const Options& options, const WeightedProblem& part, int parts) {
     const WeightedProblem& p = problem_;
-    const memory::desc bias = BiasDesc(p, has_bias_);
     if constexpr (Family::kWindows) {
       data_desc_ = DescribeBackward<typename Family::BackwardData>(
-          forward_desc_, Family::kAlgorithm, p.source, p.weights, p.target, p.strides, p.dilation,
-          p.pad, p.pad);
-      weights_desc_ = DescribeBackward<typename Family::BackwardWeights>(
-          forward_desc_, Family::kAlgorithm, p.source, p.weights, bias, p.target, p.strides,
+          {}, forward_desc_, Family::kAlgorithm, p.source, p.weights, p.target, p.strides,
           p.dilation, p.pad, p.pad);
     } else {
-      data_desc_ = DescribeBackward<typename Family::BackwardData>(forward_desc_, p.source,
+      data_desc_ = DescribeBackward<typename Family::BackwardData>({}, forward_desc_, p.source,
                                                                    p.weights, p.target);
-      weights_desc_ = DescribeBackward<typename Family::BackwardWeights>(forward_desc_, p.source,
-                                                                         p.weights, bias, p.target);
     }
     if (IsPlainLoop(data_desc_, !Family::kByProducts) ||
-        IsPlainLoop(weights_desc_, !Family::kByProducts) ||
-        !FindLayouts(data_desc_.diff_src_desc(), data_desc_.diff_dst_desc(), &data_source_,
-                     &data_target_) ||
-        !FindLayouts(weights_desc_.src_desc(), weights_desc_.diff_dst_desc(), &weights_source_,
-                     &weights_target_)) {
+        !FindLayouts(p, data_desc_.diff_src_desc(), data_desc_.diff_dst_desc(), &data_source_,
+                     &data_target_)) {
       return false;
     }
     data_primitive_ = typename Family::BackwardData(data_desc_);
     if (data_desc_.weights_desc() != p.plain_weights) {
       data_pack_ = Reorder(p.plain_weights, data_desc_.weights_desc());
     }
-    weights_primitive_ = typename Family::BackwardWeights(weights_desc_);
-    dnnl::primitive_attr adding;
-    dnnl::post_ops sum;
-    sum.append_sum(1.f);
-    adding.set_post_ops(sum);
-    add_ = Reorder(weights_desc_.diff_weights_desc(), p.plain_weights, adding);
+    return MakeGradients(options, part, parts);
+  }
+
+  bool MakeGradients(const Options& options, const WeightedProblem& part, int parts) {
+    const memory::desc bias = BiasDesc(part, has_bias_);
+    gradients_.Make(part, parts, has_bias_, [&](const dnnl::primitive_attr& attributes) {
+      const ForwardDesc forward = parts > 1 ? DescribeForward(part, options) : forward_desc_;
+      if constexpr (Family::kWindows) {
+        return DescribeBackward<typename Family::BackwardWeights>(
+            attributes, forward, Family::kAlgorithm, part.source, part.weights, bias, part.target,
+            part.strides, part.dilation, part.pad, part.pad);
+      } else {
+        return DescribeBackward<typename Family::BackwardWeights>(attributes, forward, part.source,
+                                                                  part.weights, bias, part.target);
+      }
+    });
+    const auto& desc = gradients_.desc();
+    if (IsPlainLoop(desc, !Family::kByProducts) ||
+        !FindLayouts(part, desc.src_desc(), desc.diff_dst_desc(), &weights_source_,
+                     &weights_target_)) {
+      return false;
+    }
+    weights_source_.num *= parts;
+    weights_target_.num *= parts;
     return true;
   }
 
@@ -241,16 +230,8 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   typename Family::BackwardData data_primitive_;
   dnnl::reorder data_pack_;
 
-  WeightsDesc weights_desc_;
-  typename Family::BackwardWeights weights_primitive_;
-  dnnl::reorder add_;  // to the gradients so far
+  ParameterGradients<typename Family::BackwardWeights> gradients_;
 };
-
-/// `weights_dims` and windows of a convolution, or with `transposed` of its transpose; all in the
-/// order that oneDNN chooses.
-WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, bool transposed);
-/// False for what oneDNN does not compute: more than three spatial axes, nothing at all.
-bool HasWindows(const kernels::ConvolutionShape& shape, int num);
 
 }  // namespace caffe::onednn
 

@@ -13,6 +13,7 @@
 #include "caffe/element_type.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/util/rng.hpp"
 
 // Each algorithm next to the plain kernels, which have their own tests, as layers and engines call
@@ -310,6 +311,39 @@ TEST(ConvolutionAlgorithms, TrainByWinogradWithTheGradientsOfPlainKernels) {
     }
   }
   EXPECT_GE(made, 8) << "of 16";
+}
+
+// With few weights for the size of the images each thread computes the gradients of its own images.
+TEST(ConvolutionAlgorithms, HaveThePlainGradientsWithAnyNumberOfThreads) {
+  if (!onednn::Enabled()) GTEST_SKIP() << "oneDNN, whose gradients these are, is off";
+  OneDnnOptions options;
+  options.bias = options.training = true;
+  for (const auto& [channels, outputs] : {std::pair(1, 20), std::pair(16, 16), std::pair(20, 50)}) {
+    for (const bool in_blocks : {false, true}) {
+      options.in_blocks = in_blocks;
+      ConvolutionProblem problem = Trained(channels, outputs, 3, 1);
+      problem.num = 4;
+      const Operands operands = OperandsOf(problem);
+      const Values gradient = Random(operands.outputs);
+      const auto expected = GradientsOf(*Plain(problem), operands, gradient);
+      for (const int threads : {1, 2, 3, 4}) {
+        SCOPED_TRACE(Join(channels, " -> ", outputs, in_blocks ? " in blocks, " : ", ", threads,
+                          " threads"));
+        AlgorithmPtr way;
+        {
+          const kernels::TeamSize team(threads);
+          way = OneDnnConvolution(problem.shape, problem.num, false, options);
+          if (!way) continue;
+          const auto actual = GradientsOf(*way, operands, gradient);
+          for (int i = 0; i < 3; ++i) ExpectNear(actual[i], expected[i]);
+        }
+        // The thread that runs it need not have the team that it was made for.
+        const kernels::TeamSize other(threads == 2 ? 1 : 2);
+        const auto actual = GradientsOf(*way, operands, gradient);
+        for (int i = 0; i < 3; ++i) ExpectNear(actual[i], expected[i]);
+      }
+    }
+  }
 }
 
 TEST(ConvolutionAlgorithms, TrainByWinogradWhereTheMathAllowsIt) {

@@ -1,0 +1,105 @@
+#ifndef CAFFE_ONEDNN_PARAMETER_GRADIENTS_HPP_
+#define CAFFE_ONEDNN_PARAMETER_GRADIENTS_HPP_
+
+#include <memory>
+#include <vector>
+
+#include "caffe/allocator.hpp"
+#include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/ceil_div.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "primitives.hpp"
+#include "weighted_problem.hpp"
+
+namespace caffe::onednn {
+
+/// The gradients of weights and bias by a primitive `BackwardWeights`, for all images at once or in
+/// equal parts, one thread each, whose sums are added up at the end.
+template <typename BackwardWeights>
+class ParameterGradients {
+ public:
+  using Desc = typename BackwardWeights::primitive_desc;
+
+  /// `describe(attributes)` describes the primitive for the images of a part.
+  template <typename Describe>
+  void Make(const WeightedProblem& part, int parts, bool has_bias, Describe&& describe) {
+    parts_ = parts;
+    outputs_ = has_bias ? part.outputs : 0;
+    plain_weights_ = part.plain_weights;
+    dnnl::primitive_attr attributes;
+    if (parts > 1) {
+      // Threads may run one primitive at once where each brings its scratch memory.
+      attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+      const kernels::TeamSize alone(1);
+      desc_ = describe(attributes);
+      primitive_ = BackwardWeights(desc_);
+    } else {
+      desc_ = describe(attributes);
+      primitive_ = BackwardWeights(desc_);
+    }
+    source_ = desc_.src_desc();
+    target_ = desc_.diff_dst_desc();
+    weights_ = desc_.diff_weights_desc();
+    scratch_ = desc_.scratchpad_desc();
+    if (outputs_ > 0) bias_ = Plain({outputs_});
+    dnnl::primitive_attr adding;
+    dnnl::post_ops sum;
+    sum.append_sum(1.f);
+    adding.set_post_ops(sum);
+    add_ = Reorder(weights_, plain_weights_, adding);
+  }
+
+  const Desc& desc() const { return desc_; }
+  int parts() const { return parts_; }
+
+  /// Adds to d_weights and, if not null, d_bias.
+  void Run(const float* x, const float* dy, float* d_weights, float* d_bias) const {
+    const size_t weights = weights_.get_size() / sizeof(float);
+    // Each part's sums and scratch memory begin at a cache line.
+    const size_t gradients =
+        kernels::RoundUp(weights + outputs_, Allocator::kAlignment / sizeof(float));
+    const size_t scratch = kernels::RoundUp(scratch_.get_size(), Allocator::kAlignment);
+    const size_t inputs = source_.get_size() / sizeof(float);
+    const size_t outputs = target_.get_size() / sizeof(float);
+    Workspace& workspace = Context::Current().workspace();
+    const Workspace::Buffer<float> sums(workspace, parts_ * gradients);
+    const Workspace::Buffer<char> scratches(workspace, parts_ * scratch);
+    const auto sums_of = [&](size_t part) { return sums.get() + part * gradients; };
+    const auto run = [&](size_t part) {
+      Arguments arguments = {
+          {DNNL_ARG_SRC, Wrap(source_, x + part * inputs)},
+          {DNNL_ARG_DIFF_DST, Wrap(target_, dy + part * outputs)},
+          {DNNL_ARG_DIFF_WEIGHTS, Wrap(weights_, sums_of(part))},
+          {DNNL_ARG_SCRATCHPAD, Wrap(scratch_, scratches.get() + part * scratch)}};
+      if (outputs_ > 0) {
+        arguments.emplace(DNNL_ARG_DIFF_BIAS, Wrap(bias_, sums_of(part) + weights));
+      }
+      onednn::Run(primitive_, arguments);
+    };
+    if (parts_ == 1) {
+      run(0);
+    } else {
+      kernels::ParallelFor(parts_, 1, [&](size_t begin, size_t end) {
+        for (size_t part = begin; part < end; ++part) run(part);
+      });
+      for (int part = 1; part < parts_; ++part) {
+        kernels::Axpy(weights + outputs_, 1.f, sums_of(part), sums_of(0));
+      }
+    }
+    onednn::Run(add_, Wrap(desc_.diff_weights_desc(), sums_of(0)), Wrap(plain_weights_, d_weights));
+    if (!d_bias) return;
+    for (int i = 0; i < outputs_; ++i) d_bias[i] += sums_of(0)[weights + i];
+  }
+
+ private:
+  int parts_ = 1, outputs_ = 0;
+  Desc desc_;
+  // What desc_ says, which takes long to ask for in each pass.
+  memory::desc source_, target_, weights_, bias_, scratch_, plain_weights_;
+  BackwardWeights primitive_;
+  dnnl::reorder add_;  // to the gradients so far
+};
+
+}  // namespace caffe::onednn
+
+#endif  // CAFFE_ONEDNN_PARAMETER_GRADIENTS_HPP_
