@@ -1,8 +1,9 @@
 #ifndef CAFFE_ONEDNN_PARAMETER_GRADIENTS_HPP_
 #define CAFFE_ONEDNN_PARAMETER_GRADIENTS_HPP_
 
-#include <memory>
-#include <vector>
+#include <omp.h>
+
+#include <cstddef>
 
 #include "caffe/allocator.hpp"
 #include "caffe/kernels/blas.hpp"
@@ -20,20 +21,17 @@ class ParameterGradients {
  public:
   using Desc = typename BackwardWeights::primitive_desc;
 
-  /// `describe(attributes)` describes the primitive for the images of a part.
+  /// `describe(attributes)` returns the Desc of the primitive for the images of a part.
   template <typename Describe>
   void Make(const WeightedProblem& part, int parts, bool has_bias, Describe&& describe) {
     parts_ = parts;
     outputs_ = has_bias ? part.outputs : 0;
     plain_weights_ = part.plain_weights;
     dnnl::primitive_attr attributes;
-    if (parts > 1) {
-      // Threads may run one primitive at once where each brings its scratch memory.
-      attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-      const kernels::TeamSize alone(1);
-      desc_ = describe(attributes);
-      primitive_ = BackwardWeights(desc_);
-    } else {
+    // Threads may run one primitive at once where each brings its scratch memory.
+    if (parts > 1) attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    {
+      const kernels::TeamSize team(parts > 1 ? 1 : omp_get_max_threads());
       desc_ = describe(attributes);
       primitive_ = BackwardWeights(desc_);
     }
@@ -50,7 +48,6 @@ class ParameterGradients {
   }
 
   const Desc& desc() const { return desc_; }
-  int parts() const { return parts_; }
 
   /// Adds to d_weights and, if not null, d_bias.
   void Run(const float* x, const float* dy, float* d_weights, float* d_bias) const {
@@ -66,11 +63,12 @@ class ParameterGradients {
     const Workspace::Buffer<char> scratches(workspace, parts_ * scratch);
     const auto sums_of = [&](size_t part) { return sums.get() + part * gradients; };
     const auto run = [&](size_t part) {
-      Arguments arguments = {
-          {DNNL_ARG_SRC, Wrap(source_, x + part * inputs)},
-          {DNNL_ARG_DIFF_DST, Wrap(target_, dy + part * outputs)},
-          {DNNL_ARG_DIFF_WEIGHTS, Wrap(weights_, sums_of(part))},
-          {DNNL_ARG_SCRATCHPAD, Wrap(scratch_, scratches.get() + part * scratch)}};
+      Arguments arguments = {{DNNL_ARG_SRC, Wrap(source_, x + part * inputs)},
+                             {DNNL_ARG_DIFF_DST, Wrap(target_, dy + part * outputs)},
+                             {DNNL_ARG_DIFF_WEIGHTS, Wrap(weights_, sums_of(part))}};
+      if (scratch > 0) {
+        arguments.emplace(DNNL_ARG_SCRATCHPAD, Wrap(scratch_, scratches.get() + part * scratch));
+      }
       if (outputs_ > 0) {
         arguments.emplace(DNNL_ARG_DIFF_BIAS, Wrap(bias_, sums_of(part) + weights));
       }
@@ -86,7 +84,7 @@ class ParameterGradients {
         kernels::Axpy(weights + outputs_, 1.f, sums_of(part), sums_of(0));
       }
     }
-    onednn::Run(add_, Wrap(desc_.diff_weights_desc(), sums_of(0)), Wrap(plain_weights_, d_weights));
+    onednn::Run(add_, Wrap(weights_, sums_of(0)), Wrap(plain_weights_, d_weights));
     if (!d_bias) return;
     for (int i = 0; i < outputs_; ++i) d_bias[i] += sums_of(0)[weights + i];
   }

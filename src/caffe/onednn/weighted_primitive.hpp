@@ -2,7 +2,6 @@
 #define CAFFE_ONEDNN_WEIGHTED_PRIMITIVE_HPP_
 
 #include <memory>
-#include <vector>
 
 #include "parameter_gradients.hpp"
 #include "primitives.hpp"
@@ -23,7 +22,8 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
                                                  const Options& options) {
     return Make(problem, options, problem, 1);
   }
-  /// In training: the gradients of the parameters are computed in `parts` parts, `part` each.
+  /// In training the gradients of the parameters are computed in `parts` equal parts of the images,
+  /// `part` being the problem of one.
   static std::unique_ptr<WeightedPrimitive> Make(const WeightedProblem& problem,
                                                  const Options& options,
                                                  const WeightedProblem& part, int parts) {
