@@ -325,6 +325,7 @@ fails 'cut.plan: it is truncated' --loadEngine=cut.plan
 fails "there is no flag '--exportTime'; did you mean '--exportTimes'" --exportTime=times.json
 fails "there is no flag '--frobnicate'" --deploy=net.prototxt --frobnicate
 fails '--flagfile: flags are given on the command line only' --deploy=net.prototxt --flagfile=missing.txt
+fails '--fromenv: flags are given on the command line only' --deploy=net.prototxt --fromenv=help
 fails 'loadEngine needs a value' --loadEngine
 fails "'many' is not a number" --loadEngine=net.plan --iterations=many
 fails 'iterations must be 1 or more, got 0' --loadEngine=net.plan --iterations=0

@@ -72,9 +72,9 @@ WeightedProblem InBlocks(WeightedProblem p, bool partial) {
   return p;
 }
 
-// oneDNN's threads wait for one another where they share the weights of a primitive, and never give
-// their core away: next to other work on it that takes a time slice in each pass. So each thread
-// computes the gradients of its own images, where it takes little to add them up.
+// oneDNN's threads wait for one another where they share the weights of a primitive, and do not
+// give their core away: where they share a core that takes a time slice in each pass. So each
+// thread computes the gradients of its own images, where it takes little to add them up.
 int GradientParts(const kernels::ConvolutionShape& s, int num) {
   const int threads = std::max(1, omp_get_max_threads());
   const size_t images = num * (s.input_size() + s.output_size());

@@ -74,15 +74,11 @@ class ParameterGradients {
       }
       onednn::Run(primitive_, arguments);
     };
-    if (parts_ == 1) {
-      run(0);
-    } else {
-      kernels::ParallelFor(parts_, 1, [&](size_t begin, size_t end) {
-        for (size_t part = begin; part < end; ++part) run(part);
-      });
-      for (int part = 1; part < parts_; ++part) {
-        kernels::Axpy(weights + outputs_, 1.f, sums_of(part), sums_of(0));
-      }
+    kernels::ParallelFor(parts_, 1, [&](size_t begin, size_t end) {
+      for (size_t part = begin; part < end; ++part) run(part);
+    });
+    for (int part = 1; part < parts_; ++part) {
+      kernels::Axpy(weights + outputs_, 1.f, sums_of(part), sums_of(0));
     }
     onednn::Run(add_, Wrap(weights_, sums_of(0)), Wrap(plain_weights_, d_weights));
     if (!d_bias) return;
