@@ -39,19 +39,37 @@ struct ChannelLoops {
     size_t pitch, pixel, n;
     int first, width;
   };
+  /// Such windows side by side: each begins `step` elements after the one before, its results
+  /// `y_pixel` and its mask `mask_pixel` after.
+  struct Windows : Window {
+    int outputs;
+    size_t step, y_pixel, mask_pixel;
+  };
   /// y = the largest numbers, mask = the positions of the first of equal ones, -1 where there is
   /// none; [of x and y][bytes, or int32_t].
-  void (*max_window[2][2])(const Window& window, const void* x, void* y, void* mask);
+  void (*max_windows[2][2])(const Windows& windows, const void* x, void* y, void* mask);
   /// y = the sum divided by `size`.
   void (*average_window[2])(const Window& window, float size, const void* x, void* y);
-  /// What `count` windows that a pixel is in give it: of each, where its n gradients and mask
-  /// begin, and the pixel's position in it; dx = the sum of the gradients whose mask says that
-  /// position.
-  void (*mask_gradient[2][2])(size_t count, const size_t* at, const int32_t* positions, size_t n,
-                              const void* dy, const void* mask, void* dx);
-  /// dx = the sum of dy / size over `count` windows.
-  void (*average_gradient[2])(size_t count, const size_t* at, const float* sizes, size_t n,
-                              const void* dy, void* dx);
+
+  /// A row of `columns` input pixels of n channels, and the windows that it lies in: `rows` rows of
+  /// them, whose gradients begin at `at`; the row's first position in each is `first`. The pixel of
+  /// a column lies in the windows [begin[column], end[column]) of each row, where window w begins
+  /// w * stride - pad columns after the image.
+  struct CoveredRow {
+    size_t n;
+    int columns;
+    const int *begin, *end;
+    int stride, pad;
+    int rows;
+    const size_t* at;
+    const int* first;
+    const float *heights,
+        *widths;  // windows' sizes for means: of each row, and of each of its windows
+  };
+  /// dx = the sum of the gradients whose mask says the pixel's position.
+  void (*mask_gradient[2][2])(const CoveredRow& row, const void* dy, const void* mask, void* dx);
+  /// dx = the sum of dy / (height * width).
+  void (*average_gradient[2])(const CoveredRow& row, const void* dy, void* dx);
 };
 
 }  // namespace caffe::kernels

@@ -92,15 +92,23 @@ void PoolWindows(const PoolingShape& s, const PlanePixels& pixels, const T* x, T
   });
 }
 
-/// With a function of PackedTiles or Int8Tiles. Windows within the image's width are computed
+/// Calls f(first column, outputs) for the windows of a row, those within the image's width
 /// together.
-template <typename T, typename Function>
-void MaxByRows(const PoolingShape& s, const PlanePixels& pixels, Function* pool, const T* x, T* y) {
+template <typename Function>
+void ForEachRun(const PoolingShape& s, Function&& f) {
   const int width = s.width - s.kernel_w + s.pad_w;  // of the begins of windows without padding
   const int begin = std::min(s.pooled_width, static_cast<int>(CeilDiv(s.pad_w, s.stride_w)));
   const int end = width < 0 ? begin : std::clamp(width / s.stride_w + 1, begin, s.pooled_width);
+  for (int column = 0; column < begin; ++column) f(column, 1);
+  if (begin < end) f(begin, end - begin);
+  for (int column = end; column < s.pooled_width; ++column) f(column, 1);
+}
+
+/// With a function of PackedTiles or Int8Tiles.
+template <typename T, typename Function>
+void MaxByRows(const PoolingShape& s, const PlanePixels& pixels, Function* pool, const T* x, T* y) {
   ForEachRow(s, pixels, [&](int row, size_t lanes, size_t input, size_t output) {
-    const auto compute = [&](int column, int outputs) {
+    ForEachRun(s, [&](int column, int outputs) {
       size_t first;
       WindowRow windows;
       static_cast<PoolingWindow&>(windows) =
@@ -109,10 +117,7 @@ void MaxByRows(const PoolingShape& s, const PlanePixels& pixels, Function* pool,
       windows.step = s.stride_w * pixels.x_pixel;
       windows.y_pixel = pixels.y_pixel;
       pool(windows, x + input + first, y + output + column * pixels.y_pixel);
-    };
-    for (int column = 0; column < begin; ++column) compute(column, 1);
-    if (begin < end) compute(begin, end - begin);
-    for (int column = end; column < s.pooled_width; ++column) compute(column, 1);
+    });
   });
 }
 
@@ -201,54 +206,41 @@ struct CoveringOutputs {
   int begin, end;
 };
 
-/// The windows that a pixel of the input is in: where their outputs begin, its position in them,
-/// and their sizes.
-struct CoveringWindows {
-  explicit CoveringWindows(const PoolingShape& s)
-      : at(CeilDiv(s.kernel_h, s.stride_h) * CeilDiv(s.kernel_w, s.stride_w)),
-        positions(at.size()),
-        sizes(at.size()) {}
-  size_t count = 0;
-  std::vector<size_t> at;
-  std::vector<int32_t> positions;
-  std::vector<float> sizes;
-};
-
-/// Calls f(CoveringWindows, offset of the pixel) for each pixel of the input.
+/// Calls f(row, offset of its first pixel) for each row of the input.
 template <typename Function>
-void ForEachInput(const PoolingShape& s, size_t channels, Function&& f) {
-  std::vector<CoveringOutputs> across;
+void ForEachInputRow(const PoolingShape& s, size_t channels, Function&& f) {
+  std::vector<int> begin, end;
   for (int column = 0; column < s.width; ++column) {
-    across.emplace_back(column, s.kernel_w, s.stride_w, s.pad_w, s.pooled_width);
+    const CoveringOutputs across(column, s.kernel_w, s.stride_w, s.pad_w, s.pooled_width);
+    begin.push_back(across.begin);
+    end.push_back(across.end);
   }
-  // A window's size by Caffe's rule is a product.
-  std::vector<int> widths;
-  for (int v = 0; v < s.pooled_width; ++v) {
-    const int first = v * s.stride_w - s.pad_w;
+  std::vector<float> widths;
+  for (int w = 0; w < s.pooled_width; ++w) {
+    const int first = w * s.stride_w - s.pad_w;
     widths.push_back(std::min(first + s.kernel_w, s.width + s.pad_w) - first);
   }
-  const size_t rows = s.planes * s.height;
   const size_t work = std::max<size_t>(1, s.width * channels);
-  ParallelFor(rows, std::max<size_t>(1, (1 << 13) / work), [&](size_t begin, size_t end) {
-    CoveringWindows windows(s);
-    for (size_t i = begin; i < end; ++i) {
+  const size_t grain = std::max<size_t>(1, (1 << 13) / work);
+  ParallelFor(s.planes * s.height, grain, [&](size_t first_row, size_t last_row) {
+    std::vector<size_t> at;
+    std::vector<int> first;
+    std::vector<float> heights;
+    for (size_t i = first_row; i < last_row; ++i) {
       const int row = static_cast<int>(i % s.height);
       const size_t image = i / s.height * s.output_plane();
       const CoveringOutputs down(row, s.kernel_h, s.stride_h, s.pad_h, s.pooled_height);
-      for (int column = 0; column < s.width; ++column) {
-        windows.count = 0;
-        for (int h = down.begin; h < down.end; ++h) {
-          const int first = h * s.stride_h - s.pad_h;
-          const int height = std::min(first + s.kernel_h, s.height + s.pad_h) - first;
-          for (int v = across[column].begin; v < across[column].end; ++v) {
-            const size_t k = windows.count++;
-            windows.at[k] = (image + size_t(h) * s.pooled_width + v) * channels;
-            windows.positions[k] = (row - first) * s.kernel_w + column + s.pad_w - v * s.stride_w;
-            windows.sizes[k] = static_cast<float>(height * widths[v]);
-          }
-        }
-        f(windows, (i * s.width + column) * channels);
+      at.clear(), first.clear(), heights.clear();
+      for (int h = down.begin; h < down.end; ++h) {
+        const int top = h * s.stride_h - s.pad_h;
+        at.push_back((image + size_t(h) * s.pooled_width) * channels);
+        first.push_back((row - top) * s.kernel_w);
+        heights.push_back(std::min(top + s.kernel_h, s.height + s.pad_h) - top);
       }
+      f(ChannelLoops::CoveredRow{channels, s.width, begin.data(), end.data(), s.stride_w, s.pad_w,
+                                 static_cast<int>(at.size()), at.data(), first.data(),
+                                 heights.data(), widths.data()},
+        i * s.width * channels);
     }
   });
 }
@@ -258,15 +250,17 @@ void ForEachInput(const PoolingShape& s, size_t channels, Function&& f) {
 template <typename T, typename I>
 void PixelMaxPoolingForward(const PoolingShape& s, size_t channels, const T* x, T* y, I* mask) {
   if (!mask && channels % 8 == 0) return MaxOf(s, Together(channels), x, y);
-  const auto pool = ChosenKernels().channels.max_window[StorageOf<T>()][sizeof(I) > 1];
+  const auto pool = ChosenKernels().channels.max_windows[StorageOf<T>()][sizeof(I) > 1];
   ForEachRow(s, Together(channels), [&](int row, size_t lanes, size_t input, size_t output) {
     std::vector<I> unwanted(mask ? 0 : lanes);
-    for (int column = 0; column < s.pooled_width; ++column, output += channels) {
+    ForEachRun(s, [&](int column, int outputs) {
       size_t first;
-      const ChannelLoops::Window window =
-          LoopWindow(s, BlockedWindowAt(s, row, column), channels, lanes, &first);
-      pool(window, x + input + first, y + output, mask ? mask + output : unwanted.data());
-    }
+      const ChannelLoops::Windows windows{
+          LoopWindow(s, BlockedWindowAt(s, row, column), channels, lanes, &first), outputs,
+          s.stride_w * channels, channels, mask ? channels : 0};
+      const size_t to = output + column * channels;
+      pool(windows, x + input + first, y + to, mask ? mask + to : unwanted.data());
+    });
   });
 }
 
@@ -274,8 +268,8 @@ template <typename D, typename I>
 void PixelMaskPoolingBackward(const PoolingShape& s, size_t channels, const D* dy, const I* mask,
                               D* dx) {
   const auto gather = ChosenKernels().channels.mask_gradient[StorageOf<D>()][sizeof(I) > 1];
-  ForEachInput(s, channels, [&](const CoveringWindows& w, size_t pixel) {
-    gather(w.count, w.at.data(), w.positions.data(), channels, dy, mask, dx + pixel);
+  ForEachInputRow(s, channels, [&](const ChannelLoops::CoveredRow& row, size_t at) {
+    gather(row, dy, mask, dx + at);
   });
 }
 
@@ -296,8 +290,8 @@ void PixelAveragePoolingForward(const PoolingShape& s, size_t channels, const T*
 template <typename D>
 void PixelAveragePoolingBackward(const PoolingShape& s, size_t channels, const D* dy, D* dx) {
   const auto gather = ChosenKernels().channels.average_gradient[StorageOf<D>()];
-  ForEachInput(s, channels, [&](const CoveringWindows& w, size_t pixel) {
-    gather(w.count, w.at.data(), w.sizes.data(), channels, dy, dx + pixel);
+  ForEachInputRow(s, channels, [&](const ChannelLoops::CoveredRow& row, size_t at) {
+    gather(row, dy, dx + at);
   });
 }
 
