@@ -32,8 +32,8 @@ AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num
 /// The same; null also where WinogradPays says no.
 AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile);
 
-/// Forward and the gradient of the bottom by WinogradIfItPays, the gradients of
-/// the parameters by `direct`; null where forward does not pay, and for groups.
+/// Forward by WinogradIfItPays, the gradients by Winograd's algorithm or by `direct`, whichever
+/// takes less time; null where forward does not pay, and for groups.
 AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num, int tile,
                                 AlgorithmPtr direct);
 

@@ -1,9 +1,11 @@
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "caffe/context.hpp"
 #include "caffe/core/dispatch_float.hpp"
 #include "caffe/kernels/ceil_div.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "convolution.hpp"
 
 namespace caffe::algorithms {
@@ -39,14 +41,17 @@ void TurnAround(const kernels::ConvolutionShape& shape, const From* weights, flo
   }
 }
 
-/// y and dx by Winograd's algorithm, the gradients of the parameters by oneDNN.
+/// y by Winograd's algorithm, and of dx and the gradients of the parameters those that gain by it;
+/// the others by oneDNN.
 class WinogradTraining : public AroundAlgorithm, public Gradients {
  public:
+  using ParameterGradients = std::unique_ptr<const kernels::WinogradWeightsGradient>;
   WinogradTraining(const kernels::ConvolutionShape& shape, AlgorithmPtr forward, AlgorithmPtr data,
-                   AlgorithmPtr direct)
+                   ParameterGradients parameters, AlgorithmPtr direct)
       : AroundAlgorithm(std::move(forward)),
         shape_(shape),
         data_(std::move(data)),
+        parameters_(std::move(parameters)),
         direct_(std::move(direct)) {}
 
   Layout source() const override { return inner().source(); }
@@ -61,8 +66,10 @@ class WinogradTraining : public AroundAlgorithm, public Gradients {
   Layouts data_layouts() const override {
     return data_ ? Layouts{data_->target(), data_->source()} : direct().data_layouts();
   }
-  Layouts weights_layouts() const override { return direct().weights_layouts(); }
-  bool has_bias_alone() const override { return direct().has_bias_alone(); }
+  Layouts weights_layouts() const override {
+    return parameters_ ? Layouts{source(), target()} : direct().weights_layouts();
+  }
+  bool has_bias_alone() const override { return !parameters_ && direct().has_bias_alone(); }
 
   void Data(const kernels::Numbers& dy, const kernels::Numbers& weights,
             const kernels::Destination& dx) const override {
@@ -79,14 +86,19 @@ class WinogradTraining : public AroundAlgorithm, public Gradients {
   }
   void Parameters(const kernels::Numbers& x, const kernels::Numbers& dy, void* d_weights,
                   void* d_bias) const override {
-    direct().Parameters(x, dy, d_weights, d_bias);
+    if (!parameters_) return direct().Parameters(x, dy, d_weights, d_bias);
+    Workspace::Buffer<char> scratch(Context::Current().workspace(), parameters_->scratch_bytes());
+    parameters_->Run(x, dy, static_cast<float*>(d_weights), static_cast<float*>(d_bias),
+                     scratch.get());
   }
 
  private:
   const Gradients& direct() const { return *direct_->gradients(); }
 
   const kernels::ConvolutionShape shape_;
-  const AlgorithmPtr data_;  // null: direct_ has that gradient
+  // Null: direct_ has that gradient.
+  const AlgorithmPtr data_;
+  const ParameterGradients parameters_;
   const AlgorithmPtr direct_;
 };
 
@@ -98,8 +110,13 @@ AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num,
   if (!forward || !direct || !direct->gradients()) return nullptr;
   AlgorithmPtr data =
       HasFewProducts(shape, tile) ? WinogradIfItPays(Backward(shape), num, tile) : nullptr;
+  const auto sizes = kernels::WinogradShapeOf(shape, num, kernels::BlockChannels(), tile);
+  WinogradTraining::ParameterGradients parameters;
+  if (kernels::WinogradGradientPays(sizes)) {
+    parameters = std::make_unique<const kernels::WinogradWeightsGradient>(sizes);
+  }
   return std::make_shared<WinogradTraining>(shape, std::move(forward), std::move(data),
-                                            std::move(direct));
+                                            std::move(parameters), std::move(direct));
 }
 
 }  // namespace caffe::algorithms

@@ -19,83 +19,10 @@
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/seeded_numbers.hpp"
 #include "caffe/test/support/slow_tests.hpp"
+#include "caffe/test/support/winograd_images.hpp"
 
 namespace caffe::kernels {
 namespace {
-
-/// Every instruction set in turn.
-template <typename Function>
-void OnEveryInstructionSet(Function&& f) {
-  const InstructionSet chosen = CpuInstructionSet();
-  for (const InstructionSet set : FloatInstructionSets()) {
-    SetCpuInstructionSet(set);
-    SCOPED_TRACE(Name(set));
-    f();
-  }
-  SetCpuInstructionSet(chosen);
-}
-
-/// Memory for vectors, filled with NaN, which exposes reads of what was not written.
-class Memory {
- public:
-  explicit Memory(size_t bytes)
-      : data_(std::aligned_alloc(64, bytes / 64 * 64 + 64), &std::free), bytes_(bytes) {
-    std::memset(data_.get(), 0xff, bytes / 64 * 64 + 64);
-  }
-  void* get() const { return data_.get(); }
-  /// What lies behind the end is as it was.
-  bool intact() const {
-    const unsigned char* data = static_cast<const unsigned char*>(data_.get());
-    for (size_t i = bytes_; i < bytes_ / 64 * 64 + 64; ++i) {
-      if (data[i] != 0xff) return false;
-    }
-    return true;
-  }
-
- private:
-  std::unique_ptr<void, void (*)(void*)> data_;
-  const size_t bytes_;
-};
-
-/// Where element (n, c, position) lies in blocks.
-size_t BlockedIndex(int channels, int block, size_t spatial, size_t n, size_t c, size_t position) {
-  return ((n * CeilDiv(channels, block) + c / block) * spatial + position) * block + c % block;
-}
-
-/// Values as T stores them, in the order (num, channels, spatial).
-struct Images {
-  int num, channels;
-  size_t spatial;
-  std::vector<float> values;
-
-  float at(size_t n, size_t c, size_t position) const {
-    return values[(n * channels + c) * spatial + position];
-  }
-
-  /// In blocks, zeros behind the last channel.
-  template <typename T>
-  std::vector<T> InBlocks(int block) const {
-    std::vector<T> blocks(num * RoundUp(channels, block) * spatial, T(0.f));
-    for (int n = 0; n < num; ++n) {
-      for (int c = 0; c < channels; ++c) {
-        for (size_t i = 0; i < spatial; ++i) {
-          blocks[BlockedIndex(channels, block, spatial, n, c, i)] = static_cast<T>(at(n, c, i));
-        }
-      }
-    }
-    return blocks;
-  }
-};
-
-template <typename T>
-Images RandomImages(int num, int channels, size_t spatial, float scale, std::mt19937* random) {
-  std::normal_distribution<float> distribution;
-  Images images{num, channels, spatial, std::vector<float>(num * channels * spatial)};
-  for (float& value : images.values) {
-    value = static_cast<float>(static_cast<T>(scale * distribution(*random)));
-  }
-  return images;
-}
 
 /// The convolution by its definition in double, and F of the error bound.
 struct Expected {
@@ -105,25 +32,9 @@ struct Expected {
 Expected ConvolveInDouble(const WinogradShape& s, const Images& x, const std::vector<float>& w) {
   const int height = s.output_height(), width = s.output_width();
   Expected e;
-  const auto input = [&](int n, int c, int y, int i) {
-    const bool inside = y >= 0 && y < s.height && i >= 0 && i < s.width;
-    return inside ? double(x.at(n, c, size_t(y) * s.width + i)) : 0.;
-  };
-  // The largest input of each tile.
-  const int side = s.tile + s.kernel - 1, taps = s.kernel * s.kernel;
-  const int channels = s.channels / s.groups;
+  const int taps = s.kernel * s.kernel, channels = s.channels / s.groups;
   const int tiles_y = (height + s.tile - 1) / s.tile, tiles_x = (width + s.tile - 1) / s.tile;
-  std::vector<double> largest(size_t(s.num) * s.channels * tiles_y * tiles_x);
-  for (size_t t = 0; t < largest.size(); ++t) {
-    const int top = int(t / tiles_x % tiles_y) * s.tile - s.pad_h;
-    const int left = int(t % tiles_x) * s.tile - s.pad_w;
-    const int plane = int(t / tiles_x / tiles_y);
-    for (int i = 0; i < side * side; ++i) {
-      const double value =
-          input(plane / s.channels, plane % s.channels, top + i / side, left + i % side);
-      largest[t] = std::max(largest[t], std::fabs(value));
-    }
-  }
+  const std::vector<double> largest = LargestInputs(s, x);
   for (int n = 0; n < s.num; ++n) {
     for (int o = 0; o < s.outputs; ++o) {
       for (int y = 0; y < height; ++y) {
@@ -134,7 +45,8 @@ Expected ConvolveInDouble(const WinogradShape& s, const Images& x, const std::ve
             double weights = 0;
             for (int k = 0; k < taps; ++k) {
               const double weight = w[(size_t(o) * channels + i_c) * taps + k];
-              sum += weight * input(n, c, y - s.pad_h + k / s.kernel, i - s.pad_w + k % s.kernel);
+              sum += weight *
+                     InputAt(s, x, n, c, y - s.pad_h + k / s.kernel, i - s.pad_w + k % s.kernel);
               weights += std::fabs(weight);
             }
             const size_t plane = size_t(n) * s.channels + c;
@@ -147,14 +59,6 @@ Expected ConvolveInDouble(const WinogradShape& s, const Images& x, const std::ve
     }
   }
   return e;
-}
-
-std::string Describe(const WinogradShape& s) {
-  const auto text = [](int value) { return std::to_string(value); };
-  return text(s.num) + " x " + text(s.channels) + " x " + text(s.height) + " x " + text(s.width) +
-         " to " + text(s.outputs) + ", " + text(s.groups) + " groups, kernel " + text(s.kernel) +
-         ", pad " + text(s.pad_h) + " x " + text(s.pad_w) + ", blocks of " + text(s.block) +
-         ", tiles of " + text(s.tile);
 }
 
 double ActivatedValue(const Activation& activation, double value) {
@@ -257,28 +161,6 @@ double CheckWinograd(const WinogradShape& s, const WinogradExtras& extras, std::
     }
   }
   return largest;
-}
-
-/// m and r of what there is.
-const std::pair<int, int> kAlgorithms[] = {{4, 3}, {2, 3}, {4, 5}, {2, 5}};
-
-WinogradShape RandomShape(std::mt19937* random) {
-  WinogradShape s;
-  s.num = DrawInt(1, 3, random);
-  s.channels = DrawInt(1, 40, random);
-  s.outputs = DrawInt(1, 40, random);
-  std::tie(s.tile, s.kernel) = kAlgorithms[DrawInt(0, 3, random)];
-  s.pad_h = DrawInt(0, s.kernel - 1, random);
-  s.pad_w = DrawInt(0, s.kernel - 1, random);
-  s.height = DrawInt(std::max(1, s.kernel - 2 * s.pad_h), 15, random);
-  s.width = DrawInt(std::max(1, s.kernel - 2 * s.pad_w), 15, random);
-  s.block = DrawInt(0, 1, random) ? 8 : 16;
-  s.groups = DrawInt(0, 2, random) ? 1 : DrawInt(2, 3, random);
-  if (s.groups > 1) {
-    s.channels = s.groups * s.block * DrawInt(1, 2, random);
-    s.outputs = s.groups * s.block * DrawInt(1, 2, random);
-  }
-  return s;
 }
 
 WinogradExtras RandomExtras(std::mt19937* random) {

@@ -61,6 +61,17 @@ struct WinogradLoops {
   bool (*output[STORAGES])(const WinogradGeometry& g, const WinogradStrip& strip, size_t tile_begin,
                            size_t tile_end, const float* m, size_t stride, size_t output_panel,
                            const WinogradPostOps& writing, void* y);
+
+  /// As `input` for the gradients of the outputs [output_begin, output_end) (whole vectors), in the
+  /// order (panel, vector of outputs, tile, lane). sums[output] += the sums of the gradients.
+  void (*output_gradient[STORAGES])(const WinogradGeometry& g, const WinogradStrip& strip,
+                                    const void* dy, size_t output_begin, size_t output_end,
+                                    float* v, size_t stride, float* sums);
+  /// d_weights += the gradients of kernels from the sums m[point * stride + ...], in the order
+  /// (row, lane of `vectors` vectors): rows are channels, lanes outputs, of which there are
+  /// `outputs`; d_weights: (output, row, kernel^2), `pitch` elements from one output to the next.
+  void (*weights_gradient)(const float* m, size_t stride, size_t rows, size_t vectors,
+                           size_t outputs, size_t pitch, float* d_weights);
 };
 
 struct WinogradKernels {
@@ -72,6 +83,13 @@ struct WinogradKernels {
   /// to panel 0. `vectors`: 1 if there are no outputs in the second vector.
   void (*multiply)(const WinogradStrip& strip, size_t panel_begin, size_t panel_end, size_t depth,
                    const float* v, const float* u, size_t vectors, bool accumulate, float* m);
+  /// One point's product over the tiles of a strip: m (row, lane of `vectors` vectors) = or += v
+  /// transposed times y. v points to a vector of channels, `rows` of which are multiplied, y to the
+  /// first of 1 to 3 vectors of outputs, in panel 0; the next panel's lie v_panel and y_panel
+  /// later. m has room for a whole vector of rows.
+  void (*multiply_gradient)(const WinogradStrip& strip, const float* v, size_t v_panel,
+                            const float* y, size_t y_panel, size_t rows, size_t vectors,
+                            bool accumulate, float* m);
 };
 
 /// The kernels of the instruction set in use, for blocks of `block` channels.
