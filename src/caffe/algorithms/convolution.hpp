@@ -33,7 +33,7 @@ AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num
 AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile);
 
 /// Forward by WinogradIfItPays, the gradients by Winograd's algorithm or by `direct`, whichever
-/// takes less time; null where forward does not pay, and for groups.
+/// takes less time; null where forward does not pay.
 AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num, int tile,
                                 AlgorithmPtr direct);
 

@@ -12,7 +12,7 @@ namespace caffe::algorithms {
 namespace {
 
 /// The convolution that makes dx of dy, with the weights of each pair of channels turned around;
-/// of one group, with strides and dilations of 1.
+/// with strides and dilations of 1.
 kernels::ConvolutionShape Backward(const kernels::ConvolutionShape& forward) {
   kernels::ConvolutionShape shape = forward;
   std::swap(shape.channels, shape.outputs);
@@ -29,13 +29,16 @@ bool HasFewProducts(const kernels::ConvolutionShape& forward, int tile) {
   return 2 * side * side * tiles(0) * tiles(1) <= forward.kernel_size() * forward.output_spatial();
 }
 
-/// From (outputs, channels, kernel...) to (channels, outputs, kernel...), kernels from their end.
+/// From (outputs, channels of a group, kernel...) to (channels, outputs of a group, kernel...),
+/// kernels from their end.
 template <typename From>
 void TurnAround(const kernels::ConvolutionShape& shape, const From* weights, float* turned) {
   const size_t kernel = shape.kernel_size();
-  for (int o = 0; o < shape.outputs; ++o) {
-    for (int c = 0; c < shape.channels; ++c, weights += kernel) {
-      float* to = turned + (size_t(c) * shape.outputs + o) * kernel;
+  const size_t channels = shape.channels / shape.group, outputs = shape.outputs / shape.group;
+  for (size_t o = 0; o < size_t(shape.outputs); ++o) {
+    const size_t group = o / outputs;
+    for (size_t c = 0; c < channels; ++c, weights += kernel) {
+      float* to = turned + ((group * channels + c) * outputs + o % outputs) * kernel;
       for (size_t k = 0; k < kernel; ++k) to[k] = static_cast<float>(weights[kernel - 1 - k]);
     }
   }
@@ -106,7 +109,7 @@ class WinogradTraining : public AroundAlgorithm, public Gradients {
 
 AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num, int tile,
                                 AlgorithmPtr direct) {
-  AlgorithmPtr forward = shape.group == 1 ? WinogradIfItPays(shape, num, tile) : nullptr;
+  AlgorithmPtr forward = WinogradIfItPays(shape, num, tile);
   if (!forward || !direct || !direct->gradients()) return nullptr;
   AlgorithmPtr data =
       HasFewProducts(shape, tile) ? WinogradIfItPays(Backward(shape), num, tile) : nullptr;

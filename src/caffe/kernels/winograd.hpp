@@ -112,7 +112,7 @@ class WinogradConvolution {
 /// True where WinogradWeightsGradient takes less time than a direct gradient, likewise.
 bool WinogradGradientPays(const WinogradShape& shape);
 
-/// The gradients of the weights and the bias of such a convolution, of one group: sums over all
+/// The gradients of the weights and the bias of such a convolution: sums over all
 /// tiles of products of transformed inputs and transformed gradients, which are transformed back
 /// once. With F = the sum over all tiles of (the largest |x| of the tile) * (the sum of |dy| over
 /// its outputs), |error| <= k * 2^-24 * F with the first k above. An infinity or a NaN in x or dy
@@ -120,16 +120,16 @@ bool WinogradGradientPays(const WinogradShape& shape);
 /// depend on the number of threads.
 class WinogradWeightsGradient {
  public:
-  /// Throws Error for shapes that this algorithm does not support, and for several groups.
+  /// Throws Error for shapes that this algorithm does not support.
   explicit WinogradWeightsGradient(const WinogradShape& shape);
   ~WinogradWeightsGradient();
 
   /// Bytes of scratch memory for Run on the number of threads that OpenMP would use now.
   size_t scratch_bytes() const;
 
-  /// d_weights += the gradients (outputs, channels, kernel, kernel), d_bias += those of the bias if
-  /// it is not null. x and dy: images without gaps. `scratch`: scratch_bytes() bytes, aligned to
-  /// 64.
+  /// d_weights += the gradients (outputs, channels of a group, kernel, kernel), d_bias += those of
+  /// the bias if it is not null. x and dy: images without gaps. `scratch`: scratch_bytes() bytes,
+  /// aligned to 64.
   void Run(Numbers x, Numbers dy, float* d_weights, float* d_bias, void* scratch) const;
 
  private:

@@ -4,7 +4,6 @@
 #include <random>
 #include <vector>
 
-#include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/winograd.hpp"
 #include "caffe/test/support/seeded_numbers.hpp"
@@ -15,8 +14,8 @@ namespace {
 
 /// The gradients by their definition in double, and F of the error bounds.
 struct ExpectedGradients {
-  std::vector<double> weights, bias;              // (outputs, channels, kernel, kernel); (outputs)
-  std::vector<double> weights_bound, bias_bound;  // (outputs, channels); (outputs)
+  std::vector<double> weights, bias;  // (outputs, channels of a group, kernel^2); (outputs)
+  std::vector<double> weights_bound, bias_bound;  // (outputs, channels of a group); (outputs)
 };
 
 ExpectedGradients GradientsInDouble(const WinogradShape& s, const Images& x, const Images& dy) {
@@ -34,7 +33,8 @@ ExpectedGradients GradientsInDouble(const WinogradShape& s, const Images& x, con
     }
     e.bias.push_back(bias);
     e.bias_bound.push_back(bias_bound);
-    for (int c = 0; c < s.channels; ++c) {
+    const int channels = s.channels / s.groups, first = o / (s.outputs / s.groups) * channels;
+    for (int c = first; c < first + channels; ++c) {
       std::vector<double> sums(taps);
       double bound = 0;
       for (int n = 0; n < s.num; ++n) {
@@ -65,7 +65,8 @@ void CheckGradients(const WinogradShape& s, bool has_bias, std::mt19937* random)
   const Images x = RandomImages<X>(s.num, s.channels, size_t(s.height) * s.width, 1, random);
   const Images dy = RandomImages<D>(s.num, s.outputs, spatial, 0.5, random);
   const int taps = s.kernel * s.kernel;
-  std::vector<float> d_weights(size_t(s.outputs) * s.channels * taps), d_bias(s.outputs, -2.f);
+  std::vector<float> d_weights(size_t(s.outputs) * (s.channels / s.groups) * taps),
+      d_bias(s.outputs, -2.f);
   for (size_t i = 0; i < d_weights.size(); ++i) d_weights[i] = static_cast<float>(i % 3);
   const WinogradWeightsGradient gradient(s);
   const Memory scratch(gradient.scratch_bytes());
@@ -80,8 +81,7 @@ void CheckGradients(const WinogradShape& s, bool has_bias, std::mt19937* random)
   for (size_t i = 0; i < d_weights.size(); ++i) {
     ASSERT_NEAR(d_weights[i], expected.weights[i] + i % 3,
                 bound * expected.weights_bound[i / taps] / 2 + 2 * unit * std::fabs(d_weights[i]))
-        << "output " << i / taps / s.channels << " channel " << i / taps % s.channels
-        << " position " << i % taps;
+        << "output and channel " << i / taps << " position " << i % taps;
   }
   for (int o = 0; o < s.outputs; ++o) {
     if (has_bias) {
@@ -97,9 +97,7 @@ void CheckRandomGradients() {
   std::mt19937 random(TestSeed());
   for (int i = 0; i < 24 && !::testing::Test::HasFailure(); ++i) {
     const TeamSize team(1 + i % 3);
-    WinogradShape s = RandomShape(&random);
-    s.groups = 1;
-    CheckGradients<X, D>(s, /*has_bias=*/i % 4 != 0, &random);
+    CheckGradients<X, D>(RandomShape(&random), /*has_bias=*/i % 4 != 0, &random);
   }
 }
 
@@ -178,16 +176,6 @@ TEST(WinogradGradient, OneTileByHand) {
     for (int k = 0; k < 9; ++k) EXPECT_NEAR(184 + k / 3 * 96 + k % 3 * 16, d_weights[k], 1e-3);
     EXPECT_EQ(16, d_bias[0]);
   });
-}
-
-TEST(WinogradGradient, RefusesGroups) {
-  WinogradShape s;
-  s.num = 1;
-  s.channels = s.outputs = 16;
-  s.height = s.width = 8;
-  EXPECT_NO_THROW(WinogradWeightsGradient gradient(s));
-  s.groups = 2;
-  EXPECT_THROW(WinogradWeightsGradient gradient(s), Error);
 }
 
 TEST(WinogradGradient, IsZeroForNoImages) {

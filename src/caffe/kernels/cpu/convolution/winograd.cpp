@@ -140,7 +140,7 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
     s.loops.weights[call.weights_type](s.g, call.packed, output_panel, begin, end, u,
                                        s.weights_stride);
     for (size_t point = 0; point < s.points; ++point) {
-      s.kernels.multiply(strip, panel_begin, panel_end, end - begin,
+      s.kernels.multiply(strip, panel_begin, panel_end, std::min(end, s.g.channels) - begin,
                          v + point * v_stride + begin * strip.panels * s.kernels.panel,
                          u + point * s.weights_stride, s.vectors(output_panel), slice > 0,
                          m + point * m_stride);
@@ -235,7 +235,7 @@ bool WinogradPays(const WinogradShape& shape) {
   const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
   const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
   const double direct = Taps(shape) * kProduct * positions * direct_channels * outputs;
-  const double winograd = s.points * ((kProduct * tiles + kWeights) * channels * outputs +
+  const double winograd = s.points * ((kProduct * tiles + kWeights) * s.g.channels * outputs +
                                       kTransforms * tiles * (channels + outputs)) +
                           kStart;
   return kMargin * winograd < direct;

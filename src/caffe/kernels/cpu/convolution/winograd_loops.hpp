@@ -78,11 +78,12 @@ struct WinogradKernels {
   size_t lanes;  ///< floats of a vector
   size_t panel;  ///< tiles of a tile panel, at most
   WinogradLoops f43, f23, f45, f25;
-  /// One point's product over `depth` channels of a slice (whole vectors): m (tile, lane of 2
+  /// One point's product over the channels of a slice: m (tile, lane of 2
   /// vectors) = or += v times u for the panels [panel_begin, panel_end) of the strip; v and m point
   /// to panel 0. `vectors`: 1 if there are no outputs in the second vector.
-  void (*multiply)(const WinogradStrip& strip, size_t panel_begin, size_t panel_end, size_t depth,
-                   const float* v, const float* u, size_t vectors, bool accumulate, float* m);
+  void (*multiply)(const WinogradStrip& strip, size_t panel_begin, size_t panel_end,
+                   size_t channels, const float* v, const float* u, size_t vectors, bool accumulate,
+                   float* m);
   /// One point's product over the tiles of a strip: m (row, lane of `vectors` vectors) = or += v
   /// transposed times y. v points to a vector of channels, `rows` of which are multiplied, y to the
   /// first of 1 to 3 vectors of outputs, in panel 0; the next panel's lie v_panel and y_panel

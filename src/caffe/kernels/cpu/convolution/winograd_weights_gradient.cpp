@@ -20,7 +20,6 @@ constexpr size_t kOwnSums = size_t(1) << 20;
 /// (point, channel, output). Here an output panel is up to three vectors of outputs.
 struct GradientPlan {
   explicit GradientPlan(const WinogradShape& shape) : forward(shape, kWinogradScratch) {
-    Require(shape.groups == 1, "Winograd's gradient of weights: ", shape.groups, " groups; only 1");
     WinogradGeometry& g = forward.g;
     g.slice = g.depth;
     lanes = forward.kernels.lanes;
@@ -220,8 +219,9 @@ bool WinogradGradientPays(const WinogradShape& shape) {
 }
 
 struct WinogradWeightsGradient::Impl {
-  explicit Impl(const WinogradShape& shape) : plan(shape) {}
-  const GradientPlan plan;
+  explicit Impl(const WinogradShape& shape) : plan(shape), groups(shape.groups) {}
+  const GradientPlan plan;  // of one group
+  const size_t groups;
 };
 
 WinogradWeightsGradient::WinogradWeightsGradient(const WinogradShape& shape)
@@ -237,21 +237,31 @@ void WinogradWeightsGradient::Run(Numbers x, Numbers dy, float* d_weights, float
                                   void* scratch) const {
   const GradientPlan& plan = impl_->plan;
   if (plan.forward.tiles == 0) return;
+  const WinogradGeometry& g = plan.forward.g;
   const GradientSplit split(plan, Threads());
   std::vector<PartScratch> parts;
   for (size_t part = 0; part < split.parts; ++part) {
     parts.emplace_back(split, static_cast<float*>(scratch) + part * split.pitch());
-    std::fill_n(parts.back().bias, split.bias, 0.f);
   }
-  const GradientCall call{plan, split, x, dy, d_weights};
-  if (split.shared) {
-    call.ByBlocks(parts[0]);
-  } else {
-    call.ByParts(parts);
-  }
-  if (!d_bias) return;
-  for (const PartScratch& part : parts) {
-    for (size_t o = 0; o < plan.forward.g.outputs; ++o) d_bias[o] += part.bias[o];
+  const size_t group_x = g.channels * g.height * g.width;
+  const size_t group_y = g.outputs * g.output_height * g.output_width;
+  const size_t group_weights = g.outputs * g.channels * plan.forward.taps;
+  for (size_t group = 0; group < impl_->groups; ++group) {
+    for (const PartScratch& part : parts) std::fill_n(part.bias, split.bias, 0.f);
+    const GradientCall call{plan,
+                            split,
+                            {x.at(group * group_x), x.type},
+                            {dy.at(group * group_y), dy.type},
+                            d_weights + group * group_weights};
+    if (split.shared) {
+      call.ByBlocks(parts[0]);
+    } else {
+      call.ByParts(parts);
+    }
+    if (!d_bias) continue;
+    for (const PartScratch& part : parts) {
+      for (size_t o = 0; o < g.outputs; ++o) d_bias[group * g.outputs + o] += part.bias[o];
+    }
   }
 }
 
