@@ -29,30 +29,15 @@ bool HasFewProducts(const kernels::ConvolutionShape& forward, int tile) {
   return 2 * side * side * tiles(0) * tiles(1) <= forward.kernel_size() * forward.output_spatial();
 }
 
-/// From (outputs, channels of a group, kernel...) to (channels, outputs of a group, kernel...),
-/// kernels from their end.
-template <typename From>
-void TurnAround(const kernels::ConvolutionShape& shape, const From* weights, float* turned) {
-  const size_t kernel = shape.kernel_size();
-  const size_t channels = shape.channels / shape.group, outputs = shape.outputs / shape.group;
-  for (size_t o = 0; o < size_t(shape.outputs); ++o) {
-    const size_t group = o / outputs;
-    for (size_t c = 0; c < channels; ++c, weights += kernel) {
-      float* to = turned + ((group * channels + c) * outputs + o % outputs) * kernel;
-      for (size_t k = 0; k < kernel; ++k) to[k] = static_cast<float>(weights[kernel - 1 - k]);
-    }
-  }
-}
-
 /// y by Winograd's algorithm, and of dx and the gradients of the parameters those that gain by it;
 /// the others by oneDNN.
 class WinogradTraining : public AroundAlgorithm, public Gradients {
  public:
   using ParameterGradients = std::unique_ptr<const kernels::WinogradWeightsGradient>;
-  WinogradTraining(const kernels::ConvolutionShape& shape, AlgorithmPtr forward, AlgorithmPtr data,
+  WinogradTraining(const kernels::WinogradShape& backward, AlgorithmPtr forward, AlgorithmPtr data,
                    ParameterGradients parameters, AlgorithmPtr direct)
       : AroundAlgorithm(std::move(forward)),
-        shape_(shape),
+        backward_(backward),
         data_(std::move(data)),
         parameters_(std::move(parameters)),
         direct_(std::move(direct)) {}
@@ -78,12 +63,11 @@ class WinogradTraining : public AroundAlgorithm, public Gradients {
             const kernels::Destination& dx) const override {
     if (!data_) return direct().Data(dy, weights, dx);
     Workspace& workspace = Context::Current().workspace();
-    Workspace::Buffer<float> turned(workspace, shape_.weight_count());
-    DispatchFloat(weights.type, [&](auto tag) {
-      TurnAround(shape_, static_cast<const decltype(tag)*>(weights.data), turned.get());
-    });
     Workspace::Buffer<float> packed(workspace, data_->packed_size());
-    data_->Pack({turned.get(), ElementType::FLOAT}, nullptr, {packed.get(), ElementType::FLOAT});
+    DispatchFloat(weights.type, [&](auto tag) {
+      kernels::WinogradPackTurned(backward_, static_cast<const decltype(tag)*>(weights.data),
+                                  packed.get());
+    });
     Workspace::Buffer<char> scratch(workspace, data_->scratch_bytes());
     data_->Run(dy, {{packed.get(), ElementType::FLOAT}, {}}, kernels::PostOps(), scratch.get(), dx);
   }
@@ -98,7 +82,7 @@ class WinogradTraining : public AroundAlgorithm, public Gradients {
  private:
   const Gradients& direct() const { return *direct_->gradients(); }
 
-  const kernels::ConvolutionShape shape_;
+  const kernels::WinogradShape backward_;  // of data_
   // Null: direct_ has that gradient.
   const AlgorithmPtr data_;
   const ParameterGradients parameters_;
@@ -113,13 +97,16 @@ AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num,
   if (!forward || !direct || !direct->gradients()) return nullptr;
   AlgorithmPtr data =
       HasFewProducts(shape, tile) ? WinogradIfItPays(Backward(shape), num, tile) : nullptr;
-  const auto sizes = kernels::WinogradShapeOf(shape, num, kernels::BlockChannels(), tile);
+  const auto sizes_of = [&](const kernels::ConvolutionShape& s) {
+    return kernels::WinogradShapeOf(s, num, kernels::BlockChannels(), tile);
+  };
   WinogradTraining::ParameterGradients parameters;
-  if (kernels::WinogradGradientPays(sizes)) {
-    parameters = std::make_unique<const kernels::WinogradWeightsGradient>(sizes);
+  if (kernels::WinogradGradientPays(sizes_of(shape))) {
+    parameters = std::make_unique<const kernels::WinogradWeightsGradient>(sizes_of(shape));
   }
-  return std::make_shared<WinogradTraining>(shape, std::move(forward), std::move(data),
-                                            std::move(parameters), std::move(direct));
+  return std::make_shared<WinogradTraining>(sizes_of(Backward(shape)), std::move(forward),
+                                            std::move(data), std::move(parameters),
+                                            std::move(direct));
 }
 
 }  // namespace caffe::algorithms

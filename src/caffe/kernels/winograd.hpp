@@ -87,6 +87,11 @@ void WinogradPackWeights(const WinogradShape& shape, const From* weights, To* pa
 template <typename From, typename To>
 void WinogradUnpackWeights(const WinogradShape& shape, const From* packed, To* weights);
 
+/// Packs the weights of a convolution for the one that makes the gradient of its bottom, whose
+/// shape this is: from (channels, outputs of a group, kernel^2), each kernel turned around.
+template <typename From>
+void WinogradPackTurned(const WinogradShape& shape, const From* weights, float* packed);
+
 /// Such a convolution, planned once for each number of threads, with the instruction set in use
 /// when it is made. Several threads may run it at the same time, each in its own scratch memory.
 class WinogradConvolution {

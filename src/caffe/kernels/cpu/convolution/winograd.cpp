@@ -247,20 +247,51 @@ size_t WinogradPackedSize(const WinogradShape& s) {
 
 template <typename From, typename To>
 void WinogradPackWeights(const WinogradShape& s, const From* weights, To* packed) {
+  constexpr size_t kTogether =
+      128;  // of one output, so that what is read and written stays in the cache
   const size_t block = s.block, row = s.channels / s.groups * Taps(s);
   ParallelFor(CeilDiv(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
     for (size_t b = begin; b < end; ++b) {
-      for (size_t i = 0; i < row; ++i) {
+      for (size_t first = 0; first < row; first += kTogether) {
+        const size_t last = std::min(row, first + kTogether);
         for (size_t lane = 0; lane < block; ++lane) {
           const size_t o = b * block + lane;
-          packed[(b * row + i) * block + lane] =
-              o < size_t(s.outputs) ? static_cast<To>(static_cast<float>(weights[o * row + i]))
-                                    : To(0.f);
+          To* to = packed + b * row * block + lane;
+          for (size_t i = first; i < last; ++i) {
+            to[i * block] = o < size_t(s.outputs)
+                                ? static_cast<To>(static_cast<float>(weights[o * row + i]))
+                                : To(0.f);
+          }
         }
       }
     }
   });
 }
+
+template <typename From>
+void WinogradPackTurned(const WinogradShape& s, const From* weights, float* packed) {
+  const size_t block = s.block, taps = Taps(s);
+  const size_t channels = s.channels / s.groups, outputs = s.outputs / s.groups;
+  ParallelFor(CeilDiv(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
+    for (size_t b = begin; b < end; ++b) {
+      const size_t group = b * block / outputs, first = b * block % outputs;
+      const size_t lanes = std::min(block, outputs - first);
+      for (size_t c = 0; c < channels; ++c) {
+        const From* from = weights + ((group * channels + c) * outputs + first) * taps;
+        float* to = packed + (b * channels + c) * taps * block;
+        if (lanes < block) std::fill_n(to, taps * block, 0.f);
+        for (size_t lane = 0; lane < lanes; ++lane, from += taps) {
+          for (size_t k = 0; k < taps; ++k) {
+            to[k * block + lane] = static_cast<float>(from[taps - 1 - k]);
+          }
+        }
+      }
+    }
+  });
+}
+template void WinogradPackTurned(const WinogradShape&, const float*, float*);
+template void WinogradPackTurned(const WinogradShape&, const float16*, float*);
+template void WinogradPackTurned(const WinogradShape&, const bfloat16*, float*);
 
 template <typename From, typename To>
 void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weights) {
