@@ -137,6 +137,22 @@ TEST(WinogradGradient, IsTheGradientInManyPieces) {
   });
 }
 
+// As many tiles as one thread transforms at a time, if it has them all.
+TEST(WinogradGradient, IsTheGradientInOnePiece) {
+  std::mt19937 random(TestSeed());
+  OnEveryInstructionSet([&] {
+    const TeamSize team(1);
+    WinogradShape s;
+    s.num = 1;
+    s.channels = s.outputs = 16;
+    s.height = 6;
+    for (const int tiles : {226, 227, 228}) {
+      s.width = 4 * tiles + 2;
+      CheckGradients<float, float>(s, true, &random);
+    }
+  });
+}
+
 TEST(WinogradGradient, HasTheSameBitsEachTime) {
   std::mt19937 random(TestSeed());
   WinogradShape s;

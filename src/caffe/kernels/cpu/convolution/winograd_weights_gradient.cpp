@@ -66,7 +66,7 @@ struct GradientSplit {
     strip_tiles = CeilDiv(s.tiles, strips);
     input = s.points * plan.input_stride(strip_tiles);
     gradients = s.points * plan.gradient_stride(strip_tiles);
-    kept_sums = strips == 1 ? workers * plan.block_floats() : sums;
+    kept_sums = shared && strips == 1 ? workers * plan.block_floats() : sums;
     bias = RoundUp(plan.output_depth, size_t(16));
   }
 
