@@ -47,6 +47,13 @@ if(POLICY CMP0167)
 endif()
 find_package(Boost 1.65 REQUIRED)
 caffe_use("OpenMP::OpenMP_CXX;Threads::Threads;${CMAKE_DL_LIBS}" ${Boost_INCLUDE_DIRS})
+# Internal threads are Boost's where its library is there: old programs wait in them by functions of
+# Boost's, which end when the thread is to stop.
+find_package(Boost 1.65 QUIET OPTIONAL_COMPONENTS thread)
+set(caffe_boost_thread "")
+if(TARGET Boost::thread)
+  get_target_property(caffe_boost_thread Boost::thread LOCATION)
+endif()
 
 # protobuf's own configuration knows that newer versions need abseil; older packages have none.
 find_package(Protobuf CONFIG QUIET)

@@ -97,6 +97,11 @@ caffe_internal_headers(caffe)
 # System folders: no warnings from generated code and other people's headers.
 target_include_directories(caffe SYSTEM PUBLIC $<BUILD_INTERFACE:${generated_dir}> ${caffe_include_dirs})
 target_link_libraries(caffe PUBLIC ${caffe_libraries})
+if(caffe_boost_thread)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/core/internal_thread.cpp PROPERTIES
+    COMPILE_DEFINITIONS CAFFE_BOOST_THREAD)
+  target_link_libraries(caffe PRIVATE ${caffe_boost_thread})
+endif()
 if(HAVE_ONEDNN)
   if(NOT ONEDNN_INCLUDE_DIR STREQUAL "/usr/include")
     set_source_files_properties(${onednn_sources} PROPERTIES

@@ -195,6 +195,7 @@ set(public_headers_forks
 # What the headers above are made of: bases of layers, and parts of io.hpp, benchmark.hpp and
 # others. Programs include those.
 set(public_headers_parts
+  caffe/cpp17.hpp
   caffe/layers/activation_layer.hpp
   caffe/layers/channel_normalization.hpp
   caffe/layers/difference_loss_layer.hpp

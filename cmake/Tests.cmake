@@ -50,6 +50,11 @@ if(CAFFE_PCH)
   target_precompile_headers(caffe_tests PRIVATE <gtest/gtest.h>
     "${PROJECT_SOURCE_DIR}/src/caffe/precompiled.hpp")
 endif()
+if(caffe_boost_thread)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/core/test_internal_thread.cpp
+    PROPERTIES COMPILE_DEFINITIONS CAFFE_BOOST_THREAD)
+  target_link_libraries(caffe_tests PRIVATE ${caffe_boost_thread})
+endif()
 if(HAVE_VIDEO)
   add_dependencies(caffe_tests caffe_video)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/layers/test_video_data_layer.cpp

@@ -29,7 +29,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("input_file", help="an image, a folder, or a .npy file")
-    parser.add_argument("output_file", help="the .npy file to write")
+    parser.add_argument("output_file", help="the .npy file to write; .npy is appended to other names")
     _cli.add_net_flags(parser, "bvlc_reference_caffenet")
     _cli.add_image_flags(parser)
     parser.add_argument("--center_only", action="store_true",
@@ -96,8 +96,11 @@ def main():
     print(f"Done in {time.time() - start:.2f} s.")
     if arguments.labels:
         print_best(names, scores, arguments.labels)
-    print(f"Saving results into {arguments.output_file}")
-    with written_aside(arguments.output_file) as temporary, open(temporary, "wb") as file:
+    output_file = arguments.output_file
+    if not output_file.endswith(".npy"):
+        output_file += ".npy"  # as numpy.save does of a name
+    print(f"Saving results into {output_file}")
+    with written_aside(output_file) as temporary, open(temporary, "wb") as file:
         np.save(file, scores)
 
 

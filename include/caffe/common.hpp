@@ -1,6 +1,8 @@
 #ifndef CAFFE_COMMON_HPP_
 #define CAFFE_COMMON_HPP_
 
+#include "caffe/cpp17.hpp"
+
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -195,6 +197,11 @@ class Caffe {
   static bool multiprocess();
   static void set_multiprocess(bool multiprocess);
   static bool root_solver() { return solver_rank() == 0; }
+  /// Caffe's before 1.0: false makes the calling thread's solvers those of rank 1, if they are of
+  /// rank 0.
+  static void set_root_solver(bool root) {
+    if (root != root_solver()) set_solver_rank(root ? 0 : 1);
+  }
 
  private:
   friend class Context;

@@ -1,6 +1,8 @@
 #ifndef CAFFE_ERROR_HPP_
 #define CAFFE_ERROR_HPP_
 
+#include "caffe/cpp17.hpp"
+
 #include <stdexcept>
 #include <string>
 
@@ -55,14 +57,17 @@ class Error : public std::runtime_error {
   }
   /// Puts "layer 'name' (type): " in front of the message; nothing where it names a layer already.
   void AddLayer(const std::string& name, const std::string& type) {
-    if (!layer_.empty()) return;
-    layer_ = name;
+    if (names_layer_) return;
+    Note(Layer{name});
     AddContext("layer '" + name + "' (" + type + ")");
   }
   /// What of the message is the file, the layer, the field, the remedy; any other part says
   /// nothing.
   void Note(const File& file) { file_ = file.name; }
-  void Note(const Layer& layer) { layer_ = layer.name; }
+  void Note(const Layer& layer) {
+    layer_ = layer.name;
+    names_layer_ = true;
+  }
   void Note(const Field& field) { field_ = field.name; }
   void Note(const Remedy& remedy) { remedy_ = remedy.text; }
   template <typename Part>
@@ -72,6 +77,7 @@ class Error : public std::runtime_error {
 
  private:
   std::string message_, file_, layer_, field_, remedy_;
+  bool names_layer_ = false;  // whose name may be ""
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Error::File& file) {

@@ -1,6 +1,8 @@
 #ifndef CAFFE_FLOAT16_HPP_
 #define CAFFE_FLOAT16_HPP_
 
+#include "caffe/cpp17.hpp"
+
 #include <cstdint>
 #include <cstring>
 #include <iosfwd>

@@ -48,6 +48,10 @@ class Layer {
   void Backward(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                 const vector<Blob<Dtype>*>& bottom);
 
+  /// True if the library's own creator of its type made it. Classes of programs may override any of
+  /// its functions, so nets ask the next two only of layers that are the library's, whatever class
+  /// a program's layer derives from.
+  bool is_built_in() const { return is_built_in_; }
   /// What the layer computes in the TEST phase with its parameters of now, if that is a scale, a
   /// shift and an activation of its only bottom; false otherwise.
   virtual bool DescribePointwise(Pointwise* /*description*/) { return false; }
@@ -100,6 +104,17 @@ class Layer {
   virtual inline bool AutoTopBlobs() const { return false; }
   /// False if force_backward shall not reach this bottom (labels).
   virtual inline bool AllowForceBackward(const int /*bottom_index*/) const { return true; }
+  /// Whether Forward keeps what Backward needs and no blob holds: in the TRAIN phase, and in nets
+  /// that say force_backward. In other nets of the TEST phase it would cost all that never ask for
+  /// a gradient.
+  bool keeps_for_backward() const { return phase_ == TRAIN || force_backward_; }
+  /// Before the first pass: the layer is one of a net with force_backward.
+  void set_force_backward(bool value) { force_backward_ = value; }
+
+  // Caffe's before 1.0, in which nets of several solvers could have a layer in common: none has.
+  virtual inline bool ShareInParallel() const { return false; }
+  inline bool IsShared() const { return false; }
+  inline void SetShared(bool /*is_shared*/) {}
 
   bool param_propagate_down(const int param_id) const {
     return static_cast<int>(param_propagate_down_.size()) > param_id &&
@@ -153,10 +168,14 @@ class Layer {
   void SetLossWeights(const vector<Blob<Dtype>*>& top);
 
  private:
+  friend class LayerRegistry<Dtype>;
+
   void DeclareParameterTypes();
   Dtype WeightedLoss(const vector<Blob<Dtype>*>& top) const;
 
   LayerTypes types_;
+  bool is_built_in_ = false;
+  bool force_backward_ = false;
 
   DISABLE_COPY_AND_ASSIGN(Layer);
 };

@@ -33,12 +33,14 @@ class LayerRegistry {
 
   static CreatorRegistry& Registry();
   /// Aborts if there is one of the same origin already, or if one from outside has the name of a
-  /// layer of BVLC Caffe 1.0.
+  /// layer of BVLC Caffe 1.0; in a library that a tool loads for its -plugins the tool ends with an
+  /// Error.
   static void AddCreator(const string& type, Creator creator,
                          LayerOrigin origin = LayerOrigin::OUTSIDE);
-  /// True if a layer from outside has taken the place of the library's own.
+  /// True if a layer from outside has taken the place of the library's own, here or in Registry().
   static bool IsReplaced(const string& type);
-  /// Throws Error for an unknown type, naming the nearest known ones.
+  /// Throws Error for an unknown type, naming the nearest known ones. The layer's layer_param() has
+  /// this type, whatever its class handed to a base class.
   static shared_ptr<Layer<Dtype>> CreateLayer(const LayerParameter& param);
   static vector<string> LayerTypeList();
 

@@ -43,6 +43,8 @@ class Net {
   /// The net of a prototxt file, of any age, in the given phase, level and stages.
   explicit Net(const string& param_file, Phase phase, const int level = 0,
                const vector<string>* stages = nullptr, const NetOptions& options = NetOptions());
+  /// Caffe's before 1.0, where a net shared the data layers of `root_net`. Here each has its own.
+  Net(const NetParameter& param, const Net* /*root_net*/) : Net(param) {}
   virtual ~Net();
 
   void Init(const NetParameter& param);
@@ -57,7 +59,8 @@ class Net {
   Dtype ForwardFromTo(int start, int end);
   Dtype ForwardFrom(int start);
   Dtype ForwardTo(int end);
-  /// Copies `bottom` to the input blobs first.
+  /// Copies `bottom` to the first input blobs before that; the others stay as they are. Throws
+  /// Error for more than there are.
   const vector<Blob<Dtype>*>& Forward(const vector<Blob<Dtype>*>& bottom, Dtype* loss = nullptr);
 
   /// Sets the gradients of all parameters to zero. Backward adds to them.
@@ -75,6 +78,8 @@ class Net {
 
   /// Forward and Backward; returns the loss.
   Dtype ForwardBackward();
+  /// Likewise, with the Forward that copies `bottom`: Caffe's before 1.0.
+  Dtype ForwardBackward(const vector<Blob<Dtype>*>& bottom);
 
   /// Subtracts each parameter's diff from its data.
   void Update();

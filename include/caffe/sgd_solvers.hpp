@@ -29,6 +29,7 @@ class SGDSolver : public Solver<Dtype> {
   const char* type() const override { return "SGD"; }
   const vector<shared_ptr<Blob<Dtype>>>& history() { return history_; }
   void ApplyUpdate() override;
+  void CheckTraining() override;
   void BroadcastState(Communicator* communicator) override;
   /// The rate of the present iteration, before lr_mult.
   Dtype GetLearningRate();

@@ -53,7 +53,7 @@ class Solver {
   /// Trains to max_iter, from `resume_file` if given, data positions included.
   virtual void Solve(const char* resume_file = NULL);
   void Solve(const string& resume_file) { Solve(resume_file.c_str()); }
-  /// Does `iters` iterations.
+  /// Does `iters` iterations; none where that is negative.
   void Step(int iters);
   /// Takes up the iteration, the weights and the history of a .solverstate or .solverstate.h5, as
   /// Caffe's function of that name: data layers and random generators stay where they are, so that
@@ -113,6 +113,8 @@ class Solver {
   virtual inline const char* type() const { return ""; }
   /// Changes the parameters by the gradients as they stand.
   virtual void ApplyUpdate() = 0;
+  /// Throws Error for what training would fail at later, perhaps after a long test. Solve calls it.
+  virtual void CheckTraining();
 
  protected:
   string SnapshotFilename(const string& extension);
@@ -137,8 +139,13 @@ class Solver {
 
   /// What losses are multiplied by before the backward pass, and gradients divided by after it.
   Dtype loss_scale() const { return static_cast<Dtype>(loss_scale_.value()); }
+  /// What the parameters' gradients of now are divided by before they are used: loss_scale() where
+  /// Step made them, 1 where a program's own loop did, whose losses are not scaled.
+  Dtype gradient_scale() const { return gradients_are_scaled_ ? loss_scale() : Dtype(1); }
   /// Undoes loss_scale() in the parameters' gradients. For ApplyUpdate, before all else.
   void UnscaleGradients();
+  /// 1 at the first update; iterations whose update was skipped do not count.
+  int update_number() const { return std::max(0, iter_ - skipped_updates_) + 1; }
   /// Puts the sum of squares of the gradients as the backward pass has left them on the device into
   /// `sum`, if this iteration knows it already, and says whether it does; each number is given
   /// once.
@@ -165,6 +172,8 @@ class Solver {
   bool requested_early_exit_ = false;
   Timer iteration_timer_;
   float iterations_last_ = 0;
+  /// Iterations whose update was left out because gradients were infinite or not numbers.
+  int skipped_updates_ = 0;
   /// Each rank's TrainingState, serialized, of a snapshot of several; empty in a run of one.
   vector<string> rank_states_;
 
@@ -189,13 +198,19 @@ class Solver {
   void SavePositions(TrainingState* state);
   void RestorePositions(const TrainingState& state);
 
+  void SaveTestPlaces(TrainingState* state) const;
+  void RestoreTestPlaces(const TrainingState& state);
+
   std::optional<TrainingState> before_tests_;  // positions, while tests run
   bool restores_positions_ = true;
   bool warned_of_bad_loss_ = false;
   double gradient_squares_ = -1;
+  bool gradients_are_scaled_ = false;  // in the present iteration of Step
   int reduce_buckets_ = 0;
   vector<int> backward_stops_;
   vector<bool> shared_tests_;  // per test net: each rank tests its share of the batches
+  /// Of such a net: the rank that has the first batch of the next test.
+  vector<int> test_places_;
   /// Where test_and_snapshot_last_epochs says so: the items of an epoch, 0 elsewhere, and those of
   /// an iteration, all solvers' together.
   uint64_t epoch_items_ = 0, iteration_items_ = 0;

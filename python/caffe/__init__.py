@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Set
 
 if TYPE_CHECKING:
     from .pycaffe import (  # noqa: F401
-        NCCL, TEST, TRAIN, AdaDeltaSolver, AdaGradSolver, AdamSolver, Blob, Error, Layer, LayerBase,
+        NCCL, TEST, TRAIN, AdaDeltaSolver, AdaGradSolver, AdamSolver, Blob, Error, Layer,
         LayerParameter, NesterovSolver, Net, RMSPropSolver, SAGSolver, SGDSolver, Solver, Timer,
         __version__, create_layer, get_solver, has_nccl, init_log, layer_type_list, limits, log, set_device,
         set_devices, set_gpu_fallback, set_ignore_unknown_fields, set_limits, set_logging_disabled,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: What is made on the compiled module, in :mod:`caffe.pycaffe`.
 _COMPILED_NAMES = [
-    "AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Error", "Layer", "LayerBase",
+    "AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Error", "Layer",
     "LayerParameter", "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SAGSolver", "SGDSolver", "Solver",
     "TEST", "TRAIN", "Timer", "__version__", "create_layer", "get_solver", "has_nccl", "init_log",
     "layer_type_list", "limits", "log", "set_device", "set_devices", "set_gpu_fallback",

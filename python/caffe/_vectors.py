@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._caffe import Blob, LayerBase, Net
+from ._caffe import Blob, Layer, Net
 
 
 class _Vec(list):
@@ -80,7 +80,7 @@ class RawBlobVec(_Vec):
 class LayerVec(_Vec):
     """Layers."""
 
-    _element = LayerBase
+    _element = Layer
 
 
 class NetVec(_Vec):

@@ -19,7 +19,7 @@ DefinitionHandle FromCaffe(const py::object& model, const std::vector<py::object
   std::vector<std::string> files;
   for (const py::object& file : weights) files.push_back(PathOf(file));
   const std::string path = PathOf(model);
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   return {NetworkDefinition::FromCaffe(path, files)};
 }
 
@@ -28,7 +28,7 @@ DefinitionHandle FromMessage(const py::bytes& message, const std::vector<py::obj
   for (const py::object& file : weights) files.push_back(PathOf(file));
   NetParameter net;
   Require(net.ParseFromString(message.cast<std::string>()), "this is not a NetParameter");
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   UpgradeNetAsNeeded("NetParameter", &net);
   return {NetworkDefinition::FromCaffe(net, files)};
 }
@@ -40,7 +40,7 @@ void AddLayer(DefinitionHandle& handle, const LayerParameter& layer, const py::l
     constants.push_back(
         Constant::Of(array.shape, std::vector<float>(array.data(), array.data() + array.count())));
   }
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   handle.net.AddLayer(layer, constants);
 }
 
@@ -180,7 +180,7 @@ BuilderConfig ConfigOf(const py::dict& fields) {
 
 EngineHandle Build(const DefinitionHandle& definition, const py::dict& fields) {
   const inference::Builder builder(ConfigOf(fields));
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   UseProcessMode();
   return {builder.Build(definition.net)};
 }
@@ -224,7 +224,7 @@ py::tuple NodeTuple(const inference::Node& node) {
 py::tuple QuantizedGraphTuple(const DefinitionHandle& definition, const py::dict& fields) {
   const BuilderConfig config = ConfigOf(fields);
   const inference::Graph graph = [&] {
-    const py::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     UseProcessMode();
     return inference::QuantizedGraph(definition.net, config);
   }();
@@ -243,7 +243,7 @@ CalibrationTable CalibrateDefinition(const DefinitionHandle& definition,
                                      const py::object& calibrator, const py::dict& fields) {
   const std::shared_ptr<Calibrator> made = MakePythonCalibrator(calibrator);
   const CalibrationOptions options = OptionsOf(fields);
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   UseProcessMode();
   Net<float> net(inference::ToNetParameter(definition.net.graph()));
   return Calibrate(&net, made.get(), options);

@@ -42,7 +42,7 @@ void FillInputs(const py::object& batch, Net<float>* net) {
     std::copy_n(array.data(), array.count(), blob->mutable_cpu_data());
   }
   if (reshaped) {
-    const py::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     net->Reshape();
   }
 }
@@ -58,13 +58,13 @@ class PythonCalibrator : public Calibrator {
                 .cast<double>())) {}
 
   int64_t GetBatch(Net<float>* net) override {
-    const py::gil_scoped_acquire with_gil;
+    const WithGil with_gil;
     py::dict shapes;
     for (int i = 0; i < net->num_inputs(); ++i) {
       shapes[py::cast(net->blob_names()[net->input_blob_indices()[i]])] =
           ShapeTuple(net->input_blobs()[i]->shape());
     }
-    const py::object batch = self_->attr("get_batch")(shapes);
+    const py::object batch = CallWithGil(self_->attr("get_batch"), shapes);
     if (batch.is_none()) return 0;
     FillInputs(batch, net);
     const Blob<float>& first = *net->input_blobs()[0];
@@ -72,16 +72,16 @@ class PythonCalibrator : public Calibrator {
   }
 
   std::string ReadCalibrationCache() override {
-    const py::gil_scoped_acquire with_gil;
+    const WithGil with_gil;
     if (!py::hasattr(*self_, "read_calibration_cache")) return "";
-    const py::object cache = self_->attr("read_calibration_cache")();
+    const py::object cache = CallWithGil(self_->attr("read_calibration_cache"));
     return cache.is_none() ? "" : cache.cast<std::string>();
   }
 
   void WriteCalibrationCache(const std::string& cache) override {
-    const py::gil_scoped_acquire with_gil;
+    const WithGil with_gil;
     if (py::hasattr(*self_, "write_calibration_cache")) {
-      self_->attr("write_calibration_cache")(cache);
+      CallWithGil(self_->attr("write_calibration_cache"), cache);
     }
   }
 

@@ -51,7 +51,7 @@ py::tuple DrawResults(const py::buffer& image, const py::dict& outputs, const py
   const cv::Mat original(height, width, CV_8UC3, pixels.ptr);
   cv::Mat drawn;
   {
-    const py::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     drawn = inference::DrawResults(original, items, classes, part, options);
   }
   return py::make_tuple(

@@ -23,13 +23,13 @@ using inference::TimingCache;
 
 EngineHandle LoadEngine(const py::object& file) {
   const std::string path = PathOf(file);
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   return {Engine::Load(path)};
 }
 
 void SaveEngine(const EngineHandle& handle, const py::object& file) {
   const std::string path = PathOf(file);
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   handle.engine->Save(path);
 }
 
@@ -165,8 +165,8 @@ class PythonProfiler : public inference::Profiler {
 inference::BlobObserver PythonObserver(const py::object& function) {
   return [function = Share(function)](const std::string& blob, const std::vector<int>& shape,
                                       const float* values) {
-    const py::gil_scoped_acquire with_gil;
-    (*function)(blob, NewArray(shape, values));
+    const WithGil with_gil;
+    CallWithGil(*function, blob, NewArray(shape, values));
   };
 }
 
@@ -183,7 +183,7 @@ void Run(ContextHandle& handle, const py::object& profiler, const py::object& ob
   PythonProfiler timed(profiler);
   if (!profiler.is_none()) handle.context.SetProfiler(&timed);
   if (!observer.is_none()) handle.context.SetObserver(PythonObserver(observer));
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   UseProcessMode();
   handle.context.Run();
 }
@@ -192,7 +192,7 @@ void Run(ContextHandle& handle, const py::object& profiler, const py::object& ob
 template <typename Function>
 void Change(ContextHandle& handle, Function&& f) {
   const Busy busy(&handle);
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   UseProcessMode();
   f(handle.context);
 }
@@ -204,7 +204,7 @@ using Address = std::uintptr_t;
 void EnqueueOn(ContextHandle& handle, Address stream, const std::vector<Address>& producers,
                const std::map<std::string, Address>& places) {
   const Busy busy(&handle);
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   UseProcessMode();
   std::map<std::string, void*> memory;
   for (const auto& [name, address] : places) {
@@ -256,7 +256,7 @@ py::list ItemOutputs(ContextHandle& handle) {
 }
 
 std::shared_ptr<ContextHandle> MakeContext(const EngineHandle& engine, int threads) {
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   UseProcessMode();
   return std::make_shared<ContextHandle>(engine.engine, threads);
 }

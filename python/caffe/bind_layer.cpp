@@ -1,10 +1,11 @@
-// Python's LayerParameter, LayerBase and BlobVec, and create_layer.
+// Python's LayerParameter, Layer and BlobVec, and create_layer.
 #include <pybind11/stl.h>
 
 #include "attributes.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "handles.hpp"
 #include "layer_blobs.hpp"
+#include "python_layer.hpp"
 
 namespace caffe::pycaffe {
 namespace {
@@ -66,7 +67,7 @@ void RunLayer(LayerHandle& handle, const Blobs& bottom, const Blobs& top, Functi
   handle.Visit([&](auto& layer) {
     using Dtype = DtypeOf<std::decay_t<decltype(layer)>>;
     const auto bottoms = BlobsOf<Dtype>(bottom), tops = BlobsOf<Dtype>(top);
-    const py::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     UseProcessMode();
     f(layer, bottoms, tops);
   });
@@ -130,9 +131,20 @@ void BindLayer(py::module_& module) {
            "Appends a blob, which is then shared with its other owners.");
 
   py::class_<LayerHandle, std::shared_ptr<LayerHandle>>(
-      module, "LayerBase", py::dynamic_attr(), CollectsAttributes(),
+      module, "Layer", py::dynamic_attr(), CollectsAttributes(),
       "A layer of any type: one of a net, or one that create_layer made and that is run by hand\n"
-      "with SetUp, Forward and Backward on blobs of the caller's.")
+      "with SetUp, Forward and Backward on blobs of the caller's; and the base of layers written\n"
+      "in Python, which a prototxt file names:\n\n"
+      "    layer { type: \"Python\" ... python_param { module: \"m\" layer: \"L\" param_str: "
+      "\"..\" } }\n"
+      "\n"
+      "A subclass L in module m has setup(bottom, top), which may be missing, reshape(bottom, "
+      "top),\n"
+      "forward(bottom, top) and backward(top, propagate_down, bottom). bottom and top are lists "
+      "of\n"
+      "Blobs; self.param_str is the text of the file, self.phase caffe.TRAIN or caffe.TEST,\n"
+      "self.blobs what the layer learns (self.blobs.add_blob(3, 4) in setup adds one).")
+      .def(py::init(&MakePythonLayerHandle), py::arg("param"))
       .def_property_readonly(
           "type",
           [](const LayerHandle& handle) {

@@ -16,7 +16,7 @@ std::shared_ptr<NetHandle> MakeNet(const py::object& network_file, int phase, in
   const std::string model = PathOf(network_file);
   const std::string trained = weights.is_none() ? "" : PathOf(weights);
   auto handle = std::make_shared<NetHandle>();
-  const py::gil_scoped_release without_gil;
+  const WithoutGil without_gil;
   UseProcessMode();
   handle->net.reset(new Net<float>(model, static_cast<Phase>(phase), level, &stages));
   if (!trained.empty()) handle->net->CopyTrainedLayersFrom(trained);

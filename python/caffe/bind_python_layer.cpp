@@ -2,8 +2,8 @@
 #include <pybind11/stl.h>
 
 #include <atomic>
+#include <boost/make_shared.hpp>
 
-#include "attributes.hpp"
 #include "caffe/layers/python_layer.hpp"
 #include "python_layer.hpp"
 
@@ -12,13 +12,14 @@ namespace {
 
 std::atomic<bool> embedded{false};
 
-/// "Traceback (most recent call last): ...", as Python prints it.
+/// "Traceback (most recent call last): ...", as Python prints it, without the end of its last line.
 std::string TracebackOf(const py::error_already_set& error) {
   const py::object lines =
       py::module_::import("traceback")
           .attr("format_exception")(error.type(), error.value(),
                                     error.trace() ? error.trace() : py::none());
-  return py::str("").attr("join")(lines).cast<std::string>();
+  const py::object text = py::str("").attr("join")(lines).attr("rstrip")();
+  return text.cast<std::string>();
 }
 
 /// Throws what a Python layer raised: in a Python program the exception itself, which a note tells
@@ -59,12 +60,12 @@ void PythonLayer<Dtype>::ForgetBlobs() {
   lent_.clear();
 }
 
-/// True if the user's class, or the object, has the method: LayerBase has some of the same names.
+/// True if the user's class, or the object, has the method: Layer has some of the same names.
 template <typename Dtype>
 bool PythonLayer<Dtype>::Overrides(const char* method) const {
   const py::object type = py::type::of(self_);
   const py::object own = py::getattr(type, method, py::none());
-  const py::object base = py::getattr(py::type::of<PythonLayerHandle>(), method, py::none());
+  const py::object base = py::getattr(py::type::of<LayerHandle>(), method, py::none());
   return py::hasattr(self_, method) && (!own.is(base) || self_.attr("__dict__").contains(method));
 }
 
@@ -76,7 +77,7 @@ void PythonLayer<Dtype>::Call(const char* method, const Arguments&... arguments)
           method, "'");
   views_->Pull();
   try {
-    self_.attr(method)(arguments...);
+    CallWithGil(self_.attr(method), arguments...);
   } catch (py::error_already_set& error) {
     Rethrow(error, this->layer_param_, method);
   }
@@ -86,7 +87,7 @@ void PythonLayer<Dtype>::Call(const char* method, const Arguments&... arguments)
 template <typename Dtype>
 void PythonLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
-  const py::gil_scoped_acquire with_gil;
+  const WithGil with_gil;
   Require(bool(self_), "a Python layer is made by a net or by caffe.create_layer");
   const std::string& text = this->layer_param_.python_param().param_str();
   self_.attr("param_str") = text;
@@ -122,14 +123,14 @@ void PythonLayer<Dtype>::TakeParameters(const vector<shared_ptr<Blob<Dtype>>>& g
 template <typename Dtype>
 void PythonLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                  const vector<Blob<Dtype>*>& top) {
-  const py::gil_scoped_acquire with_gil;
+  const WithGil with_gil;
   Call("reshape", Lend(bottom), Lend(top));
 }
 
 template <typename Dtype>
 void PythonLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                      const vector<Blob<Dtype>*>& top) {
-  const py::gil_scoped_acquire with_gil;
+  const WithGil with_gil;
   Call("forward", Lend(bottom), Lend(top));
 }
 
@@ -137,7 +138,7 @@ template <typename Dtype>
 void PythonLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                       const vector<bool>& propagate_down,
                                       const vector<Blob<Dtype>*>& bottom) {
-  const py::gil_scoped_acquire with_gil;
+  const WithGil with_gil;
   Call("backward", Lend(top), propagate_down, Lend(bottom));
 }
 
@@ -161,11 +162,11 @@ py::object ImportClass(const PythonParameter& param) {
           "' (", py::str(py::getattr(module, "__file__", py::str("built in"))).cast<std::string>(),
           ") has no class '", param.layer(), "'");
   const py::object layer = module.attr(param.layer().c_str());
-  Require(
-      PyType_Check(layer.ptr()) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(layer.ptr()),
-                                                    reinterpret_cast<PyTypeObject*>(
-                                                        py::type::of<PythonLayerHandle>().ptr())),
-      "python_param: ", param.module(), ".", param.layer(), " is not a subclass of caffe.Layer");
+  Require(PyType_Check(layer.ptr()) &&
+              PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(layer.ptr()),
+                               reinterpret_cast<PyTypeObject*>(py::type::of<LayerHandle>().ptr())),
+          "python_param: ", param.module(), ".", param.layer(),
+          " is not a subclass of caffe.Layer");
   return layer;
 }
 
@@ -178,13 +179,10 @@ struct MakeDouble {
   const bool before;
 };
 
-std::shared_ptr<PythonLayerHandle> MakeHandle(const LayerParameter& param) {
-  if (make_double) {
-    return std::make_shared<PythonLayerHandle>(
-        boost::shared_ptr<PythonLayer<double>>(new PythonLayer<double>(param)));
-  }
-  return std::make_shared<PythonLayerHandle>(
-      boost::shared_ptr<PythonLayer<float>>(new PythonLayer<float>(param)));
+template <typename Dtype>
+std::shared_ptr<LayerHandle> MakeHandle(const LayerParameter& param) {
+  const auto layer = boost::make_shared<PythonLayer<Dtype>>(param);
+  return std::make_shared<LayerHandle>(layer, layer->views());
 }
 
 /// Stands for the net's ownership of the Python object. After the interpreter's end nothing is
@@ -194,7 +192,7 @@ struct ReleaseObject {
   PyObject* self;
   void operator()(Layer<Dtype>* layer) const {
     if (!Py_IsInitialized()) return;
-    const py::gil_scoped_acquire with_gil;
+    const WithGil with_gil;
     static_cast<PythonLayer<Dtype>*>(layer)->ForgetBlobs();
     Py_DECREF(self);
   }
@@ -202,17 +200,17 @@ struct ReleaseObject {
 
 template <typename Dtype>
 boost::shared_ptr<Layer<Dtype>> MakePythonLayer(const LayerParameter& param) {
-  const py::gil_scoped_acquire with_gil;
+  const WithGil with_gil;
   const py::object type = ImportClass(param.python_param());
   const MakeDouble scope(std::is_same<Dtype, double>::value);
   py::object self;
   try {
-    self = type(param);
+    self = CallWithGil(type, param);
   } catch (py::error_already_set& error) {
     Rethrow(error, param, "__init__");
   }
   PythonLayer<Dtype>* layer = nullptr;
-  self.cast<PythonLayerHandle&>().Visit([&](auto& made) {
+  self.cast<LayerHandle&>().Visit([&](auto& made) {
     if constexpr (std::is_same_v<DtypeOf<std::decay_t<decltype(made)>>, Dtype>) {
       layer = static_cast<PythonLayer<Dtype>*>(&made);
     }
@@ -224,6 +222,11 @@ boost::shared_ptr<Layer<Dtype>> MakePythonLayer(const LayerParameter& param) {
 
 }  // namespace
 
+std::shared_ptr<LayerHandle> MakePythonLayerHandle(const LayerParameter& param) {
+  if (make_double) return MakeHandle<double>(param);
+  return MakeHandle<float>(param);
+}
+
 py::object LayerObject(const boost::shared_ptr<Layer<float>>& layer,
                        const std::shared_ptr<ViewGroup>& views) {
   if (const auto* python = dynamic_cast<const PythonLayer<float>*>(layer.get())) {
@@ -233,19 +236,6 @@ py::object LayerObject(const boost::shared_ptr<Layer<float>>& layer,
 }
 
 void BindPythonLayer(py::module_& module) {
-  py::class_<PythonLayerHandle, LayerHandle, std::shared_ptr<PythonLayerHandle>>(
-      module, "Layer", CollectsAttributes(),
-      "The base of layers written in Python, which a prototxt file names:\n\n"
-      "    layer { type: \"Python\" ... python_param { module: \"m\" layer: \"L\" param_str: "
-      "\"..\" } }\n"
-      "\n"
-      "A subclass L in module m has setup(bottom, top), which may be missing, reshape(bottom, "
-      "top),\n"
-      "forward(bottom, top) and backward(top, propagate_down, bottom). bottom and top are lists "
-      "of\n"
-      "Blobs; self.param_str is the text of the file, self.phase caffe.TRAIN or caffe.TEST,\n"
-      "self.blobs what the layer learns (self.blobs.add_blob(3, 4) in setup adds one).")
-      .def(py::init(&MakeHandle), py::arg("param"));
   module.def("_set_embedded", &SetEmbedded,
              "For the library that runs Python layers in programs that are not Python.");
   SetPythonLayerFactory<float>(&MakePythonLayer<float>);

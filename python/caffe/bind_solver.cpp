@@ -25,11 +25,11 @@ class SolverCallback : public Solver<float>::Callback {
 
  private:
   void Call(const py::function& function) {
-    const py::gil_scoped_acquire with_gil;
+    const WithGil with_gil;
     for (const auto& weak : views_) {
       if (const auto views = weak.lock()) views->Pull();
     }
-    function();
+    CallWithGil(function);
     for (const auto& weak : views_) {
       if (const auto views = weak.lock()) views->Push();
     }
@@ -54,7 +54,7 @@ class CheckSignals {
     const Clock::time_point now = Clock::now();
     if (now < next_) return SolverAction::NONE;
     next_ = now + std::chrono::milliseconds(50);
-    const py::gil_scoped_acquire with_gil;
+    const WithGil with_gil;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     return SolverAction::NONE;
   }
@@ -68,7 +68,7 @@ std::shared_ptr<SolverHandle> MakeSolver(const py::object& solver_file, const st
   const std::string file = PathOf(solver_file);
   auto handle = std::make_shared<SolverHandle>();
   {
-    const py::gil_scoped_release without_gil;
+    const WithoutGil without_gil;
     UseProcessMode();
     SolverParameter param;
     ReadSolverParamsFromTextFileOrDie(file, &param);
@@ -88,7 +88,6 @@ void Solve(SolverHandle& handle, const py::object& resume_file) {
 
 void Step(SolverHandle& handle, const py::object& number) {
   const int iterations = WholeNumber(number, "Solver.step: the number of iterations");
-  Require(iterations >= 0, "Solver.step does a number of iterations, not ", iterations);
   handle.Run([&] { handle.solver->Step(iterations); });
 }
 
@@ -163,7 +162,8 @@ void BindSolver(py::module_& module) {
       .def("solve", &Solve, py::arg("resume_file") = py::none(),
            "Trains up to max_iter, from a .solverstate file if one is given. Ctrl-C ends it with\n"
            "KeyboardInterrupt between two iterations; what was learned stays.")
-      .def("step", &Step, py::arg("iterations"), "Does so many iterations.")
+      .def("step", &Step, py::arg("iterations"),
+           "Does so many iterations; none where the number is negative, as in Caffe.")
       .def("restore", &Restore, py::arg("state_file"), py::arg("data_positions") = true,
            "Takes up where a .solverstate was written: iteration, weights, history and, with\n"
            "data_positions, the positions of data layers and the random generators, so that\n"

@@ -62,7 +62,7 @@ ComputeScope::ComputeScope(std::vector<NetHandle*> nets) : nets_(std::move(nets)
   for (NetHandle* net : nets_) {
     std::unique_lock<std::recursive_mutex> lock(net->mutex, std::try_to_lock);
     if (!lock) {
-      const py::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       lock.lock();
     }
     locks_.push_back(std::move(lock));
@@ -89,10 +89,10 @@ ComputeScope::~ComputeScope() {
 }
 
 void NetCallback::run(int layer) {
-  const py::gil_scoped_acquire with_gil;
+  const WithGil with_gil;
   const std::shared_ptr<ViewGroup> views = views_.lock();
   if (views) views->Pull();
-  function_(layer);
+  CallWithGil(function_, layer);
   if (views) views->Push();
 }
 

@@ -12,6 +12,7 @@
 #include "caffe/layer.hpp"
 #include "caffe/net.hpp"
 #include "caffe/solver.hpp"
+#include "gil.hpp"
 #include "views.hpp"
 
 // What Python's Layer, Net and Solver objects hold.
@@ -27,14 +28,13 @@ struct DtypeOfLayer<Layer<Dtype>> {
 template <typename LayerType>
 using DtypeOf = typename DtypeOfLayer<LayerType>::type;
 
-/// What Python's LayerBase holds: a layer of one of the Dtypes.
+/// What Python's Layer holds: a layer of one of the Dtypes.
 class LayerHandle {
  public:
   LayerHandle(boost::shared_ptr<Layer<float>> layer, std::shared_ptr<ViewGroup> views)
       : single_(std::move(layer)), views_(std::move(views)) {}
   LayerHandle(boost::shared_ptr<Layer<double>> layer, std::shared_ptr<ViewGroup> views)
       : double_(std::move(layer)), views_(std::move(views)) {}
-  virtual ~LayerHandle() = default;
 
   /// f(Layer<Dtype>&).
   template <typename Function>
@@ -43,7 +43,7 @@ class LayerHandle {
   }
   const std::shared_ptr<ViewGroup>& views() const { return views_; }
 
- protected:
+ private:
   boost::shared_ptr<Layer<float>> single_;
   boost::shared_ptr<Layer<double>> double_;
   std::shared_ptr<ViewGroup> views_;
@@ -85,7 +85,7 @@ class ComputeScope {
 
   std::vector<NetHandle*> nets_;
   std::vector<std::unique_lock<std::recursive_mutex>> locks_;
-  std::optional<py::gil_scoped_release> without_gil_;
+  std::optional<WithoutGil> without_gil_;
 };
 
 /// Runs f() on nets handed over to C++, and returns what it returns.

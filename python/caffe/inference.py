@@ -443,9 +443,7 @@ class ExecutionContext(_caffe.ExecutionContext):
     def __init__(self, engine: Engine, threads: int = 0) -> None:
         super().__init__(engine, threads)
         self._lock = threading.RLock()
-        # Its thread starts with the first task.
-        self._executor = concurrent.futures.ThreadPoolExecutor(
-            max_workers=1, thread_name_prefix="caffe.inference")
+        self._make_executor()
         #: The engine that it runs.
         self.engine = engine
         #: ``profiler(layer, milliseconds)`` is called after each layer, if it is set.
@@ -453,6 +451,12 @@ class ExecutionContext(_caffe.ExecutionContext):
         #: ``observer(blob, values)`` is called with a copy of each blob that a layer has made,
         #: if it is set.
         self.observer: Optional[Callable[[str, np.ndarray], Any]] = None
+
+    def _make_executor(self) -> None:
+        # Its thread starts with the first task.
+        self._executor = concurrent.futures.ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix="caffe.inference")
+        self._process = os.getpid()
 
     def set_batch(self, batch: int) -> None:
         """Runs ``batch`` items from now on, 1 to ``engine.max_batch``. Contents of inputs are
@@ -538,6 +542,10 @@ class ExecutionContext(_caffe.ExecutionContext):
         raises; ``future.add_done_callback(f)`` calls ``f(future)``.
         """
         given = {name: np.array(values) for name, values in self._given(inputs, named).items()}
+        if self._process != os.getpid():  # a forked child, which has no threads of its parent's
+            with self._lock:
+                if self._process != os.getpid():
+                    self._make_executor()
         return self._executor.submit(self.run, given)
 
     def enqueue_on(self, stream: int, places: Optional[Mapping[str, Any]] = None, **named: Any

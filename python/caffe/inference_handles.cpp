@@ -8,7 +8,7 @@ namespace caffe::pycaffe {
 SharedObject Share(py::object object) {
   return SharedObject(new py::object(std::move(object)), [](py::object* last) {
     if (!Py_IsInitialized()) return;  // the object is gone already
-    const py::gil_scoped_acquire with_gil;
+    const WithGil with_gil;
     delete last;
   });
 }

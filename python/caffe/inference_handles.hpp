@@ -47,8 +47,8 @@ SharedObject Share(py::object object);
 /// result of another type.
 template <typename Result, typename... Arguments>
 Result CallPython(const SharedObject& function, Arguments&&... arguments) {
-  const py::gil_scoped_acquire with_gil;
-  const py::object result = (*function)(std::forward<Arguments>(arguments)...);
+  const WithGil with_gil;
+  const py::object result = CallWithGil(*function, std::forward<Arguments>(arguments)...);
   if constexpr (!std::is_void_v<Result>) {
     try {
       return result.template cast<Result>();

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _caffe, _deprecated, _vectors
 from ._caffe import (  # noqa: F401
-    NCCL, TEST, TRAIN, Blob, Error, Layer, LayerBase, LayerParameter, Timer, __version__,
+    NCCL, TEST, TRAIN, Blob, Error, Layer, LayerParameter, Timer, __version__,
     create_layer, has_nccl, init_log, layer_type_list, limits, log, set_device, set_devices,
     set_gpu_fallback, set_ignore_unknown_fields, set_limits, set_logging_disabled, set_mode_cpu,
     set_mode_gpu, set_multiprocess, set_random_seed, set_solver_count, set_solver_rank, set_threads,
@@ -117,12 +117,12 @@ class Net(_caffe.Net, _deprecated.OldNet):
                           lambda: OrderedDict(zip(self._blob_names, self._blob_loss_weights)))
 
     @property
-    def layers(self) -> List[LayerBase]:
+    def layers(self) -> List[Layer]:
         """The layers in the order in which they run; Python layers are the user's own objects."""
         return self._once("_layers_list", lambda: _vectors.LayerVec(self._layers))
 
     @property
-    def layer_dict(self) -> "OrderedDict[str, LayerBase]":
+    def layer_dict(self) -> "OrderedDict[str, Layer]":
         """The layers by name."""
         return self._once("_layer_dict", lambda: OrderedDict(zip(self._layer_names, self.layers)))
 

@@ -52,14 +52,9 @@ class PythonLayer : public Layer<Dtype> {
   std::map<Blob<Dtype>*, LentBlob> lent_;
 };
 
-/// What Python's Layer holds.
-class PythonLayerHandle : public LayerHandle {
- public:
-  explicit PythonLayerHandle(boost::shared_ptr<PythonLayer<float>> layer)
-      : LayerHandle(layer, layer->views()) {}
-  explicit PythonLayerHandle(boost::shared_ptr<PythonLayer<double>> layer)
-      : LayerHandle(layer, layer->views()) {}
-};
+/// What an object of a subclass of caffe.Layer holds: a PythonLayer of the Dtype that its maker
+/// wants.
+std::shared_ptr<LayerHandle> MakePythonLayerHandle(const LayerParameter& param);
 
 /// Says that the interpreter is a guest of a C++ program: exceptions of Python layers become
 /// caffe::Error with the traceback as text.

@@ -1,4 +1,4 @@
-"""Single layers: create_layer, LayerParameter, LayerBase."""
+"""Single layers: create_layer, LayerParameter, Layer."""
 import caffe
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def message():
                                          caffe.LayerParameter(message())])
 def test_create_layer(description):
     layer = caffe.create_layer(description)
-    assert isinstance(layer, caffe.LayerBase) and layer.type == "InnerProduct"
+    assert isinstance(layer, caffe.Layer) and layer.type == "InnerProduct"
     assert layer.layer_param.to_message() == message()
     assert "'ip' of type InnerProduct" in repr(layer)
 

@@ -279,6 +279,7 @@ class TestInThePrograms:
         result = run("L", module="no_such_module")
         assert result.returncode == 1
         assert "'no_such_module' cannot be imported; sys.path is" in result.stderr
+        assert result.stderr.endswith("No module named 'no_such_module'\n")
 
 
 #: Faster R-CNN in small: what is learned proposes the regions, so their gradient is asked for.

@@ -130,6 +130,13 @@ def test_classify_one_image_with_the_default_mean(net, images, tmp_path):
                                [-104.007, -116.669, 255 - 122.679], atol=1e-3)
 
 
+def test_classify_appends_the_extension(net, images, tmp_path):
+    text = good("classify.py", *net, *NO_MEAN, "--center_only", images / "a.png", tmp_path / "scores.out")
+    assert f"Saving results into {tmp_path}/scores.out.npy" in text
+    assert np.load(tmp_path / "scores.out.npy").shape[0] == 1
+    assert not (tmp_path / "scores.out").exists()
+
+
 def test_classify_an_array_with_other_steps(net, tmp_path):
     np.save(tmp_path / "in.npy", np.full((3, 32, 16, 3), [0.1, 0.2, 0.4]))
     good("classify.py", *net, "--mean_file", "1,2,3", "--raw_scale", 10, "--input_scale", 2,

@@ -1,10 +1,17 @@
-"""Nets in several threads."""
+"""Nets in several threads, and in forked processes."""
+import hashlib
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 
 import caffe
 import numpy as np
 import pytest
+
+from caffe import inference
 
 from conftest import SMALL_NET
 from gpu_doubles import FakeGpu
@@ -208,3 +215,135 @@ def test_arrays_may_be_dropped_in_another_thread(small_net):
 
     run_in_threads(look, compute)
     assert (small_net.blobs["ip"].data == 7).all()
+
+
+#: What a thread may be about when the interpreter ends: statements that make `compute`, and those
+#: that it repeats.
+AT_EXIT = {
+    "a pass": ("net = caffe.Net('net.prototxt', caffe.TEST)", "net.forward()"),
+    "the making of a net": ("", "caffe.Net('net.prototxt', caffe.TEST)"),
+    "a callback": ("net = caffe.Net('net.prototxt', caffe.TEST)\n"
+                   "net.before_forward(lambda layer: sum(range(5000)))", "net.forward()"),
+    "a Python layer": ("net = caffe.Net('python.prototxt', caffe.TEST)", "net.forward()"),
+    "a solver's callback": ("solver = caffe.get_solver('solver.prototxt')\n"
+                            "solver.add_callback(lambda: sum(range(5000)), lambda: None)",
+                            "solver.step(1000)"),
+    "an engine": ("from caffe import inference\n"
+                  "definition = inference.NetworkDefinition.from_caffe('net.prototxt')\n"
+                  "engine = inference.Builder().build(definition)\n"
+                  "context = inference.ExecutionContext(engine)\n"
+                  "context.observer = lambda blob, values: sum(range(5000))", "context.run()"),
+}
+
+
+@pytest.mark.parametrize("what", AT_EXIT)
+def test_the_interpreter_may_end_while_a_daemon_thread_computes(what, write, solver_file, tmp_path):
+    write(SMALL_NET)
+    write("""
+        layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 } } }
+        layer { name: "add" type: "Python" bottom: "data" top: "add"
+                python_param { module: "busy_layer" layer: "Busy" } }
+    """, "python.prototxt")
+    write("""
+        import caffe
+
+        class Busy(caffe.Layer):
+            def reshape(self, bottom, top):
+                top[0].reshape(1)
+
+            def forward(self, bottom, top):
+                top[0].data[...] = sum(range(5000))
+    """, "busy_layer.py")
+    solver_file()
+    before, repeated = AT_EXIT[what]
+    program = f"""
+import threading, time
+import caffe
+{before}
+def compute():
+    while True:
+        {repeated}
+threading.Thread(target=compute, daemon=True).start()
+time.sleep(0.05)
+"""
+    settings = dict(os.environ, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
+    result = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=settings, text=True,
+                            capture_output=True, timeout=120)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.fixture
+def in_child():
+    """Runs a function in a forked child, which may take two minutes; returns what it returns, a
+    text."""
+    def run(function):
+        receive, send = os.pipe()
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                signal.alarm(120)
+                os.write(send, function().encode())
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(send)
+        with os.fdopen(receive) as pipe:
+            text = pipe.read()
+        assert os.waitpid(child, 0)[1] == 0
+        return text
+
+    return run
+
+
+WIDE_NET = """
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 8 dim: 16 dim: 32 dim: 32 } } }
+    layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+            convolution_param { num_output: 32 kernel_size: 3 weight_filler { type: "constant" value: 0.5 } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip"
+            inner_product_param { num_output: 10 weight_filler { type: "constant" value: 0.25 } } }
+"""
+
+
+def test_a_forked_child_computes_as_its_parent_does(write, random, in_child, kept_threads):
+    """Each process has threads of its own to share loops among."""
+    caffe.set_threads(2)
+    file = write(WIDE_NET)
+    net = caffe.Net(file, caffe.TEST)
+    context = inference.ExecutionContext(
+        inference.Builder().build(inference.NetworkDefinition.from_caffe(file)))
+    values = random.rand(8, 16, 32, 32).astype(np.float32)
+
+    def results():
+        scores = [net.forward(data=values)["ip"], context.run(data=values)["ip"],
+                  caffe.Net(file, caffe.TEST).forward(data=values)["ip"],
+                  context.enqueue(data=values).result(120)["ip"]]
+        return " ".join(hashlib.sha256(array.tobytes()).hexdigest() for array in scores)
+
+    expected = results()
+    assert in_child(results) == expected
+    assert results() == expected
+    assert in_child(lambda: in_child(results)) == expected
+
+
+def test_a_thread_forks_while_another_computes(write, random, in_child, kept_threads):
+    """The other one's team goes on."""
+    caffe.set_threads(2)
+    net, other = (caffe.Net(write(WIDE_NET), caffe.TEST) for _ in range(2))
+    values = random.rand(8, 16, 32, 32).astype(np.float32)
+    expected = net.forward(data=values)["ip"].tobytes()
+    stop = threading.Event()
+
+    def compute():
+        while not stop.is_set():
+            assert other.forward(data=values)["ip"].tobytes() == expected
+
+    def fork():
+        try:
+            for _ in range(20):
+                assert in_child(lambda: "done") == "done"
+                assert net.forward(data=values)["ip"].tobytes() == expected
+        finally:
+            stop.set()
+
+    run_in_threads(compute, fork)

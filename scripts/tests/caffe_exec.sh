@@ -272,6 +272,18 @@ if [ -e "$build/lib/libcaffe.so" ]; then
   runs "$tool" --deploy=twice.prototxt $short --plugins=libtwice.so --saveEngine=twice.plan
   has out.txt 'Output binding for twice with dimensions 1x5'
   runs "$tool" --loadEngine=twice.plan $short --staticPlugins="$PWD/libtwice.so"
+  # Two libraries with one layer type: one line names the second.
+  cp libtwice.so again.so
+  fails 'plugins: again.so: Layer type Twice already registered' --deploy=twice.prototxt $short \
+    --plugins=libtwice.so --plugins=again.so
+  # The same in the commands of caffe.
+  refuses 'unknown layer type .Twice' "$caffe" time -model twice.prototxt -iterations 1
+  runs "$caffe" time -model twice.prototxt -iterations 1 -plugins libtwice.so
+  runs "$caffe" time -plan twice.plan -iterations 1 -plugins "$PWD/libtwice.so"
+  refuses 'plugins: again.so: Layer type Twice already registered' \
+    "$caffe" time -model twice.prototxt -plugins libtwice.so,again.so
+  [ "$(wc -l < err.txt)" = 1 ] || fail "more than a line"
+  refuses 'plugins: .*none.so' "$caffe" time -model twice.prototxt -plugins none.so
 fi
 
 # On the tests' device, where the library has kernels for GPUs.

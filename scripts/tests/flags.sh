@@ -34,6 +34,21 @@ solver solver_mode: GPU > gpu.prototxt
 runs "$caffe" train -solver cpu.prototxt
 weights=tiny_iter_2.caffemodel
 
+# -weights and -snapshot take the place of the weights that the solver names.
+solver solver_mode: CPU 'weights: "gone.caffemodel"' > own.prototxt
+refuses 'gone.caffemodel' "$caffe" train -solver own.prototxt
+runs "$caffe" train -solver own.prototxt -weights $weights
+runs "$caffe" train -solver own.prototxt -snapshot tiny_iter_2.solverstate
+
+# What the first update would fail at is said before the first test, with the file.
+solver solver_mode: CPU test_iter: 1 test_interval: 1 | sed 's/lr_policy: "fixed"//' > policy.prototxt
+export GLOG_minloglevel=0
+refuses '^caffe: policy.prototxt: lr_policy is missing' "$caffe" train -solver policy.prototxt
+lacks err.txt 'Testing net'
+export GLOG_minloglevel=1
+solver solver_mode: CPU | sed 's#"tiny"#"no/folder/tiny"#' > nowhere.prototxt
+refuses '^caffe: nowhere.prototxt: .*snapshot_prefix' "$caffe" train -solver nowhere.prototxt
+
 # Without a GPU all that asks for one ends alike, with the ways out...
 way_out="no GPU can be used: .*CAFFE_GPU_FALLBACK=1"
 refuses "gpu.prototxt: solver_mode: GPU: $way_out" "$caffe" train -solver gpu.prototxt

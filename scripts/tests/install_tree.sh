@@ -12,6 +12,21 @@ cmake -S "$root/src/caffe/test/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$
 cmake --build "$work/build"
 GLOG_minloglevel=2 "$work/build/consumer"
 GLOG_minloglevel=2 "$work/build/consumer_by_variables"
+# By the folder where Caffe's own build installs its configuration, and from the build tree itself.
+for folder in "$work/moved/share/Caffe" "$build"; do
+  rm -rf "$work/by_folder"
+  cmake -S "$root/src/caffe/test/consumer" -B "$work/by_folder" -DCaffe_DIR="$folder" \
+    -DCMAKE_BUILD_TYPE=Debug
+  cmake --build "$work/by_folder"
+  GLOG_minloglevel=2 "$work/by_folder/consumer"
+done
+# An older standard than the headers are written in is what the first error is about.
+if "${CXX:-c++}" -std=c++14 -fsyntax-only -I "$work/moved/include" \
+    "$root/src/caffe/test/consumer/consumer.cpp" 2> "$work/errors"; then
+  echo "C++14 compiles the headers"
+  exit 1
+fi
+grep -m 1 'error:' "$work/errors" | grep 'need C++17'
 # By hand, as an old Makefile does it.
 library=$(find "$work/moved" -name libcaffe.so)
 if [ -n "$library" ]; then

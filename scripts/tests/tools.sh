@@ -26,7 +26,8 @@ for command in train test test_detection time build inspect infer compare calibr
 done
 refuses 'there is no flag -qqqqqq; --help lists' "$caffe" time -qqqqqq 3
 refuses "unknown command 'qqqqqq'. Valid are" "$caffe" qqqqqq
-refuses "there is no flag -itertions; did you mean 'iterations'" "$caffe" time -itertions 3
+refuses "there is no flag -itertions; did you mean '-iterations'" "$caffe" time -itertions 3
+refuses 'there is no flag -foo; --help lists' "$caffe" time -foo
 refuses "no flag -noitertions" "$caffe" time --noitertions
 refuses "-iterations abc: it takes a whole number" "$caffe" time -iterations abc
 refuses "-scale x: it takes a number" "$caffe" infer -scale=x

@@ -99,6 +99,7 @@ int Run(const vector<Command>& commands, int argc, char** argv) {
   caffe::TranslateOldFlags();
   caffe::ApplySharedFlags();
   caffe::ApplyThreadsFlag();
+  caffe::LoadPlugins();
   return command.run(rest);
 }
 

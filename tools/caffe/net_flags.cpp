@@ -5,6 +5,7 @@
 
 #include "caffe/caffe.hpp"
 #include "caffe/core/error_context.hpp"
+#include "caffe/core/layer_plugin.hpp"
 #include "caffe/gpu_fallback.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 
@@ -18,6 +19,8 @@ CAFFE_FLAG(int32, iterations, 50, "N", "how many iterations to run");
 CAFFE_FLAG(bool, json, false, "", "print JSON instead of tables");
 CAFFE_FLAG(bool, peaks, true, "",
            "measure how fast the processor multiplies (-peaks=false: do not)");
+CAFFE_FLAG(string, plugins, "", "FILE[,FILE]",
+           "load shared libraries with layers of your own, several separated by ','");
 CAFFE_FLAG(bool, verbose, false, "",
            "show what nets log; caffe build: and what could compute each layer");
 CAFFE_FLAG(string, gpu, "", "0|0,1|all", "the GPUs to use; the CPU when not given, or -1");
@@ -87,7 +90,8 @@ bool OverridesTypes() {
 FlagGroup SharedFlags() {
   return {"all commands",
           "",
-          {"gpu", "gpus", "gpu_fallback", "threads", "ignore_unknown_fields", "limits", "verbose"},
+          {"gpu", "gpus", "gpu_fallback", "threads", "ignore_unknown_fields", "limits", "plugins",
+           "verbose"},
           "  -help, -version       this text, the version\n"};
 }
 
@@ -96,6 +100,12 @@ FlagGroup TypeFlags() {
           "",
           {"forward_type", "backward_type", "forward_math", "backward_math", "engine"},
           ""};
+}
+
+void LoadPlugins() {
+  for (const std::string& file : SplitFiles(FLAGS_plugins)) {
+    WithContext([] { return "-plugins"; }, [&] { LoadLayerPlugin(file); });
+  }
 }
 
 std::vector<std::string> Stages() { return SplitAtCommas(FLAGS_stage); }

@@ -29,6 +29,8 @@ namespace caffe {
 
 /// Flags of every command.
 FlagGroup SharedFlags();
+/// Loads the libraries of -plugins.
+void LoadPlugins();
 /// Types and engine of a net.
 FlagGroup TypeFlags();
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "caffe/caffe.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/parallel/mpi/launcher.hpp"
@@ -95,9 +96,9 @@ SolverParameter TrainedSolver() {
       RequireGpu(FLAGS_solver + ": solver_mode: GPU");
     }
   }
-  if (FLAGS_snapshot.empty()) {
-    for (const std::string& weights : WeightFiles()) param.add_weights(weights);
-  }
+  if (FLAGS_snapshot.empty() && FLAGS_weights.empty()) return param;
+  param.clear_weights();  // the flags decide what training starts from
+  for (const std::string& weights : WeightFiles()) param.add_weights(weights);
   return param;
 }
 
@@ -120,6 +121,12 @@ struct SignalEffects {
 
 using SolverPointer = shared_ptr<Solver<float>>;
 
+SolverPointer MakeSolver(const SolverParameter& param) {
+  const SolverPointer solver(SolverRegistry<float>::CreateSolver(param, FLAGS_solver));
+  WithFile(FLAGS_solver, [&] { solver->CheckTraining(); });
+  return solver;
+}
+
 void RestoreSnapshot(Solver<float>* solver) {
   PROGRAM_LOG() << "Resuming from " << FLAGS_snapshot;
   solver->Restore(FLAGS_snapshot.c_str(), /*data_positions=*/true);
@@ -138,7 +145,7 @@ int TrainAlone() {
   const SolverParameter param = TrainedSolver();
   ChooseDevice();
   SignalHandler signals(effects.interrupt, effects.hangup);
-  const SolverPointer solver(SolverRegistry<float>::CreateSolver(param, FLAGS_solver));
+  const SolverPointer solver = MakeSolver(param);
   solver->SetActionFunction(signals.GetActionFunction());
   if (!FLAGS_snapshot.empty()) RestoreSnapshot(solver.get());
   Optimize(solver.get());
@@ -169,7 +176,7 @@ int TrainTogether(Communicator* communicator, std::unique_ptr<TerminationNotice>
       if (notice || root) signals.reset(new SignalHandler(effects->interrupt, effects->hangup));
     });
     JoinRanks(communicator, BatchPerOfFlag(), &param);
-    all([&] { solver.reset(SolverRegistry<float>::CreateSolver(param, FLAGS_solver)); });
+    all([&] { solver = MakeSolver(param); });
     ranks.reset(new Ranks<float>(solver, communicator));
     const ActionCallback none = [] { return SolverAction::NONE; };
     solver->SetActionFunction(ranks->Agreed(signals ? signals->GetActionFunction() : none));

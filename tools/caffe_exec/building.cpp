@@ -1,7 +1,5 @@
 #include "building.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -10,6 +8,8 @@
 #include "../common/candidates_text.hpp"
 #include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
+#include "caffe/core/error_context.hpp"
+#include "caffe/core/layer_plugin.hpp"
 #include "caffe/inference/quantize/activation_statistics.hpp"
 #include "caffe/net/net_comparison.hpp"
 #include "caffe/util/string_stream.hpp"
@@ -201,11 +201,7 @@ void LoadPlugins(const Flags& flags) {
   for (const char* name : {"plugins", "staticPlugins", "dynamicPlugins"}) {
     for (const std::string& file : flags.All(name)) {
       Say("Loading " + file);
-      // Its layers stay registered, so it stays loaded. A name without a slash would be looked for
-      // among the system's libraries alone.
-      const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
-      const bool loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr;
-      Require(loaded, "--", name, ": ", loaded ? "" : dlerror());
+      WithContext([&] { return Join("--", name); }, [&] { LoadLayerPlugin(file); });
     }
   }
 }

@@ -136,9 +136,9 @@ Flags::Flags(const std::vector<std::string>& arguments) {
     if (!flag && !gflags::GetCommandLineFlagInfo(name.c_str(), &other)) {
       std::vector<std::string> names;
       for (const FlagGroup& group : FlagGroups()) {
-        for (const Flag& known : group.flags) names.push_back(std::string("--") + known.name);
+        for (const Flag& known : group.flags) names.push_back(known.name);
       }
-      const std::string guess = DidYouMean("--" + name, names);
+      const std::string guess = DidYouMean(name, names, "--");
       Fail("there is no flag '--", name, "'", guess.empty() ? ";" : guess,
            " --help shows all of them");
     }

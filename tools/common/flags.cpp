@@ -150,7 +150,7 @@ void CheckFlags(int argc, char** argv) {
                        flag.type == "bool";
       // The user may have listed it as one that need not be known.
       if (!off && gflags::GetCommandLineFlagInfoOrDie("undefok").is_default) {
-        const std::string guess = DidYouMean(argument.name, AllFlags());
+        const std::string guess = DidYouMean(argument.name, AllFlags(), "-");
         Fail("there is no flag -", argument.name, guess.empty() ? ";" : guess,
              " --help lists the flags");
       }

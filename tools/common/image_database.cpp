@@ -89,7 +89,11 @@ void WriteImages(std::vector<ListLine> lines, const std::string& list, const std
           root, " is an image that can be read");
   if (database.count() % 1000 != 0) LOG(INFO) << "Processed " << database.count() << " files.";
   const size_t left_out = lines.size() - static_cast<size_t>(database.count());
-  LOG_IF(WARNING, left_out > 0) << left_out << " files could not be read and were left out.";
+  if (left_out == 1) {
+    LOG(WARNING) << "1 file could not be read and was left out.";
+  } else if (left_out > 1) {
+    LOG(WARNING) << left_out << " files could not be read and were left out.";
+  }
   database.Finish();
 }
 

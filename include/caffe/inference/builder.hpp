@@ -61,7 +61,9 @@ struct BuilderConfig {
   /// example the share of images that are no longer recognised). Without it every allowed type is
   /// accepted.
   std::function<double(const std::shared_ptr<const Engine>&)> accuracy_loss;
-  double max_accuracy_loss = 0;  ///< what accuracy_loss may return at most
+  /// What accuracy_loss may return at most. Where no engine is as good, that in FP32 is built, with
+  /// a remark.
+  double max_accuracy_loss = 0;
   /// Types that BEST chooses from.
   std::vector<Precision> allowed = {Precision::FP32, Precision::FP16, Precision::BF16,
                                     Precision::INT8};
@@ -84,8 +86,8 @@ struct BuilderConfig {
   /// Called for each layer, in order, when kernels have been chosen. BEST with accuracy_loss: of
   /// the first engine, for which all types are tried.
   std::function<void(const LayerCandidates& candidates)> on_candidates;
-  /// Called with a line for each request that could not be met (a layer that stays FP32), and for
-  /// each blob that loses half of its 8 bits by a range that it shares.
+  /// Called with a line for each request that could not be met (a layer that stays FP32, a loss of
+  /// accuracy), and for each blob that loses half of its 8 bits by a range that it shares.
   std::function<void(const std::string& line)> remark;
 };
 

@@ -224,7 +224,9 @@ class ExecutionContext {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  State& state() const;
+
+  std::unique_ptr<State> state_;  // null: moved from
 };
 
 }  // namespace caffe::inference

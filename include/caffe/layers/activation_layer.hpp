@@ -20,9 +20,9 @@ class Unary;
 }  // namespace onednn
 
 /// What layers that apply a kernels::Activation have in common: which one it is, a row of the
-/// operation table says (Operation::Activates). May be in place: in the TRAIN phase the
-/// input is then kept where its gradient needs it. Backward in place in the TEST phase throws Error
-/// where it would be needed.
+/// operation table says (Operation::Activates). May be in place: the input is then kept where the
+/// gradient needs it (keeps_for_backward()); Backward throws Error where it would be needed and was
+/// not.
 template <typename Dtype>
 class ActivationLayer : public NeuronLayer<Dtype> {
  public:

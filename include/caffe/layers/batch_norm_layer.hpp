@@ -23,7 +23,8 @@ class ScaleLayer;
 /// Parameters, none of them learned by gradient: the sums of means and of variances, each times
 /// moving_average_fraction per batch, and the sum of weights that both are divided by. With
 /// scale_bias (NVCaffe) two more, learned: y is then multiplied by blob 3 and blob 4 is added, and
-/// the statistics are averages proper, blob 2 being 1. Statistics are kept in the net's own type.
+/// the statistics are averages proper, blob 2 being 1: while all of them are 0 the first batch's
+/// are taken as they are. Statistics are kept in the net's own type.
 template <typename Dtype>
 class BatchNormLayer : public Layer<Dtype> {
  public:
@@ -77,8 +78,11 @@ class BatchNormLayer : public Layer<Dtype> {
   Blob<Dtype>* ScaleBlob(bool fused) const;
   Blob<Dtype>* ShiftBlob(bool fused) const;
   /// The gradients that Backward computes; the bottom's unless it is not asked for.
-  typename ChannelNormalization<Dtype>::Gradients WantedGradients(bool propagate_down, bool fused,
+  typename ChannelNormalization<Dtype>::Gradients WantedGradients(const Blob<Dtype>& top,
+                                                                  bool propagate_down, bool fused,
                                                                   Blob<Dtype>* bottom) const;
+  /// Whether Forward keeps what the gradients need of the input.
+  bool KeepsInput() const;
   void RunForward(const Blob<Dtype>& bottom, bool fused, Blob<Dtype>* top);
   void RunBackward(const Blob<Dtype>& top, const vector<bool>& propagate_down, bool fused,
                    Blob<Dtype>* bottom);

@@ -47,7 +47,8 @@ class BNLayer : public Layer<Dtype> {
   enum class Statistics { BATCH, STORED, NONE };
   Statistics statistics() const;
   /// The gradients that Backward computes; the bottom's unless it is not asked for.
-  typename ChannelNormalization<Dtype>::Gradients WantedGradients(bool propagate_down,
+  typename ChannelNormalization<Dtype>::Gradients WantedGradients(const Blob<Dtype>& top,
+                                                                  bool propagate_down,
                                                                   Blob<Dtype>* bottom) const;
   void UpdateStored(const vector<double>& mean, const vector<double>& variance);
 #ifndef CPU_ONLY

@@ -35,8 +35,8 @@ class ChannelNormalization {
   /// (x - mean) / std of the latest Forward with `keep`.
   const Blob<Dtype>& normalized() const { return normalized_; }
 
-  /// What Backward takes for 1 / std when it is not that of the latest Forward.
-  void SetVariance(const vector<double>& variance, double eps);
+  /// The statistics that Backward goes by when they are not those of the latest Forward.
+  void SetStatistics(const vector<double>& mean, const vector<double>& variance, double eps);
 
   /// Where the gradients go; null: not wanted. Those of parameters are added.
   struct Gradients {
@@ -45,9 +45,10 @@ class ChannelNormalization {
     Blob<Dtype>* shift = nullptr;
   };
   /// `batch_statistics`: mean and variance were those of the input and change with it. `scale` may
-  /// be null. Throws Error if the input was needed and not kept.
-  void Backward(const LayerTypes& types, const Blob<Dtype>& top, bool batch_statistics,
-                const Blob<Dtype>* scale, const Gradients& gradients);
+  /// be null. `input` is what Forward read, null where the top has overwritten it: for gradients
+  /// that need it where Forward did not keep it. Throws Error if it is null then.
+  void Backward(const LayerTypes& types, const Blob<Dtype>* input, const Blob<Dtype>& top,
+                bool batch_statistics, const Blob<Dtype>* scale, const Gradients& gradients);
 
 #ifndef CPU_ONLY
   // On the device, where the statistics stay: an AccumulatorType of the layer's type each.
@@ -62,21 +63,28 @@ class ChannelNormalization {
   template <typename T>
   void ForwardGpu(const Blob<Dtype>& bottom, double eps, const Blob<Dtype>* scale,
                   const Blob<Dtype>* shift, bool keep, Blob<Dtype>* top);
-  /// SetVariance with what lies in DeviceMoments.
+  /// SetStatistics with what lies in DeviceMoments.
   template <typename F>
-  void SetVarianceGpu(double eps);
-  void BackwardGpu(const LayerTypes& types, const Blob<Dtype>& top, bool batch_statistics,
-                   const Blob<Dtype>* scale, const Gradients& gradients);
+  void SetStatisticsGpu(double eps);
+  void BackwardGpu(const LayerTypes& types, const Blob<Dtype>* input, const Blob<Dtype>& top,
+                   bool batch_statistics, const Blob<Dtype>* scale, const Gradients& gradients);
 #endif
 
  private:
+  /// Throws Error unless what was not kept can be computed: there is an input, and statistics of
+  /// as many channels.
+  void RequireInput(const Blob<Dtype>* input, int statistics) const;
+  void Normalize(ElementType type, const Blob<Dtype>& input, Blob<Dtype>* normalized) const;
+
   int num_ = 0, channels_ = 0, spatial_ = 0;
-  vector<double> inverse_std_;  // of the latest pass
-  Blob<Dtype> normalized_;      // (x - mean) / std of the latest pass
+  vector<double> mean_, inverse_std_;  // of the latest pass
+  Blob<Dtype> normalized_;             // (x - mean) / std of the latest pass with `keep`
 #ifndef CPU_ONLY
+  template <typename T>
+  void NormalizeGpu(const Blob<Dtype>& input, Blob<Dtype>* normalized);
   template <typename T, typename D>
-  void BackwardGpuAs(const Blob<Dtype>& top, bool batch_statistics, const Blob<Dtype>* scale,
-                     const Gradients& gradients);
+  void BackwardGpuAs(const Blob<Dtype>* input, const Blob<Dtype>& top, bool batch_statistics,
+                     const Blob<Dtype>* scale, const Gradients& gradients);
   Blob<Dtype> device_moments_;      // (2, channels): means, variances
   Blob<Dtype> device_inverse_std_;  // of the latest pass on the device
 #endif

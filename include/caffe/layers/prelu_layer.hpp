@@ -15,8 +15,8 @@ struct ChannelOrder;
 /// Bottom (N, C, ...) of 2 axes or more; the parameter has the shape (C), or is one number with
 /// channel_shared; it starts at 0.25 without a filler.
 ///
-/// May be in place: x is then kept in the TRAIN phase. In the TEST phase gradients in place need
-/// slopes above 0, else Backward throws Error.
+/// May be in place: x is then kept for the gradients (keeps_for_backward()). Where it is not they
+/// need slopes above 0, else Backward throws Error.
 template <typename Dtype>
 class PReLULayer : public NeuronLayer<Dtype> {
  public:

@@ -46,7 +46,7 @@ class ScaleLayer : public Layer<Dtype> {
                     const vector<Blob<Dtype>*>& bottom) override;
 #endif
 
-  /// In place, x as it was: the gradient of the scale needs it. TRAIN only.
+  /// In place, x as it was: the gradient of the scale needs it. With keeps_for_backward().
   Blob<Dtype> temp_;
   int axis_ = 1;
   int outer_dim_ = 0, scale_dim_ = 0, inner_dim_ = 0;

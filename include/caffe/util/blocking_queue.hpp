@@ -34,12 +34,13 @@ class BlockingQueue {
     filled_.notify_all();
   }
 
-  /// Does an internal thread's work: what it throws closes the queue, all but ThreadInterrupted.
+  /// Does an internal thread's work: what it throws closes the queue, all but an interruption of
+  /// the thread.
   template <typename Work>
   void CloseOnError(const Work& work) {
     try {
       work();
-    } catch (const ThreadInterrupted&) {
+    } catch (const boost::thread_interrupted&) {
       throw;
     } catch (...) {
       Close(std::current_exception());

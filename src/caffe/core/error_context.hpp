@@ -45,7 +45,14 @@ decltype(auto) WithContext(Describe&& describe, Function&& f) {
   }
 }
 
-/// Likewise with Error::AddLayer of `layer`, a LayerParameter or a node of a graph.
+/// Within a catch block: throws what was caught again, with the layer in front of its message. A
+/// std::runtime_error becomes an Error; the standard library's other errors stay of their type, and
+/// those of classes that derive from them as they are: the program may catch them by it.
+[[noreturn]] void RethrowWithLayer(const std::exception& caught, const std::string& name,
+                                   const std::string& type);
+
+/// As WithContext, with Error::AddLayer of `layer`, a LayerParameter or a node of a graph, and with
+/// RethrowWithLayer of what layers throw that programs have written.
 template <typename Named, typename Function>
 decltype(auto) WithLayer(const Named& layer, Function&& f) {
   try {
@@ -53,6 +60,8 @@ decltype(auto) WithLayer(const Named& layer, Function&& f) {
   } catch (Error& error) {
     error.AddLayer(layer.name(), layer.type());
     throw;
+  } catch (const std::exception& caught) {
+    RethrowWithLayer(caught, layer.name(), layer.type());
   }
 }
 

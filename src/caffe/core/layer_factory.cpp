@@ -8,6 +8,7 @@
 #include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/util/text/edit_distance.hpp"
+#include "layer_plugin.hpp"
 #include "left_out_types.hpp"
 
 namespace caffe {
@@ -81,18 +82,18 @@ bool IsAmong(const char* const (&types)[count], const string& type) {
 }
 
 /// The types that were registered from each origin.
+template <typename Dtype>
 struct RegisteredTypes {
-  std::set<string> built_in, outside;
+  using Creators = typename LayerRegistry<Dtype>::CreatorRegistry;
+  Creators built_in, outside;
 
-  std::set<string>& Of(LayerOrigin origin) {
-    return origin == LayerOrigin::BUILT_IN ? built_in : outside;
-  }
-  bool IsReplaced(const string& type) const { return built_in.count(type) && outside.count(type); }
+  Creators& Of(LayerOrigin origin) { return origin == LayerOrigin::BUILT_IN ? built_in : outside; }
+  bool HasTwo(const string& type) const { return built_in.count(type) && outside.count(type); }
 };
 
 template <typename Dtype>
-RegisteredTypes& Registered() {
-  static RegisteredTypes types;
+RegisteredTypes<Dtype>& Registered() {
+  static RegisteredTypes<Dtype> types;
   return types;
 }
 
@@ -117,18 +118,32 @@ typename LayerRegistry<Dtype>::CreatorRegistry& LayerRegistry<Dtype>::Registry()
 // Called before main, in an order that only the linker knows.
 template <typename Dtype>
 void LayerRegistry<Dtype>::AddCreator(const string& type, Creator creator, LayerOrigin origin) {
-  RegisteredTypes& registered = Registered<Dtype>();
-  const bool added = registered.Of(origin).insert(type).second;
-  LOG_IF(FATAL, !added) << "Layer type " << type << " already registered.";
-  LOG_IF(FATAL, registered.IsReplaced(type) && IsAmong(kTypesOfBvlcCaffe, type))
-      << "Layer type " << type << " already registered: it is one of Caffe's own. Give the layer "
-      << "that is registered outside the library another name.";
-  if (origin == LayerOrigin::OUTSIDE || !registered.IsReplaced(type)) Registry()[type] = creator;
+  RegisteredTypes<Dtype>& registered = Registered<Dtype>();
+  const bool added = registered.Of(origin).emplace(type, creator).second;
+  string why;
+  if (!added) {
+    why = "Layer type " + type + " already registered.";
+  } else if (registered.HasTwo(type) && IsAmong(kTypesOfBvlcCaffe, type)) {
+    why =
+        "Layer type " + type +
+        " already registered: it is one of Caffe's own. Give the layer that is registered outside "
+        "the library another name.";
+    registered.Of(origin).erase(type);
+  }
+  if (!why.empty()) {
+    LOG_IF(FATAL, !layer_plugin::Refuse(why)) << why;
+    return;
+  }
+  if (origin == LayerOrigin::OUTSIDE || !registered.HasTwo(type)) Registry()[type] = creator;
 }
 
 template <typename Dtype>
 bool LayerRegistry<Dtype>::IsReplaced(const string& type) {
-  return Registered<Dtype>().IsReplaced(type);
+  const auto& built_in = Registered<Dtype>().built_in;
+  const auto own = built_in.find(type);
+  if (own == built_in.end()) return false;
+  const auto now = Registry().find(type);
+  return now == Registry().end() || now->second != own->second;
 }
 
 template <typename Dtype>
@@ -144,12 +159,16 @@ shared_ptr<Layer<Dtype>> LayerRegistry<Dtype>::CreateLayer(const LayerParameter&
          "examples/custom_layer; in Python type: 'Python' with python_param { module layer }, the "
          "class deriving from caffe.Layer");
   }
-  if (IsReplaced(param.type())) {
+  const bool is_replaced = IsReplaced(param.type());
+  if (is_replaced) {
     LogReplacement(param.type());
   } else {
     ExplainEngine(param);
   }
-  return found->second(param);
+  shared_ptr<Layer<Dtype>> layer = found->second(param);
+  layer->is_built_in_ = !is_replaced && Registered<Dtype>().built_in.count(param.type()) > 0;
+  layer->layer_param_.set_type(param.type());
+  return layer;
 }
 
 template <typename Dtype>

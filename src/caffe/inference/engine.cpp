@@ -157,7 +157,12 @@ ExecutionContext::~ExecutionContext() = default;
 ExecutionContext::ExecutionContext(ExecutionContext&&) noexcept = default;
 ExecutionContext& ExecutionContext::operator=(ExecutionContext&&) noexcept = default;
 
-const Engine& ExecutionContext::engine() const { return *state_->engine; }
+ExecutionContext::State& ExecutionContext::state() const {
+  Require(state_ != nullptr, "this execution context was moved to another one");
+  return *state_;
+}
+
+const Engine& ExecutionContext::engine() const { return *state().engine; }
 
 std::vector<Shape> ExecutionContext::State::InputShapes() const {
   std::vector<Shape> shapes;
@@ -206,33 +211,33 @@ int ExecutionContext::State::ProfileFor(const std::vector<Shape>& shapes) const 
 }
 
 void ExecutionContext::SetProfile(int profile) {
-  const Graph& graph = *state_->engine->graph(profile);
-  state_->SetInputShapes(profile, inference::InputShapes(graph, BatchOf(graph)));
-  state_->chooses = false;
+  const Graph& graph = *state().engine->graph(profile);
+  state().SetInputShapes(profile, inference::InputShapes(graph, BatchOf(graph)));
+  state().chooses = false;
 }
 
-int ExecutionContext::profile() const { return state_->profile; }
+int ExecutionContext::profile() const { return state().profile; }
 
 void ExecutionContext::SetBatch(int batch) {
-  const Graph& graph = state_->graph();
-  const int most = state_->engine->max_batch();
+  const Graph& graph = state().graph();
+  const int most = state().engine->max_batch();
   Require(batch == most || (batch > 0 && batch < most), "batch ", batch, ": engine '", graph.name,
           "' is built for 1 to ", most);
-  std::vector<Shape> shapes = state_->InputShapes();
+  std::vector<Shape> shapes = state().InputShapes();
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Shape& built = graph.values[graph.inputs[i]].shape;
     if (!shapes[i].empty() && !built.empty() && built[0] == BatchOf(graph)) shapes[i][0] = batch;
   }
-  state_->SetInputShapes(state_->ProfileFor(shapes), shapes);
+  state().SetInputShapes(state().ProfileFor(shapes), shapes);
 }
 
 int ExecutionContext::batch() const {
-  const Graph& graph = state_->graph();
-  if (graph.inputs.empty() || state_->runner->shape(graph.inputs[0]).empty()) return 0;
-  return state_->runner->shape(graph.inputs[0])[0];
+  const Graph& graph = state().graph();
+  if (graph.inputs.empty() || state().runner->shape(graph.inputs[0]).empty()) return 0;
+  return state().runner->shape(graph.inputs[0])[0];
 }
 
-int ExecutionContext::threads() const { return state_->threads; }
+int ExecutionContext::threads() const { return state().threads; }
 
 namespace {
 
@@ -255,8 +260,8 @@ void ExecutionContext::SetInputShape(const std::string& name, const Shape& shape
 }
 
 void ExecutionContext::SetInputShapes(const std::map<std::string, Shape>& shapes) {
-  const Graph& graph = state_->graph();
-  std::vector<Shape> all = state_->InputShapes();
+  const Graph& graph = state().graph();
+  std::vector<Shape> all = state().InputShapes();
   for (const auto& [name, shape] : shapes) {
     for (const int extent : shape) {
       Require(extent > 0, "input '", name, "': shape ", ShapeString(shape),
@@ -267,27 +272,27 @@ void ExecutionContext::SetInputShapes(const std::map<std::string, Shape>& shapes
     const auto place = std::find(graph.inputs.begin(), graph.inputs.end(), value);
     all[place - graph.inputs.begin()] = shape;
   }
-  state_->SetInputShapes(state_->ProfileFor(all), all);
+  state().SetInputShapes(state().ProfileFor(all), all);
 }
 
 float* ExecutionContext::Input(const std::string& name) {
-  const Graph& graph = state_->graph();
-  return state_->runner->data(Named(graph, graph.inputs, "input", name));
+  const Graph& graph = state().graph();
+  return state().runner->data(Named(graph, graph.inputs, "input", name));
 }
 
 const Shape& ExecutionContext::InputShape(const std::string& name) const {
-  const Graph& graph = state_->graph();
-  return state_->runner->shape(Named(graph, graph.inputs, "input", name));
+  const Graph& graph = state().graph();
+  return state().runner->shape(Named(graph, graph.inputs, "input", name));
 }
 
-void ExecutionContext::SetProfiler(Profiler* profiler) { state_->profiler = profiler; }
+void ExecutionContext::SetProfiler(Profiler* profiler) { state().profiler = profiler; }
 void ExecutionContext::SetObserver(BlobObserver observer) {
-  state_->observer = std::move(observer);
+  state().observer = std::move(observer);
 }
 
 void ExecutionContext::SetRunTimes(RunTimes* times, bool transfers) {
-  state_->times = times;
-  state_->transfers = transfers;
+  state().times = times;
+  state().transfers = transfers;
 }
 
 namespace {
@@ -342,12 +347,13 @@ void ExecutionContext::State::RunWatched() {
   });
 }
 
-void ExecutionContext::Run() { state_->Run(); }
+void ExecutionContext::Run() { state().Run(); }
 
 void ExecutionContext::Enqueue(std::function<void(std::exception_ptr)> done) {
   Require(done != nullptr, "Enqueue: there is no function to call when the run is done");
-  if (!state_->queue) state_->queue = std::make_unique<TaskQueue>();
-  state_->queue->Add([state = state_.get(), done = std::move(done)] {
+  State& own = state();
+  if (!own.queue) own.queue = std::make_unique<TaskQueue>();
+  own.queue->Add([state = &own, done = std::move(done)] {
     std::exception_ptr error;
     try {
       state->Run();
@@ -359,7 +365,7 @@ void ExecutionContext::Enqueue(std::function<void(std::exception_ptr)> done) {
 }
 
 void ExecutionContext::Enqueue(Stream& stream, const std::map<std::string, void*>& places) {
-  const Graph& graph = state_->graph();
+  const Graph& graph = state().graph();
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   const auto place = [&](int value, const char* kind) {
@@ -378,7 +384,7 @@ void ExecutionContext::Enqueue(Stream& stream, const std::map<std::string, void*
     Require(value >= 0 && (graph.IsInput(value) || graph.IsOutput(value)), "Enqueue: engine '",
             graph.name, "' has no input or output '", name, "'");
   }
-  state_->runner->Start(stream, inputs, outputs);
+  state().runner->Start(stream, inputs, outputs);
 }
 
 std::future<void> ExecutionContext::Enqueue() {
@@ -394,13 +400,13 @@ std::future<void> ExecutionContext::Enqueue() {
 }
 
 const float* ExecutionContext::Output(const std::string& name) {
-  const Graph& graph = state_->graph();
-  return state_->runner->data(Named(graph, graph.outputs, "output", name));
+  const Graph& graph = state().graph();
+  return state().runner->data(Named(graph, graph.outputs, "output", name));
 }
 
 const Shape& ExecutionContext::OutputShape(const std::string& name) const {
-  const Graph& graph = state_->graph();
-  return state_->runner->shape(Named(graph, graph.outputs, "output", name));
+  const Graph& graph = state().graph();
+  return state().runner->shape(Named(graph, graph.outputs, "output", name));
 }
 
 }  // namespace caffe::inference

@@ -59,7 +59,8 @@ class LoweredBuild {
     return std::make_shared<const Engine>(RunPasses(graph_, &build), is_timed ? threads_ : 0);
   }
 
-  /// The fastest engine that accuracy_loss accepts.
+  /// The fastest engine that accuracy_loss accepts; where it accepts none, that in FP32, with a
+  /// remark.
   std::shared_ptr<const Engine> BuildBest() {
     std::shared_ptr<const Engine> engine = Build();
     if (!context_.config.accuracy_loss || Accepts(engine)) return engine;
@@ -71,10 +72,23 @@ class LoweredBuild {
       engine = Widen(narrow, engine, &widened);
       if (Accepts(engine)) return engine;
     }
+    // Layers without weights, too.
+    context_.types = {ElementType::FLOAT};
+    engine = Build();
+    const double loss = context_.config.accuracy_loss(engine);
+    if (!(loss <= context_.config.max_accuracy_loss)) RemarkLoss(loss);
     return engine;
   }
 
  private:
+  void RemarkLoss(double loss) const {
+    const std::string line = Join(
+        "no engine loses as little accuracy as was asked for, ", context_.config.max_accuracy_loss,
+        ": in FP32, but for layers with a precision of ", "their own, it is ", loss);
+    if (context_.config.remark) return context_.config.remark(line);
+    LOG(WARNING) << line;
+  }
+
   bool Accepts(const std::shared_ptr<const Engine>& engine) const {
     return context_.config.accuracy_loss(engine) <= context_.config.max_accuracy_loss;
   }

@@ -79,6 +79,12 @@ std::string SuggestFields(const FileDescriptor* schema, const std::string& messa
       Join("; the nearest fields of ", descriptor->name(), " are ", Nearest(field, names));
   const std::vector<std::string> holders = Holders(descriptor, field);
   if (!holders.empty()) text += "; there is a " + field + " in " + Listed(holders);
+  const bool is_of_own_layer = field.size() > 6 && field.substr(field.size() - 6) == "_param";
+  if (descriptor->name() == "LayerParameter" && is_of_own_layer) {
+    text +=
+        "; a layer of your own takes its parameters from a message that there is, such as "
+        "python_param { param_str: '...' }; -ignore_unknown_fields skips the field";
+  }
   for (const char* other : {"NetParameter", "SolverParameter"}) {
     const Descriptor* root = schema->FindMessageTypeByName(other);
     const bool is_root =

@@ -60,7 +60,7 @@ template <typename Dtype>
 const vector<Blob<Dtype>*>& Net<Dtype>::Forward(const vector<Blob<Dtype>*>& bottom, Dtype* loss) {
   LOG_EVERY_N(WARNING, 1000) << "DEPRECATED: Forward(bottom, loss) "
                              << "will be removed in a future version. Use Forward(loss).";
-  Require(bottom.size() == net_input_blobs_.size(), "the net '", name_, "' has ",
+  Require(bottom.size() <= net_input_blobs_.size(), "the net '", name_, "' has ",
           net_input_blobs_.size(), " input blob(s), not ", bottom.size());
   for (size_t i = 0; i < bottom.size(); ++i) net_input_blobs_[i]->CopyFrom(*bottom[i]);
   return Forward(loss);
@@ -240,6 +240,14 @@ template <typename Dtype>
 Dtype Net<Dtype>::ForwardBackward() {
   Dtype loss;
   Forward(&loss);
+  Backward();
+  return loss;
+}
+
+template <typename Dtype>
+Dtype Net<Dtype>::ForwardBackward(const vector<Blob<Dtype>*>& bottom) {
+  Dtype loss;
+  Forward(bottom, &loss);
   Backward();
   return loss;
 }

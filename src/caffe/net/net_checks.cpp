@@ -1,6 +1,7 @@
 #include "net_checks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <vector>
@@ -165,6 +166,18 @@ void CheckConnections(const NetParameter& net, const NetParameter& unfiltered) {
           unfiltered.layer_size());
   Connector connector(net, unfiltered);
   for (int i = 0; i < net.layer_size(); ++i) connector.Add(i);
+}
+
+void CheckMultipliers(const LayerParameter& layer) {
+  const auto check = [](const char* field, float value) {
+    Require(std::isfinite(value), Error::Field{field}, " is ", value,
+            Error::Remedy{"give a finite number"});
+  };
+  for (const ParamSpec& spec : layer.param()) {
+    check("lr_mult", spec.lr_mult());
+    check("decay_mult", spec.decay_mult());
+  }
+  for (const float weight : layer.loss_weight()) check("loss_weight", weight);
 }
 
 void RequireDistinctNames(const vector<string>& layers, const string& of_which,

@@ -17,6 +17,9 @@ std::string Describe(const LayerParameter& layer);
 /// `unfiltered` is the net before layers were left out, for better messages.
 void CheckConnections(const NetParameter& net, const NetParameter& unfiltered);
 
+/// Throws Error if lr_mult, decay_mult or loss_weight is infinite or no number.
+void CheckMultipliers(const LayerParameter& layer);
+
 /// Throws Error with the remedy if two layers have one name, "of which <what is not possible>".
 void RequireDistinctNames(const std::vector<std::string>& layers, const std::string& of_which,
                           const std::string& remedy);

@@ -106,7 +106,10 @@ void Net<Dtype>::AddLayers(NetParameter* param) {
   for (int i = 0; i < param->layer_size(); ++i) {
     LayerParameter& layer = *param->mutable_layer(i);
     if (!layer.has_phase()) layer.set_phase(phase_);
-    WithLayer(layer, [&] { AddLayer(layer, types[i], &connections); });
+    WithLayer(layer, [&] {
+      CheckMultipliers(layer);
+      AddLayer(layer, types[i], &connections);
+    });
   }
   for (const string& name : connections.available) {
     LOG_IF(INFO, Caffe::root_solver()) << "This network produces output " << name;
@@ -368,6 +371,7 @@ template <typename Dtype>
 void Net<Dtype>::ForceBackward() {
   for (size_t i = 0; i < layers_.size(); ++i) {
     layer_need_backward_[i] = true;
+    layers_[i]->set_force_backward(true);
     for (size_t j = 0; j < bottom_vecs_[i].size(); ++j) {
       const bool needs = bottom_need_backward_[i][j] || layers_[i]->AllowForceBackward(j);
       bottom_need_backward_[i][j] = needs;

@@ -5,8 +5,8 @@ namespace caffe {
 
 template <typename Dtype>
 void AdaGradSolver<Dtype>::constructor_sanity_check() const {
-  Require(this->param_.momentum() == 0, "AdaGrad has no momentum: momentum is ",
-          this->param_.momentum(), ", leave it out");
+  Require(this->param_.momentum() == 0, "AdaGrad has no momentum: ", Error::Field{"momentum"},
+          " is ", this->param_.momentum(), Error::Remedy{"leave it out"});
 }
 
 template <typename Dtype>

@@ -37,8 +37,9 @@ void CheckRatePolicy(const SolverParameter& param) {
   }
 }
 
-/// Caffe trains without these fields, which are 0 or nothing then.
-void WarnOfMissingFields(const SolverParameter& param) {
+/// Of what Caffe trains with without a word: fields that are missing, and 0 or nothing then, and
+/// steps out of order.
+void WarnOfOddFields(const SolverParameter& param) {
   const std::string& policy = param.lr_policy();
   const auto warn = [&](bool missing, const char* field) {
     LOG_IF(WARNING, missing && Caffe::root_solver())
@@ -51,6 +52,13 @@ void WarnOfMissingFields(const SolverParameter& param) {
   }
   if (IsOneOf(policy, {"inv", "poly"})) warn(!param.has_power(), "power");
   if (policy == "multistep") warn(param.stepvalue_size() == 0, "stepvalue");
+  for (int i = 1; policy == "multistep" && i < param.stepvalue_size(); ++i) {
+    const int before = param.stepvalue(i - 1), value = param.stepvalue(i);
+    LOG_IF(WARNING, value < before && Caffe::root_solver())
+        << "stepvalue " << value << " stands behind " << before
+        << ": steps are taken in the order in which they stand, so that both come at iteration "
+        << before;
+  }
 }
 
 void CheckOtherPolicy(const SolverParameter& param, const char* field, const std::string& policy,
@@ -112,7 +120,7 @@ void CheckDecayPolicy(const SolverParameter& param) {
 
 void CheckPolicies(const SolverParameter& param) {
   CheckRatePolicy(param);
-  WarnOfMissingFields(param);
+  WarnOfOddFields(param);
   CheckMomentumPolicy(param);
   CheckDecayPolicy(param);
   Require(param.rampup_interval() >= 0, Error::Field{"rampup_interval"},

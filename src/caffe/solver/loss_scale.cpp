@@ -13,7 +13,8 @@ bool IsScale(double value) { return value > 0 && std::isfinite(value); }
 }  // namespace
 
 LossScale::LossScale(double start, bool dynamic) : value_(start), dynamic_(dynamic) {
-  Require(IsScale(start), "global_grad_scale must be positive, got ", start);
+  Require(IsScale(start), Error::Field{"global_grad_scale"}, " must be positive and finite, got ",
+          start);
 }
 
 void LossScale::Record(bool finite_gradients) {

@@ -5,8 +5,8 @@ namespace caffe {
 
 template <typename Dtype>
 void RMSPropSolver<Dtype>::constructor_sanity_check() const {
-  Require(this->param_.momentum() == 0, "RMSProp has no momentum: momentum is ",
-          this->param_.momentum(), ", leave it out");
+  Require(this->param_.momentum() == 0, "RMSProp has no momentum: ", Error::Field{"momentum"},
+          " is ", this->param_.momentum(), Error::Remedy{"leave it out"});
   Require(this->param_.rms_decay() >= 0 && this->param_.rms_decay() < 1, Error::Field{"rms_decay"},
           " must be at least 0 and less than 1, got ", this->param_.rms_decay());
 }

@@ -1,3 +1,5 @@
+#include <typeinfo>
+
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/update.hpp"
@@ -31,6 +33,26 @@ void SGDSolver<Dtype>::CheckUpdateParam() const {
   CheckPolicies(param);
   LOG_IF(WARNING, !param.has_base_lr() && Caffe::root_solver())
       << "base_lr is missing and taken as 0: nothing will be learned";
+}
+
+namespace {
+
+/// False for a program's subclass, whose updates may need no rate.
+template <typename Dtype>
+bool IsTheLibrarys(const SGDSolver<Dtype>& solver) {
+  const std::type_info& type = typeid(solver);
+  return type == typeid(SGDSolver<Dtype>) || type == typeid(NesterovSolver<Dtype>) ||
+         type == typeid(SAGSolver<Dtype>) || type == typeid(AdaGradSolver<Dtype>) ||
+         type == typeid(RMSPropSolver<Dtype>) || type == typeid(AdaDeltaSolver<Dtype>) ||
+         type == typeid(AdamSolver<Dtype>);
+}
+
+}  // namespace
+
+template <typename Dtype>
+void SGDSolver<Dtype>::CheckTraining() {
+  if (!this->param_.has_lr_policy() && IsTheLibrarys(*this)) CheckPolicies(this->param_);
+  Solver<Dtype>::CheckTraining();
 }
 
 template <typename Dtype>

@@ -147,7 +147,7 @@ bool SGDSolver<Dtype>::UpdateOnDevice(Dtype rate) {
   const SolverParameter& param = this->param_;
   Stream& stream = cuda::CurrentStream();
   cuda::UpdateStep<Dtype> step;
-  step.unscale = Dtype(1) / this->loss_scale();
+  step.unscale = Dtype(1) / this->gradient_scale();
   step.normalize = Dtype(1) / param.iter_size();
   step.regularizer = RegularizerOf(param);
   step.decay = GetWeightDecay();
@@ -174,7 +174,7 @@ bool SGDSolver<Dtype>::UpdateOnDevice(Dtype rate) {
   }
   step.subtract = !param.debug_info();  // Net::Update logs each before it subtracts
   const double beta1 = momentum, beta2 = param.momentum2();
-  const int t = this->iter_ + 1;
+  const int t = this->update_number();
   const double correction = std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t));
   rule(stream, list, step,
        {momentum, param.momentum2(), param.rms_decay(), param.delta(), Dtype(correction)});

@@ -38,8 +38,23 @@ Solver<Dtype>::Solver(const string& param_file) {
 
 namespace {
 
+/// A number that is none, or infinite, would go into the weights without a word.
+void CheckNumbers(const SolverParameter& param) {
+  const google::protobuf::Reflection& reflection = *param.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(param, &fields);
+  for (const auto* field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_FLOAT) continue;
+    if (field->is_repeated()) continue;
+    const float value = reflection.GetFloat(param, field);
+    Require(std::isfinite(value), Error::Field{field->name()}, " is ", value,
+            Error::Remedy{"give a finite number"});
+  }
+}
+
 /// Checks what does not depend on the net.
 void CheckParam(const SolverParameter& param) {
+  CheckNumbers(param);
   Require(param.average_loss() >= 1, Error::Field{"average_loss"}, " must be at least 1, got ",
           param.average_loss());
   Require(param.iter_size() >= 1, Error::Field{"iter_size"}, " must be at least 1, got ",
@@ -147,8 +162,9 @@ void Solver<Dtype>::InitTrainNet() {
   reduce_buckets_ = net_param.reduce_buckets();
   const bool dynamic = net_param.global_grad_scale_adaptive();
   const bool stated = net_param.has_global_grad_scale() || !dynamic;
-  loss_scale_ =
-      LossScale(stated ? net_param.global_grad_scale() : LossScale::kDynamicStart, dynamic);
+  const double scale = stated ? net_param.global_grad_scale() : LossScale::kDynamicStart;
+  loss_scale_ = file.empty() ? LossScale(scale, dynamic)
+                             : WithFile(file, [&] { return LossScale(scale, dynamic); });
 }
 
 namespace {
@@ -234,7 +250,8 @@ void Solver<Dtype>::InitTestNets() {
           " must be positive where there ", "is a test net");
   if (count > 0 && TestsDetection(param_)) RequireApVersion(param_.ap_version());
   Require(param_.test_state_size() == 0 || param_.test_state_size() == count,
-          "test_state must be given once for each of the ", count, " test nets, or not at all");
+          Error::Field{"test_state"}, " must be given once for each of the ", count,
+          " test nets, or not at all");
   for (int i = 0; i < iters; ++i) {
     Require(param_.test_iter(i) >= 0, Error::Field{"test_iter"}, " must not be negative, got ",
             param_.test_iter(i));
@@ -250,6 +267,7 @@ void Solver<Dtype>::InitTestNets() {
         << "Creating test net (#" << i << ") specified by " << nets[i].source;
     try {
       shared_tests_.push_back(SharesTest(param_, net_param, i));
+      test_places_.push_back(0);
       // Layers of the TEST phase deal out their records.
       RankSettings::Current().share_tests = shared_tests_[i];
       const AtScopeExit made([] { RankSettings::Current().share_tests = false; });
@@ -322,8 +340,10 @@ void Solver<Dtype>::ScaleLosses(Dtype scale) {
 // Computes in float or double, so that gradients which the scale kept from vanishing survive.
 template <typename Dtype>
 void Solver<Dtype>::UnscaleGradients() {
-  if (loss_scale() == Dtype(1)) return;
-  for (Blob<Dtype>* param : net_->learnable_params()) param->scale_diff(Dtype(1) / loss_scale());
+  const Dtype scale = gradient_scale();
+  gradients_are_scaled_ = false;
+  if (scale == Dtype(1)) return;
+  for (Blob<Dtype>* param : net_->learnable_params()) param->scale_diff(Dtype(1) / scale);
 }
 
 // Runs in parts if callbacks want to know how far it has come.
@@ -344,6 +364,7 @@ template <typename Dtype>
 Dtype Solver<Dtype>::ComputeGradients(bool is_last) {
   Dtype loss = 0;
   net_->Forward(&loss);
+  gradients_are_scaled_ = true;
   const bool scaled = loss_scale() != Dtype(1);
   if (scaled) ScaleLosses(loss_scale());
   Backward(is_last);
@@ -368,6 +389,7 @@ template <typename Dtype>
 void Solver<Dtype>::RecordStep(bool finite_gradients) {
   const double before = loss_scale_.value();
   loss_scale_.Record(finite_gradients);
+  skipped_updates_ += !finite_gradients;
   if (finite_gradients || !Caffe::root_solver()) return;
   if (loss_scale_.value() < before) {
     LOG(INFO) << "Iteration " << iter_ << ": gradients overflow, the update is skipped; the loss "
@@ -477,7 +499,7 @@ void Solver<Dtype>::Step(int iters) {
   before_tests_.reset();
   FindEpoch();
   const int start_iter = iter_;
-  const int stop_iter = iter_ + iters;
+  const int stop_iter = iter_ + std::max(0, iters);
   iteration_timer_.Start();
   iterations_last_ = iter_;
   Progress progress("iteration", stop_iter, start_iter, ProgressOutput::TERMINAL_ONLY);
@@ -489,6 +511,7 @@ void Solver<Dtype>::Step(int iters) {
       if (requested_early_exit_) break;
     }
     net_->ClearParamDiffs();
+    const AtScopeExit updated([this] { gradients_are_scaled_ = false; });
     for (Callback* callback : callbacks_) callback->on_start();
     const bool display = param_.display() && iter_ % param_.display() == 0;
     net_->set_debug_info(display && param_.debug_info());
@@ -523,11 +546,15 @@ void Solver<Dtype>::Step(int iters) {
 }
 
 template <typename Dtype>
+void Solver<Dtype>::CheckTraining() {
+  if (param_.snapshot_after_train() && Caffe::root_solver()) CheckSnapshotFolder();
+}
+
+template <typename Dtype>
 void Solver<Dtype>::Solve(const char* resume_file) {
   LOG_IF(INFO, Caffe::root_solver()) << "Solving " << net_->name();
   LOG_IF(INFO, Caffe::root_solver()) << "Learning Rate Policy: " << param_.lr_policy();
-  // Checked before training, not after it.
-  if (param_.snapshot_after_train() && Caffe::root_solver()) CheckSnapshotFolder();
+  CheckTraining();
   requested_early_exit_ = false;
   if (resume_file) {
     LOG_IF(INFO, Caffe::root_solver()) << "Restoring previous solver status from " << resume_file;
@@ -608,34 +635,40 @@ void Solver<Dtype>::Test(const int test_net_id) {
   const bool detection = TestsDetection(param_);
   vector<DetectionScores> detections(net.output_blobs().size());
   const bool shared = shared_tests_[test_net_id];
-  const int step = shared ? Caffe::solver_count() : 1;
+  const int ranks = shared ? Caffe::solver_count() : 1;
   const int rank = shared ? Caffe::solver_rank() : 0;
   vector<double> sums(1);  // of the loss, then of the outputs
   int tested = 0;
   const int iters = param_.test_iter(test_net_id);
+  // Each rank has every ranks-th batch, through all tests: the first of this one is number `first`
+  // of a round of all ranks.
+  const int first = test_places_[test_net_id], end = first + iters;
   Progress progress("test batch", iters, 0, ProgressOutput::TERMINAL_ONLY);
-  for (int i = 0; i < iters; i += step) {
+  for (int i = 0; i < end; i += ranks) {
     if (!ObeyRequests()) {
       progress.Clear();
       LOG_IF(INFO, Caffe::root_solver()) << "Test interrupted.";
+      if (i > 0) test_places_[test_net_id] = 0;
       return;
     }
+    if (i + rank < first || i + rank >= end) continue;
     Dtype iter_loss = 0;
     net.Forward(&iter_loss);
-    if (!detection) sums.resize(std::max(sums.size(), 1 + CountOutputs(net)));
-    // Beyond the last batch ranks read all the same, so that they go on together in the next test.
-    if (i + rank >= iters) continue;
     ++tested;
     sums[0] += iter_loss;
     if (detection) {
       for (size_t j = 0; j < detections.size(); ++j) detections[j].Add(*net.output_blobs()[j]);
     } else {
+      sums.resize(std::max(sums.size(), 1 + CountOutputs(net)));
       AddOutputs(net, sums.data() + 1);
     }
-    progress.Update(i + step);
+    progress.Update(std::min(i + ranks, end) - first);
   }
   progress.Clear();
   if (iters == 0) return;
+  test_places_[test_net_id] = end % ranks;
+  // Of a rank that had no batch, too: means are made of as many numbers on all.
+  if (!detection) sums.resize(std::max(sums.size(), 1 + CountOutputs(net)));
   MakeMeans(tested, &sums);
   if (param_.test_compute_loss()) LOG_IF(INFO, Caffe::root_solver()) << "Test loss: " << sums[0];
   if (detection) {

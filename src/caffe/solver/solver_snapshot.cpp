@@ -2,8 +2,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -80,6 +82,7 @@ template <typename Dtype>
 void Solver<Dtype>::Restore(const char* state_file, bool data_positions) {
   const string file = state_file;
   before_tests_.reset();
+  skipped_updates_ = 0;  // of a state that does not say
   restores_positions_ = data_positions;
   const AtScopeExit over([this] { restores_positions_ = true; });
   WithFile(file, [&] {
@@ -142,6 +145,7 @@ void Solver<Dtype>::SaveTrainingState(TrainingState* state) {
   state->set_iter_last_event(iter_last_event_);
   state->set_loss_scale(static_cast<float>(loss_scale_.value()));
   state->set_loss_scale_good_steps(loss_scale_.good_steps());
+  if (skipped_updates_ > 0) AddExtra(kSkippedUpdates, std::to_string(skipped_updates_), state);
   for (const string& rank_state : rank_states_) AddExtra(kRankState, rank_state, state);
   if (before_tests_) {
     state->MergeFrom(*before_tests_);
@@ -165,6 +169,29 @@ void Solver<Dtype>::SavePositions(TrainingState* state) {
       entry->set_state(layer_state);
     }
   }
+  SaveTestPlaces(state);
+}
+
+// Ranks that share tests read on where these have come to, if they are as many.
+template <typename Dtype>
+void Solver<Dtype>::SaveTestPlaces(TrainingState* state) const {
+  const bool moved =
+      std::any_of(test_places_.begin(), test_places_.end(), [](int place) { return place > 0; });
+  if (!moved) return;
+  AddExtra(kTestPlace, std::to_string(Caffe::solver_count()), state);
+  for (const int place : test_places_) AddExtra(kTestPlace, std::to_string(place), state);
+}
+
+template <typename Dtype>
+void Solver<Dtype>::RestoreTestPlaces(const TrainingState& state) {
+  vector<int> numbers;
+  for (const string& text : ExtrasOf(state, kTestPlace)) numbers.push_back(std::atoi(text.c_str()));
+  test_places_.assign(test_places_.size(), 0);
+  const int ranks = Caffe::solver_count();
+  if (numbers.size() != 1 + test_places_.size() || numbers[0] != ranks) return;
+  for (size_t i = 0; i < test_places_.size(); ++i) {
+    if (shared_tests_[i]) test_places_[i] = std::max(0, numbers[i + 1]) % ranks;
+  }
 }
 
 template <typename Dtype>
@@ -176,6 +203,10 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
   // A fixed scale is what the net says now: global_grad_scale may have been changed since.
   if (loss_scale_.dynamic() && state.has_loss_scale()) {
     loss_scale_.Resume(state.loss_scale(), state.loss_scale_good_steps());
+  }
+  skipped_updates_ = 0;
+  for (const string& text : ExtrasOf(state, kSkippedUpdates)) {
+    skipped_updates_ = std::max(0, std::atoi(text.c_str()));
   }
   rank_states_.clear();  // of an earlier snapshot
   if (restores_positions_) RestorePositions(state);
@@ -200,6 +231,7 @@ void Solver<Dtype>::RestorePositions(const TrainingState& state) {
       throw;
     }
   }
+  RestoreTestPlaces(state);
   // A run of one leaves the others' out of its own snapshots.
   if (RankSettings::Current().joined) rank_states_ = ExtrasOf(state, kRankState);
   // Last: layers that start threads again draw their seeds.
@@ -221,6 +253,8 @@ void Solver<Dtype>::RestorePositions(const TrainingState& state) {
   template void Solver<Dtype>::SaveTrainingState(TrainingState*);                  \
   template void Solver<Dtype>::SavePositions(TrainingState*);                      \
   template void Solver<Dtype>::RestoreTrainingState(const TrainingState&);         \
+  template void Solver<Dtype>::SaveTestPlaces(TrainingState*) const;               \
+  template void Solver<Dtype>::RestoreTestPlaces(const TrainingState&);            \
   template void Solver<Dtype>::RestorePositions(const TrainingState&)
 CAFFE_SOLVER_SNAPSHOT(float);
 CAFFE_SOLVER_SNAPSHOT(double);

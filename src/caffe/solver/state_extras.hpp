@@ -13,6 +13,11 @@ constexpr char kSolverType[] = "solver_type";
 constexpr char kLarcCosines[] = "larc_cosines";  ///< doubles
 /// The TrainingState of each of several ranks, serialized, in their order.
 constexpr char kRankState[] = "rank_state";
+/// A decimal number; absent where it is 0.
+constexpr char kSkippedUpdates[] = "skipped_updates";
+/// Decimal numbers: how many ranks share tests, then for each test net the one that has the first
+/// batch of its next test. Absent where that is rank 0 for all of them.
+constexpr char kTestPlace[] = "test_place";
 
 inline void AddExtra(const std::string& name, const std::string& value, TrainingState* state) {
   TrainingState::NamedBytes* entry = state->add_extra();

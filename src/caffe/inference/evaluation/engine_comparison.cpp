@@ -14,7 +14,7 @@ namespace {
 /// The net's blob of this name is something else: a loss became a layer that makes predictions.
 bool IsLossOf(const Net<float>& net, const std::string& layer) {
   if (!net.has_layer(layer)) return false;
-  return OperationTable::Of(net.layer_by_name(layer)->type()).loss;
+  return OperationTable::Of(net.layer_by_name(layer)->layer_param().type()).loss;
 }
 
 }  // namespace

@@ -26,6 +26,13 @@ std::vector<Constant> FreshParameters(const LayerParameter& layer,
   return fresh.Parameters();
 }
 
+void CheckHasValues(const std::vector<Constant>& given) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    Require(given[i].data != nullptr, "parameter ", i, " of shape ", ShapeString(given[i].shape),
+            " has no values", Error::Remedy{"make it with Constant::Of"});
+  }
+}
+
 void CheckShapes(const std::vector<Constant>& given, const std::vector<Constant>& wanted) {
   Require(given.size() == wanted.size(), "the layer has ", wanted.size(), " parameters, ",
           given.size(), " are given");
@@ -39,6 +46,10 @@ void CheckShapes(const std::vector<Constant>& given, const std::vector<Constant>
 
 void NetworkDefinition::AddInput(const std::string& name, const Shape& shape) {
   Require(graph_.FindValue(name) < 0, "input '", name, "': there is a value of this name already");
+  for (const int extent : shape) {
+    Require(extent >= 0, "input '", name, "': extent ", extent, " of shape ", ShapeString(shape),
+            " is negative", Error::Remedy{"give the largest that is needed"});
+  }
   graph_.inputs.push_back(graph_.AddValue(name, shape));
 }
 
@@ -46,6 +57,7 @@ void NetworkDefinition::AddLayer(const LayerParameter& layer,
                                  const std::vector<Constant>& parameters) {
   try {
     Require(graph_.FindNode(layer.name()) < 0, "there is a layer of this name already");
+    CheckHasValues(parameters);
     Node node;
     node.layer = layer;
     node.layer.set_phase(TEST);

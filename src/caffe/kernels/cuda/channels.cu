@@ -332,12 +332,25 @@ void WeightedAverages(Stream& stream, int channels, const F* mean_sum, const F* 
 
 template <typename F>
 void UpdateAverages(Stream& stream, int channels, double keep, double add, double variance_factor,
-                    const F* mean, const F* variance, F* mean_average, F* variance_average,
-                    F* weight) {
+                    bool copies_first, const F* mean, const F* variance, F* mean_average,
+                    F* variance_average, F* weight) {
+  const Buffer<int> all_zero(stream, 1);
+  int* const copied = copies_first ? all_zero.get() : nullptr;
+  if (copied) {
+    ReduceRows(
+        stream, 1, channels, 1,
+        [=] __host__ __device__(int, int c) {
+          return int(mean_average[c] == 0 && variance_average[c] == 0);
+        },
+        [] __host__ __device__(int a, int b) { return a & b; },
+        [=] __host__ __device__(int, int all) { *copied = all; });
+  }
   ForEach(stream, channels, [=] __host__ __device__(int c) {
-    mean_average[c] = static_cast<F>(keep * mean_average[c] + add * mean[c]);
+    const bool copy = copied && *copied;
+    const double kept = copy ? 0 : keep, added = copy ? 1 : add;
+    mean_average[c] = static_cast<F>(kept * mean_average[c] + added * mean[c]);
     variance_average[c] =
-        static_cast<F>(keep * variance_average[c] + add * variance_factor * variance[c]);
+        static_cast<F>(kept * variance_average[c] + added * variance_factor * variance[c]);
     if (c == 0 && weight) weight[0] = static_cast<F>(keep * weight[0] + 1);
   });
 }
@@ -389,11 +402,11 @@ CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 CAFFE_FOR_EACH_PAIR(INSTANTIATE)
 #undef INSTANTIATE
 
-#define INSTANTIATE(F)                                                                           \
-  template void InverseDeviation(Stream&, int, const F*, double, F*);                            \
-  template void WeightedAverages(Stream&, int, const F*, const F*, const F*, F*, F*);            \
-  template void UpdateAverages(Stream&, int, double, double, double, const F*, const F*, F*, F*, \
-                               F*);
+#define INSTANTIATE(F)                                                                             \
+  template void InverseDeviation(Stream&, int, const F*, double, F*);                              \
+  template void WeightedAverages(Stream&, int, const F*, const F*, const F*, F*, F*);              \
+  template void UpdateAverages(Stream&, int, double, double, double, bool, const F*, const F*, F*, \
+                               F*, F*);
 INSTANTIATE(float)
 INSTANTIATE(double)
 #undef INSTANTIATE

@@ -42,10 +42,11 @@ void WeightedAverages(Stream& stream, int channels, const F* mean_sum, const F* 
                       const F* weight, F* mean, F* variance);
 
 /// average = keep average + add value, for means and, with the value times `variance_factor`, for
-/// variances; weight[0] = keep weight[0] + 1 unless it is null.
+/// variances; weight[0] = keep weight[0] + 1 unless it is null. With `copies_first` averages that
+/// are all 0 become the values.
 template <typename F>
 void UpdateAverages(Stream& stream, int channels, double keep, double add, double variance_factor,
-                    const F* mean, const F* variance, F* mean_average, F* variance_average,
+                    bool copies_first, const F* mean, const F* variance, F* mean_average, F* variance_average,
                     F* weight);
 
 /// normalized = (x - mean[c]) inverse_deviation[c], and y = scale[c] normalized + shift[c].

@@ -3,6 +3,7 @@
 #include "caffe/core/own_operation.hpp"
 #include "caffe/core/pointwise.hpp"
 #include "caffe/kernels/post_ops.hpp"
+#include "caffe/layers/kept_for_backward.hpp"
 #include "caffe/layers/onednn_unary.hpp"
 
 namespace caffe {
@@ -32,7 +33,7 @@ Layout ActivationLayer<Dtype>::LayoutOf(const Tensor& tensor, const Shape& shape
 
 template <typename Dtype>
 bool ActivationLayer<Dtype>::MustKeep(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const {
-  return &bottom == &top && this->phase_ == TRAIN &&
+  return &bottom == &top && this->keeps_for_backward() &&
          function_->GradientArgument() == Argument::INPUT;
 }
 
@@ -74,7 +75,7 @@ const Blob<Dtype>& ActivationLayer<Dtype>::GradientArgument(const Blob<Dtype>& b
   if (function_->GradientArgument() == Argument::OUTPUT) return top;
   if (function_->GradientArgument() == Argument::EITHER || &bottom != &top) return bottom;
   Require(kept_.shape() == bottom.shape(), this->type(),
-          " in place keeps what its gradient needs in the TRAIN phase only");
+          " in place has not kept what its gradient needs", RemedyToKeep());
   return kept_;
 }
 

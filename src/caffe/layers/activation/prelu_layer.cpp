@@ -7,6 +7,7 @@
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/channels.hpp"
 #include "caffe/kernels/pointwise.hpp"
+#include "caffe/layers/kept_for_backward.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
 namespace caffe {
@@ -90,33 +91,32 @@ bool PReLULayer<Dtype>::ForwardBlocked(const Blob<Dtype>& bottom, Blob<Dtype>* t
 template <typename Dtype>
 void PReLULayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
+  const bool keep = bottom[0] == top[0] && this->keeps_for_backward();
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     if constexpr (std::is_same<T, float>::value) {
-      if (this->phase_ == TEST && ForwardBlocked(*bottom[0], top[0])) return;
+      if (this->phase_ == TEST && !keep && ForwardBlocked(*bottom[0], top[0])) return;
     }
     const Layout layout = LayoutOf<T>(*bottom[0]);
     const kernels::ChannelOrder order = OrderIn(layout);
     const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
-    if (bottom[0] == top[0] && this->phase_ == TRAIN) {
-      KeepAs<T>(*bottom[0], layout, &bottom_memory_);
-    }
+    if (keep) KeepAs<T>(*bottom[0], layout, &bottom_memory_);
     kernels::PRelu(order.outer, order.channels, order.inner,
                    this->blobs_[0]->template cpu_data_as<AccumulatorType<T>>(), x,
                    OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
 
-// In place x is kept in the TRAIN phase. Else y = slope * x serves where x was negative, as long as
-// it has the sign of x.
+// Where x was overwritten and not kept, y = slope * x serves for negative x, as long as it has the
+// sign of x.
 template <typename Dtype>
 bool PReLULayer<Dtype>::InputIsLost(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const {
   if (&bottom != &top) return false;
-  if (this->phase_ == TRAIN && bottom_memory_.shape() == bottom.shape()) return false;
+  if (this->keeps_for_backward() && bottom_memory_.shape() == bottom.shape()) return false;
   const Dtype* slopes = this->blobs_[0]->template cpu_data_as<Dtype>();
   Require(std::all_of(slopes, slopes + channels_, [](Dtype slope) { return slope > 0; }),
-          "PReLU in place keeps what the gradients of slopes of 0 and less need in the TRAIN phase "
-          "only");
+          "PReLU in place has not kept what the gradients of slopes of 0 and less need",
+          RemedyToKeep());
   return true;
 }
 

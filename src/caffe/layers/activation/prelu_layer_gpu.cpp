@@ -8,7 +8,7 @@ namespace caffe {
 template <typename Dtype>
 void PReLULayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
-  if (bottom[0] == top[0] && this->phase_ == TRAIN) {
+  if (bottom[0] == top[0] && this->keeps_for_backward()) {
     bottom_memory_.ReshapeLike(*bottom[0]);
     bottom_memory_.CopyFrom(*bottom[0]);
   }

@@ -2,6 +2,7 @@
 
 #include "caffe/layers/channel_order.hpp"
 #include "caffe/layers/convolution/fused_followers.hpp"
+#include "caffe/layers/kept_for_backward.hpp"
 #include "caffe/layers/layer_shapes.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
@@ -61,8 +62,9 @@ void ScaleLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
+  const bool keep = bottom[0] == top[0] && this->keeps_for_backward();
   Pointwise pointwise;
-  if (this->phase_ == TEST && this->forward_type() == ElementType::FLOAT &&
+  if (this->phase_ == TEST && !keep && this->forward_type() == ElementType::FLOAT &&
       DescribePointwise(&pointwise)) {
     pointwise.shift.resize(scale_dim_, 0.f);
     return ApplyAsStored(pointwise, *bottom[0], top[0]);
@@ -71,7 +73,7 @@ void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     using T = decltype(tag);
     using F = AccumulatorType<T>;
     const Layout layout = OrderedLayout<T>(*bottom[0], outer_dim_, scale_dim_);
-    if (bottom[0] == top[0] && this->phase_ == TRAIN) KeepAs<T>(*bottom[0], layout, &temp_);
+    if (keep) KeepAs<T>(*bottom[0], layout, &temp_);
     const F* scale = Scale(bottom).template cpu_data_as<F>();
     const F* bias =
         bias_param_id_ < 0 ? nullptr : this->blobs_[bias_param_id_]->template cpu_data_as<F>();
@@ -81,18 +83,18 @@ void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   });
 }
 
-// In place and in the TEST phase the input was not kept: the parameter's gradient, from which
-// nothing is learned there, stays as it is.
+// Where the input was overwritten and not kept the parameter's gradient, from which nothing is
+// learned in the TEST phase, stays as it is.
 template <typename Dtype>
 bool ScaleLayer<Dtype>::WantsScaleGradient(const vector<Blob<Dtype>*>& bottom,
                                            const vector<Blob<Dtype>*>& top,
                                            const vector<bool>& propagate_down) const {
   const bool in_place = bottom[0] == top[0];
-  const bool kept = !in_place || this->phase_ == TRAIN;
+  const bool kept = !in_place || this->keeps_for_backward();
   const bool wanted =
       bottom.size() == 1 ? kept && this->param_propagate_down_[0] : bool(propagate_down[1]);
   Require(!wanted || !in_place || temp_.count() == top[0]->count(),
-          "Scale in place keeps what its gradient needs in the TRAIN phase only");
+          "Scale in place has not kept what its gradient needs", RemedyToKeep());
   return wanted;
 }
 

@@ -10,7 +10,7 @@ namespace caffe {
 template <typename Dtype>
 void ScaleLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
-  if (bottom[0] == top[0] && this->phase_ == TRAIN) {
+  if (bottom[0] == top[0] && this->keeps_for_backward()) {
     temp_.ReshapeLike(*bottom[0]);
     temp_.CopyFrom(*bottom[0]);
   }

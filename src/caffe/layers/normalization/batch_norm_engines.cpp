@@ -26,7 +26,7 @@ struct BatchNormLayer<Dtype>::Engines {
   onednn::ForShape<onednn::BatchNorm> for_shape;
   onednn::BatchNorm* primitive = nullptr;  // of the latest forward pass
   bool reference = false;                  // computed the latest forward pass
-  // In the TRAIN phase, for the gradients; the bottom may have been overwritten by then.
+  // With keeps_for_backward(); the bottom may have been overwritten by then.
   Blob<Dtype> input;
   vector<double> mean, variance;
 
@@ -73,7 +73,7 @@ void BatchNormLayer<Dtype>::ForwardReference(const Blob<Dtype>& bottom, Blob<Dty
   }
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    if (this->phase_ == TRAIN) engines_->template Keep<T>(bottom, Layout());
+    if (this->keeps_for_backward()) engines_->template Keep<T>(bottom, Layout());
     const T* x = bottom.template cpu_data_as<T>();
     double* mean = engines_->mean.data();
     double* variance = engines_->variance.data();
@@ -96,11 +96,12 @@ bool BatchNormLayer<Dtype>::ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>
     options.eps = static_cast<float>(eps_);
     options.global_statistics = use_global_stats_;
     options.scale = scale_bias_;
-    options.training = this->phase_ == TRAIN || !use_global_stats_;  // else it keeps no statistics
+    // Else it computes no statistics and no gradients.
+    options.training = this->keeps_for_backward() || !use_global_stats_;
     return onednn::BatchNorm::Make(bottom.shape(0), channels_, bottom.count(2), options, layout);
   });
   if (!engines_->primitive) return false;
-  if (this->phase_ == TRAIN) engines_->template Keep<float>(bottom, layout);
+  if (this->keeps_for_backward()) engines_->template Keep<float>(bottom, layout);
   vector<float> mean = Converted<float>(engines_->mean.data(), channels_);
   vector<float> variance = Converted<float>(engines_->variance.data(), channels_);
   const float* x = ReadAs<float>(bottom.data_tensor(), layout);
@@ -118,7 +119,9 @@ template <typename Dtype>
 bool BatchNormLayer<Dtype>::BackwardByEngine(const Blob<Dtype>& top,
                                              const vector<bool>& propagate_down,
                                              Blob<Dtype>* bottom) {
-  if (!engines_ || this->phase_ != TRAIN || !(engines_->reference || engines_->primitive)) {
+  if (!engines_ || !(engines_->reference || engines_->primitive)) return false;
+  if (!this->keeps_for_backward()) {
+    normalization_.SetStatistics(engines_->mean, engines_->variance, eps_);
     return false;
   }
   const size_t num = top.num_axes() == 0 ? 1 : top.shape(0);

@@ -1,5 +1,6 @@
 #include "caffe/layers/batch_norm_layer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "caffe/layers/convolution/fused_followers.hpp"
@@ -93,16 +94,21 @@ void BatchNormLayer<Dtype>::GlobalStatistics(vector<double>* mean, vector<double
   }
 }
 
-// BVLC's form adds up weighted sums, NVCaffe's averages; the variance is the unbiased one.
+// BVLC's form adds up weighted sums; the variance is the unbiased one. NVCaffe's averages have no
+// weight that would make up for a start at 0: there the first batch's statistics are copied.
 template <typename Dtype>
 void BatchNormLayer<Dtype>::UpdateGlobalStatistics(const vector<double>& mean,
                                                    const vector<double>& variance) {
   const double m = normalization_.values_per_channel();
   const double unbiased = m > 1 ? m / (m - 1) : 1;
-  const double keep = moving_average_fraction_;
-  const double add = scale_bias_ ? 1 - keep : 1;
   Dtype* means = this->blobs_[0]->mutable_cpu_data();
   Dtype* variances = this->blobs_[1]->mutable_cpu_data();
+  const auto all_zero = [this](const Dtype* values) {
+    return std::all_of(values, values + channels_, [](Dtype value) { return value == 0; });
+  };
+  const bool copied = scale_bias_ && all_zero(means) && all_zero(variances);
+  const double keep = copied ? 0 : moving_average_fraction_;
+  const double add = scale_bias_ ? 1 - keep : 1;
   for (int c = 0; c < channels_; ++c) {
     means[c] = static_cast<Dtype>(keep * means[c] + add * mean[c]);
     variances[c] = static_cast<Dtype>(keep * variances[c] + add * unbiased * variance[c]);
@@ -160,6 +166,13 @@ Blob<Dtype>* BatchNormLayer<Dtype>::ShiftBlob(bool fused) const {
   return fused ? scale_->bias() : nullptr;
 }
 
+// In the TRAIN phase it is the input of a fused Scale layer, too.
+template <typename Dtype>
+bool BatchNormLayer<Dtype>::KeepsInput() const {
+  const bool needed = this->phase_ == TRAIN || scale_bias_ || !use_global_stats_;
+  return needed && this->keeps_for_backward();
+}
+
 template <typename Dtype>
 void BatchNormLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                         const vector<Blob<Dtype>*>& top) {
@@ -175,8 +188,9 @@ void BatchNormLayer<Dtype>::Forward_fused(const vector<Blob<Dtype>*>& bottom,
 
 template <typename Dtype>
 void BatchNormLayer<Dtype>::RunForward(const Blob<Dtype>& bottom, bool fused, Blob<Dtype>* top) {
+  const bool keep = KeepsInput();
   Pointwise pointwise;
-  if (this->forward_type() == ElementType::FLOAT && DescribePointwise(&pointwise)) {
+  if (!keep && this->forward_type() == ElementType::FLOAT && DescribePointwise(&pointwise)) {
     if (fused) pointwise = followers_->Describe(channels_, pointwise);
     return ApplyAsStored(pointwise, bottom, top);
   }
@@ -189,18 +203,18 @@ void BatchNormLayer<Dtype>::RunForward(const Blob<Dtype>& bottom, bool fused, Bl
     if (bottom.count() > 0) UpdateGlobalStatistics(mean, variance);
   }
   normalization_.Forward(this->forward_type(), bottom, mean, variance, eps_, ScaleBlob(fused),
-                         ShiftBlob(fused), this->phase_ == TRAIN, top);
+                         ShiftBlob(fused), keep, top);
   if (fused) scale_->SetInput(normalization_.normalized());
 }
 
-// In the TEST phase the input is not kept and nothing is learned: parameters' gradients stay as
-// they are.
+// Where the input was overwritten and not kept, as in the TEST phase, where nothing is learned,
+// parameters' gradients stay as they are.
 template <typename Dtype>
 typename ChannelNormalization<Dtype>::Gradients BatchNormLayer<Dtype>::WantedGradients(
-    bool propagate_down, bool fused, Blob<Dtype>* bottom) const {
+    const Blob<Dtype>& top, bool propagate_down, bool fused, Blob<Dtype>* bottom) const {
   typename ChannelNormalization<Dtype>::Gradients gradients;
   if (propagate_down) gradients.bottom = bottom;
-  if (this->phase_ != TRAIN) return gradients;
+  if (bottom == &top && !this->keeps_for_backward()) return gradients;
   const auto wanted = [&](int i) {
     return fused ? scale_->param_propagate_down(i) : bool(this->param_propagate_down_[3 + i]);
   };
@@ -232,10 +246,10 @@ void BatchNormLayer<Dtype>::RunBackward(const Blob<Dtype>& top, const vector<boo
   if (use_global_stats_) {
     vector<double> mean(channels_), variance(channels_);
     GlobalStatistics(&mean, &variance);
-    normalization_.SetVariance(variance, eps_);
+    normalization_.SetStatistics(mean, variance, eps_);
   }
-  normalization_.Backward(this->types(), top, !use_global_stats_, ScaleBlob(fused),
-                          WantedGradients(propagate_down[0], fused, bottom));
+  normalization_.Backward(this->types(), bottom == &top ? nullptr : bottom, top, !use_global_stats_,
+                          ScaleBlob(fused), WantedGradients(top, propagate_down[0], fused, bottom));
 }
 
 INSTANTIATE_CLASS(BatchNormLayer);

@@ -23,7 +23,7 @@ void BatchNormLayer<Dtype>::UpdateGlobalStatisticsGpu() {
   const double keep = moving_average_fraction_;
   const F* moments = normalization_.template DeviceMoments<F>();
   cuda::UpdateAverages(cuda::CurrentStream(), channels_, keep, scale_bias_ ? 1 - keep : 1, unbiased,
-                       moments, moments + channels_,
+                       /*copies_first=*/scale_bias_, moments, moments + channels_,
                        this->blobs_[0]->template mutable_gpu_data_as<F>(),
                        this->blobs_[1]->template mutable_gpu_data_as<F>(),
                        scale_bias_ ? nullptr : this->blobs_[2]->template mutable_gpu_data_as<F>());
@@ -42,8 +42,7 @@ void BatchNormLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
       if (bottom[0]->count() > 0) UpdateGlobalStatisticsGpu<F>();
     }
     normalization_.template ForwardGpu<T>(*bottom[0], eps_, ScaleBlob(/*fused=*/false),
-                                          ShiftBlob(/*fused=*/false), this->phase_ == TRAIN,
-                                          top[0]);
+                                          ShiftBlob(/*fused=*/false), KeepsInput(), top[0]);
   });
 }
 
@@ -55,11 +54,13 @@ void BatchNormLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
     Dispatch(this->forward_type(), this->backward_type(), [&](auto, auto diff_tag) {
       using G = AccumulatorType<decltype(diff_tag)>;
       GlobalStatisticsGpu<G>();
-      normalization_.template SetVarianceGpu<G>(eps_);
+      normalization_.template SetStatisticsGpu<G>(eps_);
     });
   }
-  normalization_.BackwardGpu(this->types(), *top[0], !use_global_stats_, ScaleBlob(/*fused=*/false),
-                             WantedGradients(propagate_down[0], /*fused=*/false, bottom[0]));
+  normalization_.BackwardGpu(
+      this->types(), bottom[0] == top[0] ? nullptr : bottom[0], *top[0], !use_global_stats_,
+      ScaleBlob(/*fused=*/false),
+      WantedGradients(*top[0], propagate_down[0], /*fused=*/false, bottom[0]));
 }
 
 INSTANTIATE_LAYER_GPU_FUNCS(BatchNormLayer);

@@ -119,14 +119,16 @@ void BNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   if (top.size() > 2) std::copy(variance.begin(), variance.end(), top[2]->mutable_cpu_data());
   normalization_.Forward(this->forward_type(), *bottom[0], mean, variance,
                          statistics() == Statistics::NONE ? 0 : eps_, this->blobs_[0].get(),
-                         this->blobs_[1].get(), this->phase_ == TRAIN, top[0]);
+                         this->blobs_[1].get(), this->keeps_for_backward(), top[0]);
 }
 
+// Where the input was overwritten and not kept parameters' gradients stay as they are.
 template <typename Dtype>
 typename ChannelNormalization<Dtype>::Gradients BNLayer<Dtype>::WantedGradients(
-    bool propagate_down, Blob<Dtype>* bottom) const {
+    const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom) const {
   typename ChannelNormalization<Dtype>::Gradients gradients;
   if (propagate_down) gradients.bottom = bottom;
+  if (bottom == &top && !this->keeps_for_backward()) return gradients;
   if (this->param_propagate_down_[0]) gradients.scale = this->blobs_[0].get();
   if (this->param_propagate_down_[1]) gradients.shift = this->blobs_[1].get();
   return gradients;
@@ -136,8 +138,9 @@ template <typename Dtype>
 void BNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                   const vector<bool>& propagate_down,
                                   const vector<Blob<Dtype>*>& bottom) {
-  normalization_.Backward(this->types(), *top[0], statistics() == Statistics::BATCH,
-                          this->blobs_[0].get(), WantedGradients(propagate_down[0], bottom[0]));
+  normalization_.Backward(this->types(), bottom[0] == top[0] ? nullptr : bottom[0], *top[0],
+                          statistics() == Statistics::BATCH, this->blobs_[0].get(),
+                          WantedGradients(*top[0], propagate_down[0], bottom[0]));
 }
 
 INSTANTIATE_CLASS(BNLayer);

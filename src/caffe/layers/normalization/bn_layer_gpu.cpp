@@ -17,8 +17,8 @@ void BNLayer<Dtype>::FindStatisticsGpu(const Blob<Dtype>& bottom) {
     normalization_.template MomentsGpu<T>(bottom);
     if (segnet_ || bottom.count() == 0) return;
     const double keep = this->layer_param_.bn_param().momentum();
-    cuda::UpdateAverages<F>(stream, channels, keep, 1 - keep, 1, moments, moments + channels,
-                            this->blobs_[2]->template mutable_gpu_data_as<F>(),
+    cuda::UpdateAverages<F>(stream, channels, keep, 1 - keep, 1, /*copies_first=*/false, moments,
+                            moments + channels, this->blobs_[2]->template mutable_gpu_data_as<F>(),
                             this->blobs_[3]->template mutable_gpu_data_as<F>(), nullptr);
   } else if (statistics() == Statistics::STORED) {
     cuda::Convert(stream, channels, this->blobs_[2]->template gpu_data_as<F>(), moments);
@@ -44,7 +44,7 @@ void BNLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
     }
     normalization_.template ForwardGpu<T>(*bottom[0], statistics() == Statistics::NONE ? 0 : eps_,
                                           this->blobs_[0].get(), this->blobs_[1].get(),
-                                          this->phase_ == TRAIN, top[0]);
+                                          this->keeps_for_backward(), top[0]);
   });
 }
 
@@ -52,8 +52,9 @@ template <typename Dtype>
 void BNLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                   const vector<bool>& propagate_down,
                                   const vector<Blob<Dtype>*>& bottom) {
-  normalization_.BackwardGpu(this->types(), *top[0], statistics() == Statistics::BATCH,
-                             this->blobs_[0].get(), WantedGradients(propagate_down[0], bottom[0]));
+  normalization_.BackwardGpu(this->types(), bottom[0] == top[0] ? nullptr : bottom[0], *top[0],
+                             statistics() == Statistics::BATCH, this->blobs_[0].get(),
+                             WantedGradients(*top[0], propagate_down[0], bottom[0]));
 }
 
 INSTANTIATE_LAYER_GPU_FUNCS(BNLayer);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "caffe/layers/channel_order.hpp"
+#include "caffe/layers/kept_for_backward.hpp"
 
 namespace caffe {
 
@@ -37,7 +38,9 @@ void ChannelNormalization<Dtype>::Moments(ElementType type, const Blob<Dtype>& b
 }
 
 template <typename Dtype>
-void ChannelNormalization<Dtype>::SetVariance(const vector<double>& variance, double eps) {
+void ChannelNormalization<Dtype>::SetStatistics(const vector<double>& mean,
+                                                const vector<double>& variance, double eps) {
+  mean_ = mean;
   inverse_std_.resize(channels_);
   for (int c = 0; c < channels_; ++c) inverse_std_[c] = 1 / std::sqrt(variance[c] + eps);
 }
@@ -48,7 +51,7 @@ void ChannelNormalization<Dtype>::Forward(ElementType type, const Blob<Dtype>& b
                                           const vector<double>& variance, double eps,
                                           const Blob<Dtype>* scale, const Blob<Dtype>* shift,
                                           bool keep, Blob<Dtype>* top) {
-  SetVariance(variance, eps);
+  SetStatistics(mean, variance, eps);
   Dispatch(type, [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;
@@ -78,25 +81,57 @@ void ChannelNormalization<Dtype>::Forward(ElementType type, const Blob<Dtype>& b
   });
 }
 
+template <typename Dtype>
+void ChannelNormalization<Dtype>::RequireInput(const Blob<Dtype>* input, int statistics) const {
+  Require(statistics == channels_, "Backward needs a Forward before it");
+  Require(input, "the layer works in place and has not kept what its gradient needs",
+          RemedyToKeep());
+}
+
+template <typename Dtype>
+void ChannelNormalization<Dtype>::Normalize(ElementType type, const Blob<Dtype>& input,
+                                            Blob<Dtype>* normalized) const {
+  Dispatch(type, [&](auto tag) {
+    using T = decltype(tag);
+    using F = AccumulatorType<T>;
+    vector<F> factor(channels_), term(channels_);
+    for (int c = 0; c < channels_; ++c) {
+      factor[c] = static_cast<F>(inverse_std_[c]);
+      term[c] = static_cast<F>(-mean_[c] * inverse_std_[c]);
+    }
+    const Layout layout = OrderedLayout<T>(input, num_, channels_);
+    normalized->set_data_type(kElementType<T>);
+    normalized->ReshapeLike(input);
+    kernels::ChannelAffine(OrderIn(layout, num_, channels_, spatial_), factor.data(), term.data(),
+                           ReadAs<T>(input.data_tensor(), layout),
+                           OverwriteAs<T>(normalized->data_tensor(), layout));
+  });
+}
+
 // With x^ the normalised input and means over a channel: dx = scale / std (dy - mean(dy) - x^
 // mean(dy x^)); with statistics that do not depend on the input dx = scale / std dy.
 template <typename Dtype>
-void ChannelNormalization<Dtype>::Backward(const LayerTypes& types, const Blob<Dtype>& top,
-                                           bool batch_statistics, const Blob<Dtype>* scale,
-                                           const Gradients& gradients) {
+void ChannelNormalization<Dtype>::Backward(const LayerTypes& types, const Blob<Dtype>* input,
+                                           const Blob<Dtype>& top, bool batch_statistics,
+                                           const Blob<Dtype>* scale, const Gradients& gradients) {
   const bool needs_input =
       gradients.scale || gradients.shift || (batch_statistics && gradients.bottom);
-  Require(!needs_input || normalized_.count() == top.count(),
-          "the layer keeps what its gradient needs in the TRAIN phase only");
+  const bool kept = normalized_.count() == top.count();
+  Blob<Dtype> computed;
+  if (needs_input && !kept) {
+    RequireInput(input, static_cast<int>(mean_.size()));
+    Normalize(types.forward_type, *input, &computed);
+  }
+  const Blob<Dtype>& normalized_input = kept ? normalized_ : computed;
   Dispatch(types.forward_type, types.backward_type, [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     using G = AccumulatorType<D>;
     // In the layout that the input was kept in.
-    const Layout layout = OrderedLayout<T>(needs_input ? normalized_ : top, num_, channels_);
+    const Layout layout = OrderedLayout<T>(needs_input ? normalized_input : top, num_, channels_);
     const kernels::ChannelOrder order = OrderIn(layout, num_, channels_, spatial_);
     const D* dy = ReadAs<D>(top.diff_tensor(), layout);
-    const T* normalized = needs_input ? ReadAs<T>(normalized_.data_tensor(), layout) : nullptr;
+    const T* normalized = needs_input ? ReadAs<T>(normalized_input.data_tensor(), layout) : nullptr;
     vector<double> sum(channels_), dot(channels_);
     if (needs_input) kernels::ChannelSums(order, dy, normalized, sum.data(), dot.data());
     const auto add = [&](const vector<double>& sums, Blob<Dtype>* parameter) {

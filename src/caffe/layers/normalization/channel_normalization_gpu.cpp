@@ -35,7 +35,7 @@ void ChannelNormalization<Dtype>::MomentsGpu(const Blob<Dtype>& bottom) {
 
 template <typename Dtype>
 template <typename F>
-void ChannelNormalization<Dtype>::SetVarianceGpu(double eps) {
+void ChannelNormalization<Dtype>::SetStatisticsGpu(double eps) {
   device_inverse_std_.Reshape({channels_});
   const F* variance = DeviceMoments<F>() + channels_;
   cuda::InverseDeviation(cuda::CurrentStream(), channels_, variance, eps,
@@ -48,7 +48,7 @@ void ChannelNormalization<Dtype>::ForwardGpu(const Blob<Dtype>& bottom, double e
                                              const Blob<Dtype>* scale, const Blob<Dtype>* shift,
                                              bool keep, Blob<Dtype>* top) {
   using F = AccumulatorType<T>;
-  SetVarianceGpu<F>(eps);
+  SetStatisticsGpu<F>(eps);
   const Layout layout = cuda::ChannelLayout<T>(bottom, num_, channels_);
   const cuda::ChannelExtents e = cuda::ExtentsIn(layout, num_, channels_, spatial_);
   const T* x = cuda::ReadData<T>(bottom, layout);
@@ -63,22 +63,42 @@ void ChannelNormalization<Dtype>::ForwardGpu(const Blob<Dtype>& bottom, double e
                          ValuesOf<F>(shift), x, normalized, cuda::OverwriteData<T>(layout, top));
 }
 
+template <typename Dtype>
+template <typename T>
+void ChannelNormalization<Dtype>::NormalizeGpu(const Blob<Dtype>& input, Blob<Dtype>* normalized) {
+  using F = AccumulatorType<T>;
+  const Layout layout = cuda::ChannelLayout<T>(input, num_, channels_);
+  const cuda::ChannelExtents e = cuda::ExtentsIn(layout, num_, channels_, spatial_);
+  const T* x = cuda::ReadData<T>(input, layout);
+  normalized->set_data_type(kElementType<T>);
+  normalized->ReshapeLike(input);
+  cuda::BatchNormForward<T>(cuda::CurrentStream(), e.outer, e.channels, e.inner, DeviceMoments<F>(),
+                            device_inverse_std_.template gpu_data_as<F>(), nullptr, nullptr, x,
+                            nullptr, cuda::OverwriteData<T>(layout, normalized));
+}
+
 // The formula: channel_normalization.cpp.
 template <typename Dtype>
 template <typename T, typename D>
-void ChannelNormalization<Dtype>::BackwardGpuAs(const Blob<Dtype>& top, bool batch_statistics,
-                                                const Blob<Dtype>* scale,
+void ChannelNormalization<Dtype>::BackwardGpuAs(const Blob<Dtype>* input, const Blob<Dtype>& top,
+                                                bool batch_statistics, const Blob<Dtype>* scale,
                                                 const Gradients& gradients) {
   using G = AccumulatorType<D>;
   Stream& stream = cuda::CurrentStream();
   const bool sums_wanted =
       gradients.scale || gradients.shift || (batch_statistics && gradients.bottom);
-  Require(!sums_wanted || normalized_.count() == top.count(),
-          "the layer keeps what its gradient needs in the TRAIN phase only");
-  const Layout layout = cuda::ChannelLayout<T>(sums_wanted ? normalized_ : top, num_, channels_);
+  const bool kept = normalized_.count() == top.count();
+  Blob<Dtype> computed;
+  if (sums_wanted && !kept) {
+    RequireInput(input, device_inverse_std_.count());
+    NormalizeGpu<T>(*input, &computed);
+  }
+  const Blob<Dtype>& normalized_input = kept ? normalized_ : computed;
+  const Layout layout =
+      cuda::ChannelLayout<T>(sums_wanted ? normalized_input : top, num_, channels_);
   const cuda::ChannelExtents e = cuda::ExtentsIn(layout, num_, channels_, spatial_);
   const D* dy = cuda::ReadDiff<D>(top, layout);
-  const T* normalized = sums_wanted ? cuda::ReadData<T>(normalized_, layout) : nullptr;
+  const T* normalized = sums_wanted ? cuda::ReadData<T>(normalized_input, layout) : nullptr;
   const cuda::Buffer<double> sums(stream, 2 * channels_);
   double* sum = sums.get();
   double* dot = sums.get() + channels_;
@@ -103,12 +123,14 @@ void ChannelNormalization<Dtype>::BackwardGpuAs(const Blob<Dtype>& top, bool bat
 }
 
 template <typename Dtype>
-void ChannelNormalization<Dtype>::BackwardGpu(const LayerTypes& types, const Blob<Dtype>& top,
-                                              bool batch_statistics, const Blob<Dtype>* scale,
+void ChannelNormalization<Dtype>::BackwardGpu(const LayerTypes& types, const Blob<Dtype>* input,
+                                              const Blob<Dtype>& top, bool batch_statistics,
+                                              const Blob<Dtype>* scale,
                                               const Gradients& gradients) {
   if (top.count() == 0) return;
   Dispatch(types.forward_type, types.backward_type, [&](auto data_tag, auto diff_tag) {
-    BackwardGpuAs<decltype(data_tag), decltype(diff_tag)>(top, batch_statistics, scale, gradients);
+    BackwardGpuAs<decltype(data_tag), decltype(diff_tag)>(input, top, batch_statistics, scale,
+                                                          gradients);
   });
 }
 
@@ -116,16 +138,17 @@ void ChannelNormalization<Dtype>::BackwardGpu(const LayerTypes& types, const Blo
   template void ChannelNormalization<Dtype>::MomentsGpu<T>(const Blob<Dtype>&); \
   template void ChannelNormalization<Dtype>::ForwardGpu<T>(                     \
       const Blob<Dtype>&, double, const Blob<Dtype>*, const Blob<Dtype>*, bool, Blob<Dtype>*);
-#define INSTANTIATE(Dtype)                                                   \
-  template float* ChannelNormalization<Dtype>::DeviceMoments<float>();       \
-  template double* ChannelNormalization<Dtype>::DeviceMoments<double>();     \
-  template void ChannelNormalization<Dtype>::SetVarianceGpu<float>(double);  \
-  template void ChannelNormalization<Dtype>::SetVarianceGpu<double>(double); \
-  INSTANTIATE_FORWARD(Dtype, float)                                          \
-  INSTANTIATE_FORWARD(Dtype, double)                                         \
-  INSTANTIATE_FORWARD(Dtype, float16)                                        \
-  template void ChannelNormalization<Dtype>::BackwardGpu(                    \
-      const LayerTypes&, const Blob<Dtype>&, bool, const Blob<Dtype>*, const Gradients&);
+#define INSTANTIATE(Dtype)                                                                      \
+  template float* ChannelNormalization<Dtype>::DeviceMoments<float>();                          \
+  template double* ChannelNormalization<Dtype>::DeviceMoments<double>();                        \
+  template void ChannelNormalization<Dtype>::SetStatisticsGpu<float>(double);                   \
+  template void ChannelNormalization<Dtype>::SetStatisticsGpu<double>(double);                  \
+  INSTANTIATE_FORWARD(Dtype, float)                                                             \
+  INSTANTIATE_FORWARD(Dtype, double)                                                            \
+  INSTANTIATE_FORWARD(Dtype, float16)                                                           \
+  template void ChannelNormalization<Dtype>::BackwardGpu(const LayerTypes&, const Blob<Dtype>*, \
+                                                         const Blob<Dtype>&, bool,              \
+                                                         const Blob<Dtype>*, const Gradients&);
 INSTANTIATE(float)
 INSTANTIATE(double)
 #undef INSTANTIATE

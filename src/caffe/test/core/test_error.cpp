@@ -67,6 +67,13 @@ TEST(Error, IsAboutTheFirstFileAndLayerThatAreNamed) {
   EXPECT_EQ(error.file(), "a.prototxt");
 }
 
+TEST(Error, NamesALayerWithoutANameOnce) {
+  Error error("it is damaged");
+  error.AddLayer("", "");
+  error.AddLayer("", "");
+  EXPECT_STREQ(error.what(), "layer '' (): it is damaged");
+}
+
 TEST(Error, CrossesThreads) {
   std::exception_ptr thrown;
   std::thread([&] {
@@ -112,6 +119,35 @@ TEST(ErrorContext, NamesTheLayerThatLacksMemory) {
   const Error error = Thrown([] { WithLayer(NamedLayer(), [] { throw std::bad_alloc(); }); });
   EXPECT_STREQ(error.what(), "layer 'conv1' (Convolution): out of memory");
   EXPECT_EQ(error.layer(), "conv1");
+}
+
+template <typename Exception>
+std::string MessageWithLayer(const Exception& thrown) {
+  try {
+    WithLayer(NamedLayer(), [&] { throw thrown; });
+  } catch (const Exception& caught) {
+    return caught.what();
+  }
+  return "nothing was thrown";
+}
+
+// Programs' layers throw what they like, and programs catch it by its type.
+TEST(ErrorContext, NamesTheLayerThatThrewWhatIsNoError) {
+  const Error error =
+      Thrown([] { WithLayer(NamedLayer(), [] { throw std::runtime_error("no"); }); });
+  EXPECT_STREQ(error.what(), "layer 'conv1' (Convolution): no");
+  EXPECT_EQ(error.layer(), "conv1");
+  for (const std::string& message :
+       {MessageWithLayer(std::logic_error("no")), MessageWithLayer(std::invalid_argument("no")),
+        MessageWithLayer(std::domain_error("no")), MessageWithLayer(std::out_of_range("no")),
+        MessageWithLayer(std::range_error("no")), MessageWithLayer(std::overflow_error("no")),
+        MessageWithLayer(std::underflow_error("no"))}) {
+    EXPECT_EQ(message, "layer 'conv1' (Convolution): no");
+  }
+  struct Own : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+  EXPECT_EQ(MessageWithLayer(Own("no")), "no");
 }
 
 TEST(ErrorContext, ReturnsWhatTheFunctionReturns) {

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#ifdef CAFFE_BOOST_THREAD
+#include <boost/thread/condition_variable.hpp>
+#include <boost/thread/mutex.hpp>
+#include <boost/thread/thread.hpp>
+#endif
+
 #include "caffe/context.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/util/blocking_queue.hpp"
@@ -66,6 +72,92 @@ TEST(InternalThreadTest, StopsWhileItWaits) {
   thread.StopInternalThread();
   EXPECT_FALSE(thread.is_started());
 }
+
+/// Old programs catch what Boost throws.
+class Catcher : public InternalThread {
+ public:
+  ~Catcher() override { StopInternalThread(); }
+  BlockingQueue<int> never, started;
+  bool was_interrupted = false, has_cleaned_up = false;
+
+ protected:
+  void InternalThreadEntry() override {
+    started.push(1);
+    try {
+      Wait();
+    } catch (const boost::thread_interrupted&) {
+      was_interrupted = true;
+      CleanUp();
+      has_cleaned_up = true;
+    }
+  }
+  virtual void Wait() { never.pop(); }
+  virtual void CleanUp() {}
+};
+
+TEST(InternalThreadTest, IsInterruptedAsByBoost) {
+  Catcher thread;
+  thread.StartInternalThread();
+  thread.started.pop();
+  thread.StopInternalThread();
+  EXPECT_TRUE(thread.was_interrupted);
+}
+
+#ifdef CAFFE_BOOST_THREAD
+class Sleeper : public Catcher {
+ public:
+  ~Sleeper() override { StopInternalThread(); }
+
+ protected:
+  void Wait() override { boost::this_thread::sleep(boost::posix_time::hours(1)); }
+};
+
+class Listener : public Catcher {
+ public:
+  ~Listener() override { StopInternalThread(); }
+
+ protected:
+  void Wait() override {
+    boost::unique_lock<boost::mutex> lock(mutex_);
+    for (;;) condition_.wait(lock);
+  }
+
+ private:
+  boost::mutex mutex_;
+  boost::condition_variable condition_;
+};
+
+TEST(InternalThreadTest, StopsWhileItWaitsForBoost) {
+  Sleeper sleeper;
+  Listener listener;
+  for (Catcher* thread : {static_cast<Catcher*>(&sleeper), static_cast<Catcher*>(&listener)}) {
+    thread->StartInternalThread();
+    thread->started.pop();
+    thread->StopInternalThread();
+    EXPECT_TRUE(thread->was_interrupted);
+  }
+}
+
+/// Waits when it ends, as a program does that closes a file.
+class Finisher : public Catcher {
+ public:
+  ~Finisher() override { StopInternalThread(); }
+
+ protected:
+  void CleanUp() override { boost::this_thread::sleep(boost::posix_time::milliseconds(1)); }
+};
+
+TEST(InternalThreadTest, IsInterruptedOnce) {
+  Finisher thread;
+  for (int i = 0; i < 20; ++i) {
+    thread.has_cleaned_up = false;
+    thread.StartInternalThread();
+    thread.started.pop();
+    thread.StopInternalThread();
+    EXPECT_TRUE(thread.has_cleaned_up);
+  }
+}
+#endif
 
 TEST(InternalThreadTest, IsSeededByOneDrawOfItsParent) {
   vector<unsigned int> draws[2];

@@ -109,6 +109,34 @@ TEST(LayersFromOutside, AreNotTakenForTheLibrarys) {
   EXPECT_NE(OperationTable::Find(kBuiltIn), nullptr);
 }
 
+// As old programs do it that change a layer of Caffe's.
+TEST(LayersFromOutside, MayTakeALayersPlaceInTheRegistry) {
+  RegisterAll();
+  auto& creator = LayerRegistry<float>::Registry()["ReLU"];
+  const auto own = creator;
+  creator = TimesLayer<float, 4, kBuiltIn>::Make;
+  const bool is_replaced = LayerRegistry<float>::IsReplaced("ReLU");
+  const Operation* row = OperationTable::Find("ReLU");
+  creator = own;
+  EXPECT_TRUE(is_replaced);
+  EXPECT_EQ(row, nullptr);
+  EXPECT_FALSE(LayerRegistry<float>::IsReplaced("ReLU"));
+}
+
+TEST(LayersFromOutside, AreOfTheirOwnTypeWhateverTheyTellTheirBase) {
+  struct Other : public TimesLayer<float, 4, kBuiltIn> {
+    using TimesLayer::TimesLayer;
+  };
+  LayerRegistry<float>::AddCreator("InDisguise", [](const LayerParameter& param) {
+    LayerParameter other = param;
+    other.set_type(kBuiltIn);
+    return shared_ptr<Layer<float>>(new Other(other));
+  });
+  LayerParameter param;
+  param.set_type("InDisguise");
+  EXPECT_EQ(LayerRegistry<float>::CreateLayer(param)->layer_param().type(), "InDisguise");
+}
+
 TEST(LayersFromOutside, AreAnErrorTwiceAndUnderANameOfCaffes) {
   RegisterAll();
   const auto add = [](const char* type, LayerOrigin origin) {

@@ -239,6 +239,13 @@ TEST(ExecutionContext, NeedsAnEngine) {
   ExpectContains(ErrorOf([] { ExecutionContext context(nullptr); }), "needs an engine");
 }
 
+TEST(ExecutionContext, SaysThatItWasMoved) {
+  ExecutionContext context(PlusOne());
+  const ExecutionContext other = std::move(context);
+  ExpectContains(ErrorOf([&] { context.batch(); }), "was moved to another one");
+  EXPECT_EQ(other.batch(), 20);
+}
+
 // ------------------------------------------------------------------ profiler and observer
 
 /// conv (of 2 channels, +1 and -1 times x) and relu, which is joined to it; a Concat of it with x

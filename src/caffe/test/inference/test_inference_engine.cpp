@@ -311,6 +311,48 @@ TEST(Builder, RefusesBadConfigurations) {
                  "there is no pass 'activation'");
 }
 
+// Layers without weights lose accuracy, too.
+TEST(Builder, WidensAllLayersWhereLessIsNotAccurateEnough) {
+  NetworkDefinition net = NetOfThree();
+  net.AddLayer(ParseLayer("name: 'exp' type: 'Exp' bottom: 'y' top: 'z'"));
+  net.MarkOutput("z");
+  std::vector<std::string> remarks;
+  BuilderConfig config;
+  config.precision = Precision::BEST;
+  config.allowed = {Precision::FP16};
+  config.timing_iterations = 0;
+  config.max_accuracy_loss = 0.5;
+  config.remark = [&](const std::string& line) { remarks.push_back(line); };
+  int judged = 0;
+  const auto is_float = [](const LayerInfo& layer) {
+    return layer.type_of_math == ElementType::FLOAT;
+  };
+  // Refuses all engines but the last, however they compute.
+  config.accuracy_loss = [&](const std::shared_ptr<const Engine>&) {
+    ++judged;
+    return 1.;
+  };
+  Builder(config).Build(net);
+  const int last = judged;
+  judged = 0;
+  config.accuracy_loss = [&](const std::shared_ptr<const Engine>&) {
+    return ++judged == last ? 0.5 : 1;
+  };
+  ASSERT_EQ(remarks.size(), 1u);
+  ExpectContains(remarks[0], "as was asked for, 0.5: in FP32");
+  ExpectContains(remarks[0], "it is 1");
+  remarks.clear();
+  const auto layers = Builder(config).Build(net)->layers();
+  EXPECT_EQ(judged, last);
+  EXPECT_TRUE(std::all_of(layers.begin(), layers.end(), is_float));
+  EXPECT_EQ(remarks, std::vector<std::string>());
+  // What is no number is no small loss.
+  config.accuracy_loss = [](const std::shared_ptr<const Engine>&) { return std::nan(""); };
+  Builder(config).Build(net);
+  ASSERT_EQ(remarks.size(), 1u);
+  ExpectContains(remarks[0], "it is nan");
+}
+
 // Every layer with parameters is held against the shapes that follow from those asked for.
 TEST(Builder, RefusesInputShapesThatWeightsDoNotFit) {
   const std::vector<std::string> layers = {

@@ -258,6 +258,17 @@ TEST(NetworkDefinition, SaysWhatIsWrong) {
                  "layer 'a' (InnerProduct)");
   ExpectContains(ErrorOf([&] { net.MarkOutput("nothing"); }), "output 'nothing'");
   ExpectContains(ErrorOf([&] { net.AddInput("data", {1}); }), "input 'data'");
+  ExpectContains(ErrorOf([&] {
+                   net.AddInput("image", {1, -2});
+                 }),
+                 "input 'image': extent -2 of shape 1 -2");
+  Constant without_values;
+  without_values.shape = {2, 2};
+  const LayerParameter product = ParseLayer(
+      "name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' inner_product_param { "
+      "num_output: 2 bias_term: false }");
+  ExpectContains(ErrorOf([&] { net.AddLayer(product, {without_values}); }),
+                 "layer 'ip' (InnerProduct): parameter 0 of shape 2 2 (4) has no values");
   ExpectContains(ErrorOf([] { Constant::Of({2}, {1}); }), "has 1 values");
 }
 

@@ -50,6 +50,32 @@ const std::vector<BadLayerCase> kBatchNormBadCases = {
 INSTANTIATE_TEST_SUITE_P(BatchNorm, BadLayerCases, ::testing::ValuesIn(kBatchNormBadCases),
                          CaseName());
 
+/// What a BatchNorm layer of one channel has as mean and variance after batches of two values.
+std::vector<double> StatisticsAfter(const std::vector<std::vector<double>>& batches,
+                                    const std::vector<double>& loaded = {0, 0}) {
+  const auto net = MakeNet(
+      "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 1 } } }"
+      "layer { name: 'normal' type: 'BatchNorm' bottom: 'x' top: 'y' batch_norm_param { "
+      "scale_bias: true moving_average_fraction: 0.75 } }",
+      TRAIN);
+  const auto& blobs = net->layer_by_name("normal")->blobs();
+  for (int i = 0; i < 2; ++i) SetValues(blobs[i].get(), {loaded[i]});
+  for (const std::vector<double>& batch : batches) {
+    SetValues(net->input_blobs()[0], batch);
+    net->Forward();
+  }
+  return {Values(*blobs[0])[0], Values(*blobs[1])[0], Values(*blobs[2])[0]};
+}
+
+// The variances of {1, 3} and {5, 9} are 2 and 8.
+TEST(BatchNormStatistics, OfNVCaffesFormBeginWithTheFirstBatch) {
+  EXPECT_EQ(StatisticsAfter({{1, 3}}), (std::vector<double>{2, 2, 1}));
+  EXPECT_EQ(StatisticsAfter({{1, 3}, {5, 9}}), (std::vector<double>{3.25, 3.5, 1}));
+  EXPECT_EQ(StatisticsAfter({{0, 0}, {1, 3}}), (std::vector<double>{2, 2, 1}));
+  EXPECT_EQ(StatisticsAfter({{1, 3}}, {10, 4}), (std::vector<double>{8, 3.5, 1})) << "loaded ones";
+  EXPECT_EQ(StatisticsAfter({{1, 3}}, {0, 4}), (std::vector<double>{0.5, 3.5, 1})) << "loaded ones";
+}
+
 // NVCaffe's own examples state rates for statistics.
 TEST(BatchNormStatistics, AreNotLearnedWhateverTheNetSays) {
   const string learned = "param { lr_mult: 1 decay_mult: 2 } ";

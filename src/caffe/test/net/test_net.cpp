@@ -263,7 +263,28 @@ TYPED_TEST(NetTest, AcceptsInputsAsBlobs) {
   SetValues(net->input_blobs()[0], {0, 0, 0, 0, 0, 0});
   net->Forward({&data, &label}, &actual);
   EXPECT_EQ(actual, expected);
-  ExpectContains(ErrorOf([&] { net->Forward({&data}); }), "has 2 input blob(s), not 1");
+  // Inputs for which none is given stay as they are.
+  SetValues(net->input_blobs()[0], {0, 0, 0, 0, 0, 0});
+  net->Forward({&data}, &actual);
+  EXPECT_EQ(actual, expected);
+  net->Forward({}, &actual);
+  EXPECT_EQ(actual, expected);
+  ExpectContains(ErrorOf([&] {
+                   net->Forward({&data, &label, &data});
+                 }),
+                 "has 2 input blob(s), not 3");
+}
+
+TYPED_TEST(NetTest, HasNamesOfOldCaffes) {
+  const auto net = this->MakeClassifier();
+  const TypeParam expected = net->ForwardBackward();
+  Blob<TypeParam> data;
+  data.CopyFrom(*net->input_blobs()[0], false, true);
+  SetValues(net->input_blobs()[0], {0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(net->ForwardBackward({&data}), expected);
+  NetParameter param;
+  net->ToProto(&param);
+  EXPECT_EQ(Net<TypeParam>(param, net.get()).layers().size(), net->layers().size());
 }
 
 // Parameters of one name are one blob with one gradient.

@@ -54,6 +54,19 @@ TEST(NetBadInput, SaysHowToWriteALayerThatIsNotIncluded) {
   ExpectContains(message, "python_param { module layer }");
 }
 
+TEST(NetBadInput, RefusesMultipliersThatAreNoNumbers) {
+  for (const string field : {"lr_mult", "decay_mult"}) {
+    ExpectContains(
+        Refusal("layer { name: 'i' type: 'InnerProduct' bottom: 'data' top: 'i' param { } "
+                "param { " +
+                field + ": nan } inner_product_param { num_output: 1 } }"),
+        "layer 'i' (InnerProduct): " + field + " is nan");
+  }
+  ExpectContains(Refusal("layer { name: 's' type: 'Reduction' bottom: 'data' top: 's' loss_weight: "
+                         "inf }"),
+                 "layer 's' (Reduction): loss_weight is inf");
+}
+
 TEST(NetBadInput, NamesTheFile) {
   const string file = NewFile("layer { name: 'c' type: 'ReLU' bottom: 'nowhere' top: 'c' }");
   ExpectContains(ErrorOf([&] { Net<float>(file, TEST); }), file + ": Unknown bottom blob");

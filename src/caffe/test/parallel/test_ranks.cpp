@@ -398,33 +398,39 @@ Values LoggedValues(const CapturedLog& log, const std::string& prefix) {
 
 TEST_F(RanksTest, ShareTheBatchesOfATest) {
   const std::string database = Database();
-  const auto param = [&](int batch_size) {  // 6 batches of 4: all records; 2 ranks, 4 ranks
-    return Solver(
-        "base_lr: 0.1 test_iter: 6 test_interval: 2 display: 1 test_compute_loss: true",
-        DataLayer(database, batch_size, "TRAIN") + DataLayer(database, 4, "TEST") + Layers());
-  };
-  const auto logged = [](const CapturedLog& log) {
-    Values values = LoggedValues(log, "    Test net output");
-    for (const char* prefix : {"    Train net output", "Test loss"}) {
-      for (const double value : LoggedValues(log, prefix)) values.push_back(value);
+  // 6 batches of 4: all records. Of 3 not each of 4 ranks has one, and of 3 and 5 the next test
+  // begins with those of another rank.
+  for (const int batches : {6, 5, 3}) {
+    SCOPED_TRACE(batches);
+    const auto param = [&](int batch_size) {
+      return Solver(
+          Join("base_lr: 0.1 test_iter: ", batches,
+               " test_interval: 2 display: 1 test_compute_loss: true"),
+          DataLayer(database, batch_size, "TRAIN") + DataLayer(database, 4, "TEST") + Layers());
+    };
+    const auto logged = [](const CapturedLog& log) {
+      Values values = LoggedValues(log, "    Test net output");
+      for (const char* prefix : {"    Train net output", "Test loss"}) {
+        for (const double value : LoggedValues(log, prefix)) values.push_back(value);
+      }
+      return values;
+    };
+    Values expected;
+    {
+      const CapturedLog log;
+      Alone<float>(param(8), 5);
+      expected = logged(log);
+      EXPECT_EQ(LoggedValues(log, "    Test net output").size(), 6u);
     }
-    return values;
-  };
-  Values expected;
-  {
-    const CapturedLog log;
-    Alone<float>(param(8), 5);
-    expected = logged(log);
-    EXPECT_EQ(LoggedValues(log, "    Test net output").size(), 6u);
-  }
-  for (const int ranks : {2, 4}) {
-    const CapturedLog log;
-    Together<float>(ranks, param(8 / ranks), 5);
-    ExpectNear(logged(log), expected, 2e-6);
-    EXPECT_TRUE(log.Has(
-        Join("Test net (#0): 6 batches, of which each of the ", ranks, " ranks tests its share")));
-    EXPECT_TRUE(log.Has(
-        Join("Effective batch of layer 'd': 8 (", 8 / ranks, " on each of ", ranks, " ranks)")));
+    for (const int ranks : {2, 4}) {
+      const CapturedLog log;
+      Together<float>(ranks, param(8 / ranks), 5);
+      ExpectNear(logged(log), expected, 2e-6);
+      EXPECT_TRUE(log.Has(Join("Test net (#0): ", batches, " batches, of which each of the ", ranks,
+                               " ranks tests its share")));
+      EXPECT_TRUE(log.Has(
+          Join("Effective batch of layer 'd': 8 (", 8 / ranks, " on each of ", ranks, " ranks)")));
+    }
   }
 }
 
@@ -556,7 +562,7 @@ class RanksSnapshot : public RanksTest {
         num_output: 3 weight_filler { type: 'xavier' } } }
       layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' } )";
     return Solver(Join("type: 'Adam' base_lr: 0.01 momentum: 0.9 momentum2: 0.99 average_loss: 3 ",
-                       "test_iter: 2 test_interval: 2 snapshot: 3 snapshot_prefix: '", prefix, "'"),
+                       tests_, " snapshot: 3 snapshot_prefix: '", prefix, "'"),
                   DataLayer(database_, 4, "TRAIN", "mirror: true crop_size: 5") +
                       DataLayer(database_, 3, "TEST", "crop_size: 5") + layers);
   }
@@ -584,7 +590,23 @@ class RanksSnapshot : public RanksTest {
   }
 
   const std::string database_ = Database();
+  std::string tests_ = "test_iter: 2 test_interval: 2";
 };
+
+// Of three batches rank 0 has two in the first test, rank 1 in the second.
+TEST_F(RanksSnapshot, TestsGoOnWithTheirNextBatch) {
+  tests_ = "test_iter: 3 test_interval: 3";
+  const auto scores = [&](const std::string& state) {
+    const CapturedLog log;
+    Run(2, NewFileName(), 5, state);
+    return LoggedValues(log, "    Test net output");
+  };
+  const std::string prefix = NewFileName();
+  Run(2, prefix, 3);
+  const Values whole = scores(""), resumed = scores(prefix + "_iter_3.solverstate");
+  ASSERT_EQ(whole.size(), 2u);
+  EXPECT_EQ(resumed, Values(1, whole[1]));
+}
 
 TEST_F(RanksSnapshot, IsWrittenByRank0AndResumedBitForBit) {
   const std::string whole = NewFileName(), part = NewFileName();

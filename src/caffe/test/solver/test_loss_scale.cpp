@@ -120,6 +120,16 @@ TEST_F(DynamicLossScale, SkipsStepsThatOverflowAndSaysSo) {
   EXPECT_EQ(Weights(*dynamic), Weights(*fixed));
 }
 
+// By how many updates its averages are of.
+TEST_F(DynamicLossScale, SkippedStepsDoNotCountForAdam) {
+  const auto dynamic =
+      Make("global_grad_scale: 262144 global_grad_scale_adaptive: true", "type: 'Adam'");
+  const auto fixed = Make("global_grad_scale: 1024", "type: 'Adam'");
+  dynamic->Step(5);
+  fixed->Step(3);
+  EXPECT_EQ(Weights(*dynamic), Weights(*fixed));
+}
+
 TEST_F(DynamicLossScale, SaysThatNoScaleHelps) {
   const auto solver = Make("global_grad_scale: 5.9604645e-08 global_grad_scale_adaptive: true");
   solver->net()->learnable_params()[0]->mutable_cpu_data()[0] = NAN;
@@ -150,7 +160,7 @@ TEST_F(DynamicLossScale, ARunGoesOnWithTheScaleItHad) {
 #ifndef USE_HDF5
     if (string(format) == "HDF5") continue;
 #endif
-    const string snapshot = Join("snapshot_format: ", format);
+    const string snapshot = Join("type: 'Adam' snapshot_format: ", format);
     const auto whole = Make(kAdaptive, snapshot);
     whole->Step(3);
     whole->Snapshot();

@@ -195,6 +195,24 @@ TEST(SolverRules, TheLossScaleCancels) {
   EXPECT_EQ(a->net()->learnable_params()[0]->cpu_data()[0],
             b->net()->learnable_params()[0]->cpu_data()[0]);
 }
+// Its losses are not scaled, so that its gradients are as they should be.
+TEST(SolverRules, AProgramsOwnLoopHasNoLossScale) {
+  const auto learned = [](const std::string& net_fields) {
+    std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(
+        Parse("base_lr: 0.1 lr_policy: 'fixed' max_iter: 9", net_fields + kNet)));
+    solver->Step(1);
+    for (int i = 0; i < 2; ++i) {
+      solver->net()->ClearParamDiffs();
+      solver->net()->ForwardBackward();
+      solver->ApplyUpdate();
+    }
+    solver->Step(1);
+    return solver->net()->learnable_params()[0]->cpu_data()[0];
+  };
+  const float expected = learned("");
+  EXPECT_EQ(learned("global_grad_scale: 1024"), expected);
+  EXPECT_EQ(learned("global_grad_scale_adaptive: true"), expected);
+}
 TEST(SolverRules, LarcScalesByNormsForEverySolver) {
   // |w| / |g| times eta times (1 - momentum) multiplies the rate.
   const auto first_step = [](const std::string& text) {
@@ -222,8 +240,9 @@ TEST(SolverRules, ClippingBoundsTheNorm) {
 std::string RefusalOf(const SolverParameter& param) {
   try {
     std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(param));
-    solver->Step(1);
+    solver->CheckTraining();
   } catch (const Error& error) {
+    EXPECT_NE(error.field(), "") << error.what();
     return error.what();
   }
   return "";
@@ -245,6 +264,14 @@ TEST(SolverBadInput, IsRefusedInPlainWords) {
   expect(fixed + "iter_size: 0", "iter_size must be at least 1");
   expect(fixed + "type: 'AdaGrad' momentum: 0.9", "AdaGrad has no momentum");
   expect(fixed + "type: 'RMSProp' rms_decay: 1", "rms_decay");
+  expect(fixed + "type: 'RMSProp' momentum: 0.9", "RMSProp has no momentum");
+  expect(fixed + "type: 'Adam' momentum: 1", "momentum of Adam is 1: give at least 0 and less");
+  expect(fixed + "type: 'Adam' momentum2: 1", "momentum2 of Adam is 1: give at least 0 and less");
+  expect("base_lr: nan lr_policy: 'fixed'", "base_lr is nan: give a finite number");
+  expect(fixed + "weight_decay: inf", "weight_decay is inf: give a finite number");
+  expect("base_lr: 1", "lr_policy is missing: valid are fixed, step");
+  expect(fixed + "test_state { } test_state { }", "test_state must be given once for each");
+  expect(fixed + "snapshot_prefix: '/no/such/folder/x'", "/no/such/folder/x");
   expect(fixed + "test_iter: 1", "test_interval must be positive");
   expect(fixed + "regularization_type: 'L3'", "valid are L2, L1, WD");
   expect(fixed + "momentum_policy: 'x'", "valid are fixed, poly and opt");
@@ -254,6 +281,8 @@ TEST(SolverBadInput, IsRefusedInPlainWords) {
   two.set_net("x.prototxt");
   EXPECT_NE(RefusalOf(two).find("only one of"), std::string::npos);
   two.clear_net();
+  two.mutable_net_param()->set_global_grad_scale(NAN);
+  EXPECT_NE(RefusalOf(two).find("global_grad_scale must be positive"), std::string::npos);
   two.clear_net_param();
   EXPECT_NE(RefusalOf(two).find("needs a net"), std::string::npos);
 }
@@ -550,13 +579,19 @@ TEST(SolverActions, StopsAndSnapshotsWhenAsked) {
   EXPECT_TRUE(std::ifstream(folder + "/s_iter_5.solverstate").good());
 }
 
-TEST(Solver, WarnsOfFieldsThatThePolicyOfTheRateMisses) {
-  const auto warns = [](const std::string& policy, const std::string& wanted) {
+TEST(Solver, WarnsOfOddFieldsOfThePolicyOfTheRate) {
+  const auto logs = [](const std::string& policy, const std::string& wanted) {
     CapturedLog log;
     std::unique_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(
         Parse("base_lr: 1 snapshot_after_train: false lr_policy: " + policy)));
-    return log.HasPrefix("lr_policy " + wanted);
+    return log.HasPrefix(wanted);
   };
+  const auto warns = [&](const std::string& policy, const std::string& wanted) {
+    return logs(policy, "lr_policy " + wanted);
+  };
+  const std::string steps = "'multistep' gamma: 0.1 stepvalue: 5 stepvalue: ";
+  EXPECT_TRUE(logs(steps + "2", "stepvalue 2 stands behind 5"));
+  EXPECT_FALSE(logs(steps + "5", "stepvalue"));
   EXPECT_TRUE(warns("'inv' gamma: 0.1", "'inv' is given no power, which is taken for 0"));
   EXPECT_TRUE(warns("'step' stepsize: 3", "'step' is given no gamma, which is taken for 0"));
   EXPECT_TRUE(warns("'multistep' gamma: 0.1", "'multistep' is given no stepvalue, which is taken"));

@@ -259,6 +259,9 @@ TEST_F(ConvertImagesetTest, LeavesOutWhatIsNoImage) {
   ExpectContains(run.output, "2 files could not be read");
   ExpectContains(run.output, "broken.png");
   EXPECT_EQ(Records("db").begin()->first, "00000002_a.png");
+  Write("list", "none.png 2\na.png 3\n");
+  ExpectContains(Tool("convert_imageset", "%images/ %list %other_db").output,
+                 "1 file could not be read");
 }
 
 TEST_F(ConvertImagesetTest, SaysWhatIsWrong) {

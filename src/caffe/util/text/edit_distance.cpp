@@ -32,7 +32,7 @@ std::vector<std::string> RankedNames(const std::string& name,
 std::vector<std::string> NearestNames(const std::string& name,
                                       const std::vector<std::string>& candidates, size_t limit) {
   const std::string wanted = LowerCase(name);
-  const size_t near_enough = std::max<size_t>(2, wanted.size() / 3);
+  const size_t near_enough = wanted.size() < 4 ? 1 : std::max<size_t>(2, wanted.size() / 3);
   std::vector<std::pair<size_t, std::string>> ranked;
   for (const std::string& candidate : candidates) {
     const size_t distance = EditDistance(wanted, LowerCase(candidate));
@@ -41,10 +41,11 @@ std::vector<std::string> NearestNames(const std::string& name,
   return FirstNames(std::move(ranked), limit);
 }
 
-std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates) {
+std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates,
+                       const std::string& dashes) {
   std::string text;
   for (const std::string& near : NearestNames(name, candidates)) {
-    text += (text.empty() ? "; did you mean '" : ", '") + near + "'";
+    text += (text.empty() ? "; did you mean '" : ", '") + dashes + near + "'";
   }
   return text.empty() ? text : text + "?";
 }

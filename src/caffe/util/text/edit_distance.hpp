@@ -37,8 +37,10 @@ std::vector<std::string> RankedNames(const std::string& name,
 std::vector<std::string> NearestNames(const std::string& name,
                                       const std::vector<std::string>& candidates, size_t limit = 3);
 
-/// "; did you mean 'ReLU', 'PReLU'?", or "" when nothing is near.
-std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates);
+/// "; did you mean 'ReLU', 'PReLU'?", or "" when nothing is near. Names of flags are compared
+/// without their dashes and shown with them.
+std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates,
+                       const std::string& dashes = "");
 
 }  // namespace caffe
 
