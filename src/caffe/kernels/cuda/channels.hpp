@@ -46,8 +46,8 @@ void WeightedAverages(Stream& stream, int channels, const F* mean_sum, const F* 
 /// are all 0 become the values.
 template <typename F>
 void UpdateAverages(Stream& stream, int channels, double keep, double add, double variance_factor,
-                    bool copies_first, const F* mean, const F* variance, F* mean_average, F* variance_average,
-                    F* weight);
+                    bool copies_first, const F* mean, const F* variance, F* mean_average,
+                    F* variance_average, F* weight);
 
 /// normalized = (x - mean[c]) inverse_deviation[c], and y = scale[c] normalized + shift[c].
 /// `normalized`, `scale` and `shift` may be null; y may be x.

@@ -45,7 +45,7 @@ std::vector<Numbers> GradientsOf(Net<float>* net) {
   return found;
 }
 
-void ExpectNear(const std::vector<Numbers>& found, const std::vector<Numbers>& expected) {
+void ExpectNearGradients(const std::vector<Numbers>& found, const std::vector<Numbers>& expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
     ASSERT_EQ(found[i].size(), expected[i].size());
@@ -75,7 +75,7 @@ class GradientsInTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GradientsInTest, InPlaceAreThoseOfATopOfItsOwn) {
   const auto in_place = NetOf(GetParam(), true), apart = NetOf(GetParam(), false);
-  ExpectNear(GradientsOf(in_place.get()), GradientsOf(apart.get()));
+  ExpectNearGradients(GradientsOf(in_place.get()), GradientsOf(apart.get()));
 }
 INSTANTIATE_TEST_SUITE_P(Layers, GradientsInTest, ::testing::ValuesIn(kLayers));
 
@@ -84,11 +84,11 @@ TEST(GradientsInTestPhase, OfBatchStatisticsAreThoseOfTheTrainPhase) {
     const std::string fields = "type: 'BatchNorm' " + engine +
                                "batch_norm_param { use_global_stats: false scale_bias: true }";
     const auto expected = GradientsOf(NetOf(fields, false, "force_backward: true", TRAIN).get());
-    ExpectNear(GradientsOf(NetOf(fields, false).get()), expected);
+    ExpectNearGradients(GradientsOf(NetOf(fields, false).get()), expected);
     // Nothing is kept, and computed from the bottom.
     const auto plain = NetOf(fields, false, "");
     const std::vector<Numbers> found = GradientsOf(plain.get());
-    for (size_t i = 1; i < found.size(); ++i) ExpectNear({found[i]}, {expected[i]});
+    for (size_t i = 1; i < found.size(); ++i) ExpectNearGradients({found[i]}, {expected[i]});
   }
 }
 
