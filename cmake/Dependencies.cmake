@@ -53,6 +53,10 @@ find_package(Boost 1.65 QUIET OPTIONAL_COMPONENTS thread)
 set(caffe_boost_thread "")
 if(TARGET Boost::thread)
   get_target_property(caffe_boost_thread Boost::thread LOCATION)
+  # A static one would need Boost's other libraries by name.
+  if(NOT caffe_boost_thread MATCHES "\\.(so|dylib)")
+    set(caffe_boost_thread "")
+  endif()
 endif()
 
 # protobuf's own configuration knows that newer versions need abseil; older packages have none.

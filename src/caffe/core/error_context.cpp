@@ -5,27 +5,31 @@
 namespace caffe {
 namespace {
 
-/// Throws an Exception with this message if that is what was caught.
+Error WithName(const std::exception& caught, const std::string& name, const std::string& type) {
+  Error error(caught.what());
+  error.AddLayer(name, type);
+  return error;
+}
+
+/// Throws an Exception with the layer in its message if that is what was caught. Of other classes
+/// the message is not asked for: Python's runs Python.
 template <typename Exception>
-void ThrowIfSame(const std::exception& caught, const std::string& message) {
-  if (typeid(caught) == typeid(Exception)) throw Exception(message);
+void ThrowIfSame(const std::exception& caught, const std::string& name, const std::string& type) {
+  if (typeid(caught) == typeid(Exception)) throw Exception(WithName(caught, name, type).what());
 }
 
 }  // namespace
 
 void RethrowWithLayer(const std::exception& caught, const std::string& name,
                       const std::string& type) {
-  Error error(caught.what());
-  error.AddLayer(name, type);
-  if (typeid(caught) == typeid(std::runtime_error)) throw error;
-  const std::string message = error.what();
-  ThrowIfSame<std::logic_error>(caught, message);
-  ThrowIfSame<std::invalid_argument>(caught, message);
-  ThrowIfSame<std::domain_error>(caught, message);
-  ThrowIfSame<std::out_of_range>(caught, message);
-  ThrowIfSame<std::range_error>(caught, message);
-  ThrowIfSame<std::overflow_error>(caught, message);
-  ThrowIfSame<std::underflow_error>(caught, message);
+  if (typeid(caught) == typeid(std::runtime_error)) throw WithName(caught, name, type);
+  ThrowIfSame<std::logic_error>(caught, name, type);
+  ThrowIfSame<std::invalid_argument>(caught, name, type);
+  ThrowIfSame<std::domain_error>(caught, name, type);
+  ThrowIfSame<std::out_of_range>(caught, name, type);
+  ThrowIfSame<std::range_error>(caught, name, type);
+  ThrowIfSame<std::overflow_error>(caught, name, type);
+  ThrowIfSame<std::underflow_error>(caught, name, type);
   throw;
 }
 

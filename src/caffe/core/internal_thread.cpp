@@ -16,7 +16,11 @@ class InternalThread::Thread {
  public:
   template <typename Function>
   explicit Thread(Function&& f) : thread_(std::forward<Function>(f)) {}
-  void Join() { thread_.join(); }
+  /// Not where the waiting thread is interrupted itself: destructors wait.
+  void Join() {
+    const boost::this_thread::disable_interruption undisturbed;
+    thread_.join();
+  }
   void Interrupt() {
     thread_.interrupt();
     is_interrupted_ = true;

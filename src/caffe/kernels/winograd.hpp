@@ -114,7 +114,8 @@ class WinogradConvolution {
   const std::unique_ptr<const Impl> impl_;
 };
 
-/// True where WinogradWeightsGradient takes less time than a direct gradient, likewise.
+/// True where WinogradWeightsGradient takes less time than a direct gradient, likewise, and at most
+/// 128 MB of scratch memory for all threads together, or some 2 MB for each.
 bool WinogradGradientPays(const WinogradShape& shape);
 
 /// The gradients of the weights and the bias of such a convolution: sums over all

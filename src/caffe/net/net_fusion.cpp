@@ -7,12 +7,16 @@ namespace caffe {
 
 // Candidates work in place on the layer's only top and come before any other reads or writes it,
 // so that in a whole pass no reader sees what the blob holds in between. A program's class inherits
-// what says how a library's layer is fused, and may compute something else.
+// what says how a library's layer is fused, and may compute something else; a layer with a phase of
+// its own does something else than the net's.
 template <typename Dtype>
 void Net<Dtype>::FindFusions() {
+  const auto may_be_fused = [this](size_t i) {
+    return layers_[i]->is_built_in() && layers_[i]->layer_param().phase() == phase_;
+  };
   vector<bool> taken(layers_.size(), false);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    if (taken[i] || top_id_vecs_[i].size() != 1 || !layers_[i]->is_built_in()) continue;
+    if (taken[i] || top_id_vecs_[i].size() != 1 || !may_be_fused(i)) continue;
     const vector<int>& only_top = top_id_vecs_[i];
     vector<int> ids;
     vector<Layer<Dtype>*> followers;
@@ -22,7 +26,7 @@ void Net<Dtype>::FindFusions() {
       };
       if (!uses(bottom_id_vecs_[j]) && !uses(top_id_vecs_[j])) continue;
       if (bottom_id_vecs_[j] != only_top || top_id_vecs_[j] != only_top) break;
-      if (!layers_[j]->is_built_in()) break;
+      if (!may_be_fused(j)) break;
       ids.push_back(j);
       followers.push_back(layers_[j].get());
     }

@@ -1,4 +1,5 @@
 #include <initializer_list>
+#include <optional>
 
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
@@ -334,8 +335,9 @@ template <typename F>
 void UpdateAverages(Stream& stream, int channels, double keep, double add, double variance_factor,
                     bool copies_first, const F* mean, const F* variance, F* mean_average,
                     F* variance_average, F* weight) {
-  const Buffer<int> all_zero(stream, 1);
-  int* const copied = copies_first ? all_zero.get() : nullptr;
+  std::optional<Buffer<int>> all_zero;
+  if (copies_first) all_zero.emplace(stream, 1);
+  int* const copied = copies_first ? all_zero->get() : nullptr;
   if (copied) {
     ReduceRows(
         stream, 1, channels, 1,

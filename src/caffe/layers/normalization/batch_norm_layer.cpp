@@ -207,8 +207,7 @@ void BatchNormLayer<Dtype>::RunForward(const Blob<Dtype>& bottom, bool fused, Bl
   if (fused) scale_->SetInput(normalization_.normalized());
 }
 
-// Where the input was overwritten and not kept, as in the TEST phase, where nothing is learned,
-// parameters' gradients stay as they are.
+// In place, where the input was not kept, parameters' gradients stay as they are.
 template <typename Dtype>
 typename ChannelNormalization<Dtype>::Gradients BatchNormLayer<Dtype>::WantedGradients(
     const Blob<Dtype>& top, bool propagate_down, bool fused, Blob<Dtype>* bottom) const {

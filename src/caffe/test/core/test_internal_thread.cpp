@@ -179,6 +179,33 @@ TEST(InternalThreadTest, IsSeededByOneDrawOfItsParent) {
   EXPECT_EQ(caffe_rng_rand(), draws[0][0]);
 }
 
+/// Leaves by must_stop(), with a thread of its own that is still there.
+class Owner : public InternalThread {
+ public:
+  ~Owner() override { StopInternalThread(); }
+  BlockingQueue<int> started;
+  std::atomic<bool> ended{false};
+
+ protected:
+  void InternalThreadEntry() override {
+    {
+      Waiter inner;
+      inner.StartInternalThread();
+      started.push(inner.started.pop());
+      while (!must_stop()) std::this_thread::yield();
+    }
+    ended = true;
+  }
+};
+
+TEST(InternalThreadTest, EndsThreadsOfItsOwnWhileItIsStopped) {
+  Owner thread;
+  thread.StartInternalThread();
+  thread.started.pop();
+  thread.StopInternalThread();
+  EXPECT_TRUE(thread.ended);
+}
+
 TEST(InternalThreadTest, InheritsTheSettings) {
   const Context::Settings before = Context::Current().settings();
   Context::Settings settings = before;

@@ -128,6 +128,12 @@ TEST(WinogradGradient, IsTheGradientInManyPieces) {
       s.height = 54;
       s.width = 31;
       CheckGradients<float, float>(s, true, &random);
+      s.channels = 32;
+      s.outputs = 64;
+      s.groups = 2;
+      s.width = 54;
+      CheckGradients<float, float>(s, true, &random);
+      s.groups = 1;
       s.channels = 20;
       s.outputs = 18;
       s.kernel = 5;
@@ -173,6 +179,23 @@ TEST(WinogradGradient, HasTheSameBitsEachTime) {
     if (i == 0) first = d_weights;
     EXPECT_EQ(first, d_weights);
   }
+}
+
+// Sums of 36 points for each pair of a channel and an output.
+TEST(WinogradGradient, PaysWithinItsScratchMemory) {
+  const auto pays = [](int channels, int outputs, int extent) {
+    WinogradShape s;
+    s.num = 1;
+    s.channels = channels;
+    s.outputs = outputs;
+    s.height = s.width = extent;
+    s.pad_h = s.pad_w = 1;
+    return WinogradGradientPays(s);
+  };
+  EXPECT_TRUE(pays(64, 64, 56));
+  EXPECT_TRUE(pays(512, 512, 60));
+  EXPECT_FALSE(pays(4096, 512, 60)) << "302 MB of sums";
+  EXPECT_FALSE(pays(8, 8, 4)) << "little to do";
 }
 
 // Inputs of 1 ... 36 row by row and gradients of 1: a kernel's first position meets the inputs of

@@ -425,6 +425,35 @@ std::unique_ptr<Net<float>> PackingNet(const string& types = "") {
   return std::make_unique<Net<float>>(param);
 }
 
+/// A net for training whose normalization goes by what it has learned before, with its ReLU in
+/// place or not.
+std::vector<float> GradientOfFrozenNet(bool in_place) {
+  NetParameter param;
+  const string relu = in_place ? "bn" : "relu";
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "force_backward: true "
+      "layer { name: 'data' type: 'DummyData' top: 'data' dummy_data_param { shape { dim: 2 dim: "
+      "20 "
+      "  dim: 3 dim: 3 } data_filler { type: 'gaussian' } } } "
+      "layer { name: 'bn' type: 'BatchNorm' bottom: 'data' top: 'bn' phase: TEST "
+      "  batch_norm_param { scale_bias: true } } "
+      "layer { name: 'relu' type: 'ReLU' bottom: 'bn' top: '" +
+          relu + "' } layer { name: 'loss' type: 'Reduction' bottom: '" + relu +
+          "' top: 'loss' loss_weight: 1 reduction_param { operation: SUMSQ } }",
+      &param));
+  param.mutable_state()->set_phase(TRAIN);
+  Caffe::set_random_seed(TestSeed());
+  Net<float> net(param);
+  net.layer_by_name("bn")->blobs()[1]->mutable_cpu_data()[3] = 2;
+  net.ForwardBackward();
+  const Blob<float>& data = *net.blob_by_name("data");
+  return {data.cpu_diff(), data.cpu_diff() + data.count()};
+}
+
+TEST(TrainingFusion, LeavesLayersOfAnotherPhaseAlone) {
+  EXPECT_EQ(GradientOfFrozenNet(false), GradientOfFrozenNet(true));
+}
+
 TEST(PackedWeights, AreTheOnlyCopyUntilTheyAreRead) {
   if (!onednn::Enabled()) GTEST_SKIP() << "without oneDNN there is one order";
   const auto net = PackingNet();

@@ -212,6 +212,9 @@ bool WinogradGradientPays(const WinogradShape& shape) {
   const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
   const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
   const double direct = s.taps * kProduct * positions * direct_channels * outputs;
+  // The sums of many channels may take four times the room of their weights, and more.
+  constexpr size_t kMostOfPart = size_t(128) << 20;
+  if (GradientSplit(plan, Threads()).part_floats() * sizeof(float) > kMostOfPart) return false;
   const double winograd = s.points * ((kProduct * s.tiles + kBack) * s.g.channels * outputs +
                                       kTransforms * s.tiles * (channels + outputs)) +
                           kStart;
