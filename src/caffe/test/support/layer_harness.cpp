@@ -1146,7 +1146,9 @@ TEST(LayerRegistry, MakesEveryTypeFromAnEmptyLayerParameter) {
     param.set_type(type);
     const shared_ptr<Layer<float>> layer = LayerRegistry<float>::CreateLayer(param);
     // Other tests register layers that derive from the library's, and keep their type().
-    if (layer->is_built_in()) EXPECT_EQ(layer->type(), type);
+    if (layer->is_built_in()) {
+      EXPECT_EQ(layer->type(), type);
+    }
   }
 }
 
