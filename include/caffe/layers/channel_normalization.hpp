@@ -74,7 +74,9 @@ class ChannelNormalization {
   /// Throws Error unless what was not kept can be computed: there is an input, and statistics of
   /// as many channels.
   void RequireInput(const Blob<Dtype>* input, int statistics) const;
-  void Normalize(ElementType type, const Blob<Dtype>& input, Blob<Dtype>* normalized) const;
+  /// Forward with the statistics that are set.
+  void Apply(ElementType type, const Blob<Dtype>& bottom, const Blob<Dtype>* scale,
+             const Blob<Dtype>* shift, bool keep, Blob<Dtype>* top);
 
   int num_ = 0, channels_ = 0, spatial_ = 0;
   vector<double> mean_, inverse_std_;  // of the latest pass

@@ -52,6 +52,13 @@ void ChannelNormalization<Dtype>::Forward(ElementType type, const Blob<Dtype>& b
                                           const Blob<Dtype>* scale, const Blob<Dtype>* shift,
                                           bool keep, Blob<Dtype>* top) {
   SetStatistics(mean, variance, eps);
+  Apply(type, bottom, scale, shift, keep, top);
+}
+
+template <typename Dtype>
+void ChannelNormalization<Dtype>::Apply(ElementType type, const Blob<Dtype>& bottom,
+                                        const Blob<Dtype>* scale, const Blob<Dtype>* shift,
+                                        bool keep, Blob<Dtype>* top) {
   Dispatch(type, [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;
@@ -64,14 +71,14 @@ void ChannelNormalization<Dtype>::Forward(ElementType type, const Blob<Dtype>& b
     for (int c = 0; c < channels_; ++c) {
       const double slope = (gamma ? gamma[c] : 1.) * inverse_std_[c];
       factor[c] = static_cast<F>(slope);
-      term[c] = static_cast<F>((beta ? beta[c] : 0.) - mean[c] * slope);
+      term[c] = static_cast<F>((beta ? beta[c] : 0.) - mean_[c] * slope);
     }
     T* y = OverwriteAs<T>(top->data_tensor(), layout);
     if (!keep) return kernels::ChannelAffine(order, factor.data(), term.data(), x, y);
     vector<F> unscaled(channels_), centering(channels_);
     for (int c = 0; c < channels_; ++c) {
       unscaled[c] = static_cast<F>(inverse_std_[c]);
-      centering[c] = static_cast<F>(-mean[c] * inverse_std_[c]);
+      centering[c] = static_cast<F>(-mean_[c] * inverse_std_[c]);
     }
     normalized_.set_data_type(kElementType<T>);
     normalized_.ReshapeLike(bottom);
@@ -88,26 +95,6 @@ void ChannelNormalization<Dtype>::RequireInput(const Blob<Dtype>* input, int sta
           RemedyToKeep());
 }
 
-template <typename Dtype>
-void ChannelNormalization<Dtype>::Normalize(ElementType type, const Blob<Dtype>& input,
-                                            Blob<Dtype>* normalized) const {
-  Dispatch(type, [&](auto tag) {
-    using T = decltype(tag);
-    using F = AccumulatorType<T>;
-    vector<F> factor(channels_), term(channels_);
-    for (int c = 0; c < channels_; ++c) {
-      factor[c] = static_cast<F>(inverse_std_[c]);
-      term[c] = static_cast<F>(-mean_[c] * inverse_std_[c]);
-    }
-    const Layout layout = OrderedLayout<T>(input, num_, channels_);
-    normalized->set_data_type(kElementType<T>);
-    normalized->ReshapeLike(input);
-    kernels::ChannelAffine(OrderIn(layout, num_, channels_, spatial_), factor.data(), term.data(),
-                           ReadAs<T>(input.data_tensor(), layout),
-                           OverwriteAs<T>(normalized->data_tensor(), layout));
-  });
-}
-
 // With x^ the normalised input and means over a channel: dx = scale / std (dy - mean(dy) - x^
 // mean(dy x^)); with statistics that do not depend on the input dx = scale / std dy.
 template <typename Dtype>
@@ -120,7 +107,9 @@ void ChannelNormalization<Dtype>::Backward(const LayerTypes& types, const Blob<D
   Blob<Dtype> computed;
   if (needs_input && !kept) {
     RequireInput(input, static_cast<int>(mean_.size()));
-    Normalize(types.forward_type, *input, &computed);
+    computed.set_data_type(types.forward_type);
+    computed.ReshapeLike(*input);
+    Apply(types.forward_type, *input, nullptr, nullptr, /*keep=*/false, &computed);
   }
   const Blob<Dtype>& normalized_input = kept ? normalized_ : computed;
   Dispatch(types.forward_type, types.backward_type, [&](auto data_tag, auto diff_tag) {

@@ -221,24 +221,8 @@ bool Forward(const Call& call, void* scratch) {
 
 }  // namespace
 
-// Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors
-// of products per cycle at 87% of the peak; with 36 points, transforming weights costs 14 cycles
-// per pair of a channel and an output, transforming inputs 25 per tile and channel. Both algorithms
-// gain equally from wider vectors and more threads.
 bool WinogradPays(const WinogradShape& shape) {
-  const WinogradPlan s(shape, kWinogradScratch);
-  constexpr double kProduct = 1 / (16 * 0.87), kWeights = 14. / 36, kTransforms = 25. / 36;
-  constexpr double kStart = 10000, kMargin = 1.1;
-  const double outputs = s.padded_outputs, tiles = s.tiles;
-  const double channels = RoundUp(s.g.channels, shape.block);
-  // Direct convolutions have special kernels for images with three channels.
-  const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
-  const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
-  const double direct = Taps(shape) * kProduct * positions * direct_channels * outputs;
-  const double winograd = s.points * ((kProduct * tiles + kWeights) * s.g.channels * outputs +
-                                      kTransforms * tiles * (channels + outputs)) +
-                          kStart;
-  return kMargin * winograd < direct;
+  return TakesLessTime(WinogradPlan(shape, kWinogradScratch), shape, /*pair=*/14);
 }
 
 size_t WinogradPackedSize(const WinogradShape& s) {
@@ -247,8 +231,8 @@ size_t WinogradPackedSize(const WinogradShape& s) {
 
 template <typename From, typename To>
 void WinogradPackWeights(const WinogradShape& s, const From* weights, To* packed) {
-  constexpr size_t kTogether =
-      128;  // of one output, so that what is read and written stays in the cache
+  // Of one output, so that what is read and written stays in the cache.
+  constexpr size_t kTogether = 128;
   const size_t block = s.block, row = s.channels / s.groups * Taps(s);
   ParallelFor(CeilDiv(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
     for (size_t b = begin; b < end; ++b) {

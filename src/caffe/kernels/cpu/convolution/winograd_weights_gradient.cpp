@@ -201,24 +201,12 @@ struct GradientCall {
 
 }  // namespace
 
-// In the cycles of WinogradPays; transforming a gradient back and adding it costs 30 for a pair of
-// a channel and an output.
 bool WinogradGradientPays(const WinogradShape& shape) {
   const GradientPlan plan(shape);
-  const WinogradPlan& s = plan.forward;
-  constexpr double kProduct = 1 / (16 * 0.87), kBack = 30. / 36, kTransforms = 25. / 36;
-  constexpr double kStart = 10000, kMargin = 1.1;
-  const double outputs = s.padded_outputs, channels = RoundUp(s.g.channels, shape.block);
-  const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
-  const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
-  const double direct = s.taps * kProduct * positions * direct_channels * outputs;
   // The sums of many channels may take four times the room of their weights, and more.
   constexpr size_t kMostOfPart = size_t(128) << 20;
-  if (GradientSplit(plan, Threads()).part_floats() * sizeof(float) > kMostOfPart) return false;
-  const double winograd = s.points * ((kProduct * s.tiles + kBack) * s.g.channels * outputs +
-                                      kTransforms * s.tiles * (channels + outputs)) +
-                          kStart;
-  return kMargin * winograd < direct;
+  return GradientSplit(plan, Threads()).part_floats() * sizeof(float) <= kMostOfPart &&
+         TakesLessTime(plan.forward, shape, /*pair=*/30);
 }
 
 struct WinogradWeightsGradient::Impl {
