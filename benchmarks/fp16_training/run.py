@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Trains LeNet on MNIST and CIFAR-10 quick with several seeds in FLOAT and in FLOAT16 storage, and
-prints the accuracies side by side.
+"""Trains LeNet on MNIST and CIFAR-10 quick with several seeds in FLOAT and in another way, FLOAT16
+storage or math of BFLOAT16, and prints the accuracies side by side.
 
 example, from the repository's root, where the databases of examples/mnist and examples/cifar10 are:
-  benchmarks/fp16_training/run.py --seeds 1,2,3
+  benchmarks/fp16_training/run.py --way FLOAT16 --seeds 1,2,3
 
 Each run is the model's own solver with another random_seed; FLOAT16 runs add
 -forward_type FLOAT16 -backward_type FLOAT16 -forward_math FLOAT -backward_math FLOAT and a dynamic
-loss scale. A run that has ended is kept in --out and not repeated. Output: a Markdown table; the
+loss scale, BFLOAT16 runs -forward_math BFLOAT16 -backward_math BFLOAT16. A run that has ended is kept in --out and not repeated. Output: a Markdown table; the
 difference of each pair in points (0.01 of the test images).
 """
 from __future__ import annotations
@@ -20,8 +20,21 @@ import sys
 from typing import NamedTuple, Optional
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-HALF = ["-forward_type", "FLOAT16", "-backward_type", "FLOAT16",
-        "-forward_math", "FLOAT", "-backward_math", "FLOAT"]
+
+
+class Way(NamedTuple):
+    """Flags of `caffe train`, and what stands at the head of the net."""
+    flags: list[str]
+    head: str = ""
+
+
+WAYS = {
+    "FLOAT": Way([]),
+    "FLOAT16": Way(["-forward_type", "FLOAT16", "-backward_type", "FLOAT16",
+                    "-forward_math", "FLOAT", "-backward_math", "FLOAT"],
+                   "global_grad_scale_adaptive: true\n"),
+    "BFLOAT16": Way(["-forward_math", "BFLOAT16", "-backward_math", "BFLOAT16"]),
+}
 
 
 class Task(NamedTuple):
@@ -69,12 +82,12 @@ def final_accuracy(log: str) -> Optional[float]:
     return float(scores[-1]) if scores and "Optimization Done." in log else None
 
 
-def train(caffe: str, out: str, name: str, half: bool, seed: int) -> float:
+def train(caffe: str, out: str, name: str, way: str, seed: int) -> float:
     """Runs the solvers of a task one after the other; the accuracy that the last one reached."""
-    run = os.path.join(out, f"{name.replace(' ', '_')}_{'half' if half else 'float'}_{seed}")
+    run = os.path.join(out, f"{name.replace(' ', '_')}_{way}_{seed}")
     os.makedirs(run, exist_ok=True)
     net = write(os.path.join(run, "net.prototxt"),
-                ("global_grad_scale_adaptive: true\n" if half else "") + read(TASKS[name].net))
+                WAYS[way].head + read(TASKS[name].net))
     state = None
     for index, path in enumerate(TASKS[name].solvers):
         log_path = os.path.join(run, f"log{index}.txt")
@@ -82,7 +95,7 @@ def train(caffe: str, out: str, name: str, half: bool, seed: int) -> float:
         text = solver_text(path, net, seed, os.path.join(run, "s"))
         if final_accuracy(log) is None:
             solver = write(os.path.join(run, f"solver{index}.prototxt"), text)
-            command = [caffe, "train", "-solver", solver] + (HALF if half else [])
+            command = [caffe, "train", "-solver", solver] + WAYS[way].flags
             command += ["-snapshot", state] if state else []
             done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True, check=False,
@@ -98,6 +111,8 @@ def train(caffe: str, out: str, name: str, half: bool, seed: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--way", choices=[way for way in WAYS if way != "FLOAT"],
+                        default="FLOAT16", help="default: FLOAT16")
     parser.add_argument("--seeds", default="1,2,3", help="default: 1,2,3")
     parser.add_argument("--nets", default=",".join(TASKS), help="default: %(default)s")
     parser.add_argument("--caffe", default=os.path.join(ROOT, "build", "tools", "caffe"))
@@ -106,11 +121,12 @@ def main() -> None:
     arguments = parser.parse_args()
     if not os.access(arguments.caffe, os.X_OK):
         sys.exit(f"run.py: {arguments.caffe} is not there; scripts/build.sh makes it")
-    print("| net | seed | FLOAT | FLOAT16 | difference, points |\n| --- | ---: | ---: | ---: | ---: |")
+    print(f"| net | seed | FLOAT | {arguments.way} | difference, points |\n"
+          "| --- | ---: | ---: | ---: | ---: |")
     for name in arguments.nets.split(","):
         for seed in (int(text) for text in arguments.seeds.split(",")):
-            scores = [train(arguments.caffe, arguments.out, name, half, seed)
-                      for half in (False, True)]
+            scores = [train(arguments.caffe, arguments.out, name, way, seed)
+                      for way in ("FLOAT", arguments.way)]
             print(f"| {name} | {seed} | {100 * scores[0]:.2f}% | {100 * scores[1]:.2f}% | "
                   f"{100 * (scores[1] - scores[0]):+.2f} |", flush=True)
 

@@ -35,6 +35,7 @@ DEFINE_double(seconds, 4, "How long -compare takes, about.");
 DEFINE_bool(memory, false, "Print what the net takes in memory, and end.");
 DEFINE_int32(gpu, -1, "With -train: the GPU to train on; -1: the CPU.");
 DEFINE_string(type, "FLOAT", "Storage type of activations and gradients: FLOAT or FLOAT16.");
+DEFINE_string(math, "", "What layers multiply in: FLOAT, FLOAT16 or BFLOAT16; default: -type.");
 DEFINE_string(engine, "", "The engine of the net, ONEDNN: direct convolutions.");
 
 namespace {
@@ -47,7 +48,7 @@ using caffe::Require;
 const char kUsage[] = R"(net_benchmark: times forward passes or training steps of one net.
 
 usage: net_benchmark -deploy FILE [-train FILE [-gpu N]] [-batch N] [-type FLOAT|FLOAT16]
-                     [-engine NAME]
+                     [-math FLOAT|FLOAT16|BFLOAT16] [-engine NAME]
        net_benchmark -deploy FILE [-batch N] -compare [-layers]
        net_benchmark -deploy FILE [-batch N] [-type FLOAT|FLOAT16] [-weights FILE] -memory
        net_benchmark -deploy FILE [-batch N] [-weights FILE] [-image FILE [-transform TEXT]]
@@ -71,14 +72,26 @@ example:
 
 constexpr int kClasses = 10;
 
-NetParameter ReadNet(const std::string& file) {
-  NetParameter net;
-  caffe::ReadNetParamsFromTextFileOrDie(file, &net);
+caffe::Type StoredType() {
   caffe::Type type;
   Require(caffe::Type_Parse(FLAGS_type, &type), "-type ", FLAGS_type,
           ": valid are FLOAT and FLOAT16");
+  return type;
+}
+
+NetParameter ReadNet(const std::string& file) {
+  NetParameter net;
+  caffe::ReadNetParamsFromTextFileOrDie(file, &net);
+  const caffe::Type type = StoredType();
   net.set_default_forward_type(type);
   net.set_default_backward_type(type);
+  if (!FLAGS_math.empty()) {
+    caffe::Type math;
+    Require(caffe::Type_Parse(FLAGS_math, &math), "-math ", FLAGS_math,
+            ": valid are FLOAT, FLOAT16 and BFLOAT16");
+    net.set_default_forward_math(math);
+    net.set_default_backward_math(math);
+  }
   if (!FLAGS_engine.empty()) net.set_engine(FLAGS_engine);
   return net;
 }
@@ -385,10 +398,7 @@ void WarmUp() {
       layer { name: 'prob' type: 'Softmax' bottom: 'ip' top: 'prob' })";
   NetParameter param;
   CHECK(google::protobuf::TextFormat::ParseFromString(kLayers, &param));
-  caffe::Type type;
-  Require(caffe::Type_Parse(FLAGS_type, &type), "-type ", FLAGS_type,
-          ": valid are FLOAT and FLOAT16");
-  param.set_default_forward_type(type);
+  param.set_default_forward_type(StoredType());
   param.mutable_state()->set_phase(caffe::TEST);
   Net<float> net(param);
   net.input_blobs()[0]->mutable_cpu_data();

@@ -4,8 +4,8 @@ ncnn on the same nets in their own formats, PyTorch on the same architecture.
 
 All programs of one comparison are alive at once and take turns, round after round, so that a noisy
 machine is noisy for all of them. A program that is not there is left out with a message. Programs
-are also "Cortado FLOAT16", "Cortado ONEDNN", "PyTorch channels last" and "PyTorch BF16" (autocast,
-channels last).
+are also "Cortado FLOAT16", "Cortado BF16" and "Cortado FLOAT16 BF16" (products of BFLOAT16),
+"Cortado ONEDNN", "PyTorch channels last" and "PyTorch BF16" (autocast, channels last).
 
     benchmarks/nets/run.py [--threads 2] [--rounds 15] [--nets lenet] [--programs Cortado,OpenCV]
 
@@ -39,6 +39,13 @@ PYTORCH_NETS = ("lenet", "cifar10_quick", "bvlc_alexnet", "resnet18")
 PYTORCH_WAYS = {"PyTorch": [], "PyTorch channels last": ["channels_last"],
                 "PyTorch BF16": ["channels_last", "bfloat16"]}  # the last one: autocast
 
+CORTADO_WAYS = {"Cortado": [],
+                "Cortado FLOAT16": ["-type", "FLOAT16"],
+                "Cortado BF16": ["-math", "BFLOAT16"],
+                "Cortado FLOAT16 BF16": ["-type", "FLOAT16", "-math", "BFLOAT16"],
+                # Direct convolutions, where DEFAULT takes Winograd's.
+                "Cortado ONEDNN": ["-engine", "ONEDNN"]}
+
 
 class Programs:
     """The commands that time a net, for each program that is there."""
@@ -48,8 +55,7 @@ class Programs:
         self.threads = arguments.threads
         self.benchmark = os.path.join(arguments.build_dir, "benchmarks", "net_benchmark")
         wanted = arguments.programs.split(",")
-        names = ("Cortado", "Cortado FLOAT16", "Cortado ONEDNN")
-        self.cortado = [name for name in names if name in wanted]
+        self.cortado = [name for name in CORTADO_WAYS if name in wanted]
         self.pytorch = [name for name in PYTORCH_WAYS if name in wanted]
         self.python = find_peers(wanted + (["PyTorch"] if self.pytorch else []), arguments.python)
 
@@ -60,11 +66,7 @@ class Programs:
             command = [self.benchmark, "-deploy", deploy, "-batch", str(batch)]
             if mode == "train":
                 command += ["-train", train]
-            if program.endswith("FLOAT16"):
-                command += ["-type", "FLOAT16"]
-            if program.endswith("ONEDNN"):  # direct convolutions, where DEFAULT takes Winograd's
-                command += ["-engine", "ONEDNN"]
-            yield program, command
+            yield program, command + CORTADO_WAYS[program]
         if mode == "forward":
             yield from self.peers(net, deploy, batch, shape)
         if "PyTorch" in self.python and net in PYTORCH_NETS:

@@ -12,7 +12,7 @@ class NetParameter;
 
 /// The run-time types of one layer. Storage: what its activations (forward) and their gradients
 /// (backward) are kept in. Math: what its matrix products and convolutions multiply in; nothing
-/// else looks at the math types.
+/// else looks at the math types. BFLOAT16 is a type of math only.
 struct LayerTypes {
   ElementType forward_type = ElementType::FLOAT;
   ElementType backward_type = ElementType::FLOAT;

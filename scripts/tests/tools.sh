@@ -124,7 +124,7 @@ grep -q $'relu\tforward: .*\tengine: reference$' time.txt
 "$caffe" time -model net.prototxt -iterations 1 2> time.txt
 grep -q $'relu\tforward: .*\tengine: native$' time.txt
 refuses "-forward_type INT8: valid are FLOAT, FLOAT16 and DOUBLE" "$caffe" time -model net.prototxt -forward_type INT8
-refuses '-backward_math "": valid are FLOAT, FLOAT16 and DOUBLE' "$caffe" time -model net.prototxt -backward_math ""
+refuses '-backward_math "": valid are FLOAT, FLOAT16, BFLOAT16 and DOUBLE' "$caffe" time -model net.prototxt -backward_math ""
 cat > train.prototxt <<'TEXT'
 layer { name: "d" type: "DummyData" top: "x" dummy_data_param { shape { dim: 2 dim: 3 } } }
 layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 2 } }

@@ -29,9 +29,9 @@ CAFFE_FLAG(string, forward_type, "", "FLOAT|FLOAT16|DOUBLE",
            "storage of activations and parameters, whatever the prototxt says");
 CAFFE_FLAG(string, backward_type, "", "FLOAT|FLOAT16|DOUBLE",
            "storage of the activations' gradients, likewise");
-CAFFE_FLAG(string, forward_math, "", "FLOAT|FLOAT16|DOUBLE",
+CAFFE_FLAG(string, forward_math, "", "FLOAT|FLOAT16|BFLOAT16|DOUBLE",
            "what layers multiply in, forward, likewise");
-CAFFE_FLAG(string, backward_math, "", "FLOAT|FLOAT16|DOUBLE",
+CAFFE_FLAG(string, backward_math, "", "FLOAT|FLOAT16|BFLOAT16|DOUBLE",
            "what layers multiply in, backward, likewise");
 CAFFE_FLAG(string, engine, "", "CAFFE|ONEDNN|CUDNN|REFERENCE",
            "what computes nets that name no engine (MKLDNN is ONEDNN)");
@@ -39,12 +39,15 @@ CAFFE_FLAG(string, engine, "", "CAFFE|ONEDNN|CUDNN|REFERENCE",
 namespace caffe {
 namespace {
 
-/// Throws Error for what is not a type that layers compute in.
-Type ComputedTypeNamed(const std::string& flag, const std::string& name) {
+/// Throws Error for what is not a type that layers store, or with `math` multiply in.
+Type ComputedTypeNamed(const std::string& flag, const std::string& name, bool math = false) {
   Type type;
   const bool known = Type_Parse(name, &type);
-  Require(known && (type == FLOAT || type == FLOAT16 || type == DOUBLE), flag, " ",
-          name.empty() ? "\"\"" : name, ": valid are FLOAT, FLOAT16 and DOUBLE");
+  Require(
+      known && (type == FLOAT || type == FLOAT16 || type == DOUBLE || (math && type == BFLOAT16)),
+      flag, " ", name.empty() ? "\"\"" : name,
+      math ? ": valid are FLOAT, FLOAT16, BFLOAT16 and DOUBLE"
+           : ": valid are FLOAT, FLOAT16 and DOUBLE");
   return type;
 }
 
@@ -71,11 +74,13 @@ void OverrideNetTypes(NetParameter* net) {
     for (LayerParameter& layer : *net->mutable_layer()) layer.clear_backward_type();
   }
   if (IsGiven("forward_math")) {
-    net->set_default_forward_math(ComputedTypeNamed("-forward_math", FLAGS_forward_math));
+    net->set_default_forward_math(
+        ComputedTypeNamed("-forward_math", FLAGS_forward_math, /*math=*/true));
     for (LayerParameter& layer : *net->mutable_layer()) layer.clear_forward_math();
   }
   if (IsGiven("backward_math")) {
-    net->set_default_backward_math(ComputedTypeNamed("-backward_math", FLAGS_backward_math));
+    net->set_default_backward_math(
+        ComputedTypeNamed("-backward_math", FLAGS_backward_math, /*math=*/true));
     for (LayerParameter& layer : *net->mutable_layer()) layer.clear_backward_math();
   }
 }

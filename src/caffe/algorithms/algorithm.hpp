@@ -57,8 +57,11 @@ class Algorithm {
   /// False where Run reads weights as Caffe stores them, and the bias in their type; and knows no
   /// PostOps but the bias. Else the bias is FLOAT.
   virtual bool packs() const { return true; }
-  /// The type in which a layer of `type` packs weights for a single pass.
-  virtual ElementType PackedType(ElementType /*type*/) const { return ElementType::FLOAT; }
+  /// The type in which a layer of `type` packs weights, for a single pass or to keep them. What is
+  /// kept in `type` can be unpacked.
+  virtual ElementType PackedType(ElementType type, bool for_one_pass) const {
+    return for_one_pass ? ElementType::FLOAT : type;
+  }
   /// Elements of the packed weights.
   virtual size_t packed_size() const { return 0; }
   /// From weights as Caffe stores them, times scale[output] if that is given.
@@ -88,6 +91,9 @@ class AroundAlgorithm : public Algorithm {
   explicit AroundAlgorithm(AlgorithmPtr inner) : inner_(std::move(inner)) {}
 
   const char* engine() const override { return inner_->engine(); }
+  ElementType PackedType(ElementType type, bool for_one_pass) const override {
+    return inner_->PackedType(type, for_one_pass);
+  }
   size_t packed_size() const override { return inner_->packed_size(); }
   void Pack(const kernels::Numbers& weights, const float* scale,
             const kernels::Destination& packed) const override {

@@ -10,14 +10,13 @@ namespace {
 /// Winograd's algorithm, where it is allowed and faster. With kernels of 5 sums in tiles of 4 round
 /// 4 to 16 times as much as direct ones: FLOAT math takes tiles of 2, with the points of kernels
 /// of 3.
-AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p) {
+AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p, double direct_speed = 1) {
   if (!p.settings.may_use_winograd() || p.transposed || p.plain_source ||
       p.num * p.shape.input_size() == 0 || !kernels::HasWinograd(p.shape)) {
     return nullptr;
   }
-  const bool is_half_math = p.settings.types.forward_math == ElementType::FLOAT16;
-  const int tile = p.shape.kernel[0] == 3 || is_half_math ? 4 : 2;
-  return WinogradIfItPays(p.shape, p.num, tile);
+  const int tile = p.shape.kernel[0] == 3 || IsHalfWidth(p.settings.types.forward_math) ? 4 : 2;
+  return WinogradIfItPays(p.shape, p.num, tile, direct_speed);
 }
 
 // The tiles of AMX do three products in less time than vectors the quarter that Winograd leaves of
@@ -30,13 +29,17 @@ AlgorithmPtr ChooseNativeHalfConvolution(const ConvolutionProblem& p) {
   return winograd ? winograd : packed;
 }
 
-// oneDNN computes in float. FLOAT16 images are widened a few at a time, so that what is wide stays
-// in the cache.
+// oneDNN computes in float and in BFLOAT16. Images of another type are converted a few at a time,
+// so that what is converted stays in the cache.
 int ImagesAtATime(const ConvolutionProblem& p) {
-  constexpr size_t kWideFloats = size_t(1) << 20;
+  size_t most = size_t(1) << 20;
+  // In training weights are packed, and their gradients added up, each time.
+  if (p.settings.phase == TRAIN) most = std::max(most, 4 * p.shape.weight_count());
   const size_t image = p.shape.input_size() + p.shape.output_size();
-  if (p.settings.types.forward_type == ElementType::FLOAT || p.num == 0 || image == 0) return p.num;
-  int images = std::min<int>(p.num, std::max<size_t>(1, kWideFloats / image));
+  const bool converts = p.settings.types.forward_type != ElementType::FLOAT ||
+                        p.settings.forward_in_bfloat16() || p.settings.backward_in_bfloat16();
+  if (!converts || p.num == 0 || image == 0) return p.num;
+  int images = std::min<int>(p.num, std::max<size_t>(1, most / image));
   while (p.num % images != 0) --images;
   return images;
 }
@@ -61,20 +64,71 @@ OneDnnOptions OptionsOf(const ConvolutionProblem& p) {
   return options;
 }
 
-/// In training, within the same bounds.
-AlgorithmPtr ChooseWinogradTraining(const ConvolutionProblem& p) {
+/// In training, within the same bounds. `direct_speed`: of products of the options' type, relative
+/// to those of floats.
+AlgorithmPtr ChooseWinogradTraining(const ConvolutionProblem& p, OneDnnOptions options,
+                                    double direct_speed = 1) {
   if (p.transposed || p.num * p.shape.input_size() == 0 || !kernels::HasWinograd(p.shape) ||
       !p.settings.may_train_by_winograd() || !MayUseOneDnn(p)) {
     return nullptr;
   }
-  OneDnnOptions options = OptionsOf(p);
   options.in_blocks = true;
   return WinogradTrainingOf(p.shape, p.num, p.shape.kernel[0] == 3 ? 4 : 2,
-                            OneDnnConvolution(p.shape, p.num, false, options));
+                            OneDnnConvolution(p.shape, p.num, false, options), direct_speed);
 }
 
 AlgorithmPtr ChooseOneDnnConvolution(const ConvolutionProblem& p) {
   return MayUseOneDnn(p) ? OneDnnConvolution(p.shape, p.num, p.transposed, OptionsOf(p)) : nullptr;
+}
+
+/// One algorithm forward, another one's gradients.
+class TwoAlgorithms : public AroundAlgorithm {
+ public:
+  TwoAlgorithms(AlgorithmPtr forward, AlgorithmPtr backward)
+      : AroundAlgorithm(std::move(forward)), backward_(std::move(backward)) {}
+
+  Layout source() const override { return inner().source(); }
+  Layout target() const override { return inner().target(); }
+  ElementType SourceType(ElementType type, ElementType newest) const override {
+    return inner().SourceType(type, newest);
+  }
+  bool packs() const override { return inner().packs(); }
+  size_t scratch_bytes() const override { return inner().scratch_bytes(); }
+  void Run(const kernels::Numbers& x, const Weights& weights, const kernels::PostOps& post,
+           void* scratch, const kernels::Destination& y) const override {
+    inner().Run(x, weights, post, scratch, y);
+  }
+  const Gradients* gradients() const override { return backward_->gradients(); }
+
+ private:
+  const AlgorithmPtr backward_;
+};
+
+/// Both directions of products of BFLOAT16; Winograd's algorithm in float, which is more exact,
+/// where it takes less time.
+AlgorithmPtr ChooseBFloat16(const ConvolutionProblem& p) {
+  if (p.transposed) return nullptr;
+  // A vector has twice as many products, a tile 16 times.
+  const double speed = kernels::CpuInstructionSet().has_tiles() ? 8 : 2;
+  OneDnnOptions options = OptionsOf(p);
+  options.type = ElementType::BFLOAT16;
+  AlgorithmPtr winograd = p.settings.phase == TRAIN ? ChooseWinogradTraining(p, options, speed)
+                                                    : ChooseWinograd(p, speed);
+  return winograd ? winograd : OneDnnConvolution(p.shape, p.num, false, options);
+}
+
+AlgorithmPtr ConvolutionInStoredTypes(const ConvolutionProblem& p) {
+  AlgorithmPtr algorithm;
+  if (p.settings.wants_tiles()) algorithm = TileConvolution(p);
+  if (!algorithm && p.settings.is_native_half() && !p.transposed) {
+    algorithm = ChooseNativeHalfConvolution(p);
+  }
+  if (!algorithm && p.settings.types.forward_type == ElementType::FLOAT) {
+    algorithm = ChooseWinograd(p);
+  }
+  if (!algorithm) algorithm = ChooseWinogradTraining(p, OptionsOf(p));
+  if (!algorithm) algorithm = ChooseOneDnnConvolution(p);
+  return algorithm ? algorithm : Plain(p);
 }
 
 }  // namespace
@@ -91,17 +145,19 @@ bool ConvolutionProblem::operator==(const ConvolutionProblem& other) const {
 }
 
 AlgorithmPtr Choose(const ConvolutionProblem& problem) {
-  AlgorithmPtr algorithm;
-  if (problem.settings.wants_tiles()) algorithm = TileConvolution(problem);
-  if (!algorithm && problem.settings.is_native_half() && !problem.transposed) {
-    algorithm = ChooseNativeHalfConvolution(problem);
-  }
-  if (!algorithm && problem.settings.types.forward_type == ElementType::FLOAT) {
-    algorithm = ChooseWinograd(problem);
-  }
-  if (!algorithm) algorithm = ChooseWinogradTraining(problem);
-  if (!algorithm) algorithm = ChooseOneDnnConvolution(problem);
-  return algorithm ? algorithm : Plain(problem);
+  const bool forward = problem.settings.forward_in_bfloat16();
+  const bool backward = problem.settings.backward_in_bfloat16();
+  AlgorithmPtr in_bfloat16;
+  if (forward || backward) in_bfloat16 = ChooseBFloat16(problem);
+  const bool has_both = forward && (backward || problem.settings.phase == TEST);
+  if (in_bfloat16 && has_both) return in_bfloat16;
+
+  ConvolutionProblem stored = problem;
+  stored.settings = problem.settings.WithoutBFloat16();
+  AlgorithmPtr in_stored_types = ConvolutionInStoredTypes(stored);
+  if (!in_bfloat16) return in_stored_types;
+  return forward ? std::make_shared<TwoAlgorithms>(in_bfloat16, in_stored_types)
+                 : std::make_shared<TwoAlgorithms>(in_stored_types, in_bfloat16);
 }
 
 }  // namespace caffe::algorithms

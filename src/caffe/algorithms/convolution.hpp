@@ -30,12 +30,13 @@ AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num
                                  size_t max_scratch = kernels::kWinogradScratch);
 
 /// The same; null also where WinogradPays says no.
-AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile);
+AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile,
+                              double direct_speed = 1);
 
 /// Forward by WinogradIfItPays, the gradients by Winograd's algorithm or by `direct`, whichever
 /// takes less time; null where forward does not pay.
 AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num, int tile,
-                                AlgorithmPtr direct);
+                                AlgorithmPtr direct, double direct_speed = 1);
 
 struct OneDnnOptions : onednn::WeightedPrimitive::Options {
   int images = 0;  ///< that are computed at a time; 0: all

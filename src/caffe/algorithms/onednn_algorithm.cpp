@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "caffe/core/float_pieces.hpp"
+#include "caffe/core/pieces.hpp"
 
 namespace caffe::algorithms {
 namespace {
@@ -18,6 +18,7 @@ class OneDnn : public Algorithm, public Gradients {
       : primitive_(std::move(primitive)),
         sizes_(sizes),
         type_(options.type),
+        result_(options.result),
         training_(options.training) {}
 
   const char* engine() const override { return "oneDNN"; }
@@ -25,29 +26,32 @@ class OneDnn : public Algorithm, public Gradients {
   Layout target() const override { return OfAllPieces(primitive_->target()); }
 
   bool packs() const override { return primitive_->packs(); }
+  ElementType PackedType(ElementType type, bool for_one_pass) const override {
+    return type_ == ElementType::FLOAT ? Algorithm::PackedType(type, for_one_pass) : type_;
+  }
   size_t packed_size() const override { return primitive_->packed_size(); }
   void Pack(const Numbers& weights, const float* scale, const Destination& packed) const override {
     const FloatValues plain(weights, sizes_.weights);
-    if (type_ == ElementType::BFLOAT16) {
-      Require(!scale, "weights of BFLOAT16 are packed without a scale");
-      return primitive_->PackWeights(plain.data(), packed.y);
+    const float* values = plain.data();
+    std::vector<float> scaled;
+    if (scale) {
+      scaled.assign(values, values + sizes_.weights);
+      const size_t row = sizes_.weights_of_an_output;
+      for (size_t o = 0; o < scaled.size() / row; ++o) {
+        for (size_t i = 0; i < row; ++i) scaled[o * row + i] *= scale[o];
+      }
+      values = scaled.data();
     }
-    FloatWriter to(packed, packed_size());
-    if (!scale) {
-      return to.Write(0, [&](float* wide) { primitive_->PackWeights(plain.data(), wide); });
-    }
-    std::vector<float> scaled(plain.data(), plain.data() + sizes_.weights);
-    const size_t row = sizes_.weights_of_an_output;
-    for (size_t o = 0; o < scaled.size() / row; ++o) {
-      for (size_t i = 0; i < row; ++i) scaled[o * row + i] *= scale[o];
-    }
-    to.Write(0, [&](float* wide) { primitive_->PackWeights(scaled.data(), wide); });
+    PieceWriter(packed, type_, packed_size()).Write(0, [&](void* y) {
+      primitive_->PackWeights(values, y);
+    });
   }
   void Unpack(const Numbers& packed, const Destination& weights) const override {
     Require(type_ == ElementType::FLOAT, "weights of BFLOAT16 are not unpacked");
     const FloatValues wide(packed, packed_size());
-    FloatWriter to(weights, sizes_.weights);
-    to.Write(0, [&](float* plain) { primitive_->UnpackWeights(wide.data(), plain); });
+    PieceWriter(weights, ElementType::FLOAT, sizes_.weights).Write(0, [&](void* plain) {
+      primitive_->UnpackWeights(wide.data(), static_cast<float*>(plain));
+    });
   }
 
   void Run(const Numbers& x, const Weights& weights, const kernels::PostOps& post, void*,
@@ -60,22 +64,13 @@ class OneDnn : public Algorithm, public Gradients {
     const size_t residual = stride(y.strides.residual, outputs);
     kernels::PostOps here = post;
     here.bias = static_cast<const float*>(weights.bias.data);
-    if (type_ == ElementType::BFLOAT16) {
-      const size_t from = stride(y.strides.x, inputs), to = stride(y.strides.y, outputs);
-      for (int i = 0; i < sizes_.pieces; ++i) {
-        if (post.residual.data) here.residual.data = post.residual.at(i * residual);
-        primitive_->Forward(x.at(i * from), weights.values.data, here,
-                            static_cast<bfloat16*>(y.y) + i * to);
-      }
-      return;
-    }
-    const FloatValues values(weights.values, packed_size());
-    FloatReader from(x, inputs, stride(y.strides.x, inputs));
-    FloatWriter to(y, outputs, stride(y.strides.y, outputs));
+    const PieceReader values(weights.values, type_, packed_size());
+    const void* const packed = values.Piece(0);
+    const PieceReader from(x, type_, inputs, stride(y.strides.x, inputs));
+    const PieceWriter to(y, result_, outputs, stride(y.strides.y, outputs));
     for (int i = 0; i < sizes_.pieces; ++i) {
       if (post.residual.data) here.residual.data = post.residual.at(i * residual);
-      to.Write(
-          i, [&](float* piece) { primitive_->Forward(from.Piece(i), values.data(), here, piece); });
+      to.Write(i, [&](void* piece) { primitive_->Forward(from.Piece(i), packed, here, piece); });
     }
   }
 
@@ -90,17 +85,18 @@ class OneDnn : public Algorithm, public Gradients {
 
   void Data(const Numbers& dy, const Numbers& weights, const Destination& dx) const override {
     const FloatValues values(weights, sizes_.weights);
-    FloatReader from(dy, Extent(primitive_->data_target(), sizes_.outputs));
-    FloatWriter to(dx, Extent(primitive_->data_source(), sizes_.inputs));
+    const PieceReader from(dy, type_, Extent(primitive_->data_target(), sizes_.outputs));
+    const PieceWriter to(dx, result_, Extent(primitive_->data_source(), sizes_.inputs));
     for (int i = 0; i < sizes_.pieces; ++i) {
-      to.Write(
-          i, [&](float* piece) { primitive_->BackwardData(from.Piece(i), values.data(), piece); });
+      to.Write(i, [&](void* piece) {
+        primitive_->BackwardData(from.Piece(i), values.data(), static_cast<float*>(piece));
+      });
     }
   }
   void Parameters(const Numbers& x, const Numbers& dy, void* d_weights,
                   void* d_bias) const override {
-    FloatReader bottom(x, Extent(primitive_->weights_source(), sizes_.inputs));
-    FloatReader top(dy, Extent(primitive_->weights_target(), sizes_.outputs));
+    const PieceReader bottom(x, type_, Extent(primitive_->weights_source(), sizes_.inputs));
+    const PieceReader top(dy, type_, Extent(primitive_->weights_target(), sizes_.outputs));
     for (int i = 0; i < sizes_.pieces; ++i) {
       primitive_->BackwardWeights(bottom.Piece(i), top.Piece(i), static_cast<float*>(d_weights),
                                   static_cast<float*>(d_bias));
@@ -116,7 +112,7 @@ class OneDnn : public Algorithm, public Gradients {
 
   const std::unique_ptr<const onednn::WeightedPrimitive> primitive_;
   const OneDnnSizes sizes_;
-  const ElementType type_;
+  const ElementType type_, result_;
   const bool training_;
 };
 

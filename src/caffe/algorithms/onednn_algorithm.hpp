@@ -17,8 +17,9 @@ struct OneDnnSizes {
   int pieces = 1;  ///< how many times it runs: images past `images` are the next piece
 };
 
-/// `primitive`, made with `options`, for layers and engines, null for null: on elements of its type
-/// where they lie; FLOAT16 is widened piece by piece, so that what is wide stays in the cache.
+/// `primitive`, made with `options`, for layers and engines, null for null: on elements of its
+/// types where they lie; others are converted piece by piece, so that what is converted stays in
+/// the cache.
 AlgorithmPtr OneDnnAlgorithm(std::unique_ptr<const onednn::WeightedPrimitive> primitive,
                              const OneDnnSizes& sizes,
                              const onednn::WeightedPrimitive::Options& options);

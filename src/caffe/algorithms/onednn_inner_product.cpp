@@ -62,12 +62,13 @@ AlgorithmPtr OneDnnInnerProduct(int rows, int inputs, int outputs, bool transpos
   for (int more = rows; more < packed_rows;) {
     more += std::min(more, packed_rows - more);
     if (AlgorithmPtr kernel = make(more)) {
-      const auto bytes = [&](int some, int columns) {
-        return size_t(some) * columns * SizeOf(options.type);
+      const auto sources = [&](int some) { return size_t(some) * inputs * SizeOf(options.type); };
+      const auto results = [&](int some) {
+        return size_t(some) * outputs * SizeOf(options.result);
       };
       return std::make_shared<FewerRows>(
-          std::move(kernel), FewerRows::Sizes{bytes(rows, inputs), bytes(rows, outputs),
-                                              bytes(more, inputs), bytes(more, outputs)});
+          std::move(kernel),
+          FewerRows::Sizes{sources(rows), results(rows), sources(more), results(more)});
     }
   }
   return nullptr;

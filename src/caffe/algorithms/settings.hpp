@@ -24,15 +24,14 @@ struct Settings {
   bool may_use_winograd() const {
     const ElementType type = types.forward_type, math = types.forward_math;
     if (phase != TEST || engine != Engine::DEFAULT) return false;
-    if (type == ElementType::FLOAT16) return math == ElementType::FLOAT16;
-    return type == ElementType::FLOAT &&
-           (math == ElementType::FLOAT || math == ElementType::FLOAT16);
+    if (type == ElementType::FLOAT16) return IsHalfWidth(math);
+    return type == ElementType::FLOAT && math != ElementType::DOUBLE;
   }
   /// The same for forward and backward in training.
   bool may_train_by_winograd() const {
     const auto allows = [](ElementType type, ElementType math) {
-      return (type == ElementType::FLOAT && math == ElementType::FLOAT) ||
-             (type == ElementType::FLOAT16 && math == ElementType::FLOAT16);
+      return (type == ElementType::FLOAT || type == ElementType::FLOAT16) &&
+             (math == type || math == ElementType::BFLOAT16);
     };
     return phase == TRAIN && engine == Engine::DEFAULT &&
            allows(types.forward_type, types.forward_math) &&
@@ -54,9 +53,35 @@ struct Settings {
     return may_use_onednn && types == LayerTypes::All(ElementType::FLOAT) &&
            (engine == Engine::ONEDNN || (engine == Engine::DEFAULT && faster));
   }
+  /// Products of BFLOAT16, which oneDNN computes where the processor has an instruction for them:
+  /// forward, and of both gradients.
+  bool forward_in_bfloat16() const {
+    return types.forward_math == ElementType::BFLOAT16 && may_multiply_bfloat16();
+  }
+  bool backward_in_bfloat16() const {
+    return phase == TRAIN && types.backward_math == ElementType::BFLOAT16 &&
+           may_multiply_bfloat16();
+  }
+  /// For what is not multiplied in BFLOAT16: math of the storage types in its place.
+  Settings WithoutBFloat16() const {
+    Settings settings = *this;
+    LayerTypes& t = settings.types;
+    if (t.forward_math == ElementType::BFLOAT16) t.forward_math = t.forward_type;
+    if (t.backward_math == ElementType::BFLOAT16) t.backward_math = t.backward_type;
+    return settings;
+  }
   bool operator==(const Settings& other) const {
     return types == other.types && phase == other.phase && engine == other.engine &&
            may_use_onednn == other.may_use_onednn;
+  }
+
+ private:
+  bool may_multiply_bfloat16() const {
+    const auto fits = [](ElementType type) {
+      return type == ElementType::FLOAT || type == ElementType::FLOAT16;
+    };
+    return may_use_onednn && !is_reference() && fits(types.forward_type) &&
+           (phase == TEST || fits(types.backward_type)) && kernels::HasBFloat16Products();
   }
 };
 

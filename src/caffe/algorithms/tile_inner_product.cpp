@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "caffe/core/float_pieces.hpp"
+#include "caffe/core/pieces.hpp"
 #include "inner_product.hpp"
 
 namespace caffe::algorithms {

@@ -90,10 +90,11 @@ AlgorithmPtr WinogradConvolution(const kernels::ConvolutionShape& shape, int num
   return std::make_shared<Winograd>(shape, num, tile, max_scratch);
 }
 
-AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile) {
+AlgorithmPtr WinogradIfItPays(const kernels::ConvolutionShape& shape, int num, int tile,
+                              double direct_speed) {
   if (!kernels::HasWinograd(shape)) return nullptr;
-  const bool pays =
-      kernels::WinogradPays(kernels::WinogradShapeOf(shape, num, kernels::BlockChannels(), tile));
+  const bool pays = kernels::WinogradPays(
+      kernels::WinogradShapeOf(shape, num, kernels::BlockChannels(), tile), direct_speed);
   return pays ? WinogradConvolution(shape, num, tile) : nullptr;
 }
 

@@ -21,12 +21,13 @@ kernels::ConvolutionShape Backward(const kernels::ConvolutionShape& forward) {
   return shape;
 }
 
-/// True where that takes at most half of the products of the direct gradient, which has no products
-/// with padding: of tiles of m x m outputs, (m + r - 1)^2 each.
-bool HasFewProducts(const kernels::ConvolutionShape& forward, int tile) {
+/// True where that takes at most half of the time for products of the direct gradient, which has no
+/// products with padding: of tiles of m x m outputs, (m + r - 1)^2 each.
+bool HasFewProducts(const kernels::ConvolutionShape& forward, int tile, double direct_speed) {
   const auto tiles = [&](int i) { return kernels::CeilDiv(forward.input[i], tile); };
   const size_t side = tile + forward.kernel[0] - 1;
-  return 2 * side * side * tiles(0) * tiles(1) <= forward.kernel_size() * forward.output_spatial();
+  const double products = side * side * tiles(0) * tiles(1);
+  return 2 * direct_speed * products <= forward.kernel_size() * forward.output_spatial();
 }
 
 /// y by Winograd's algorithm, and of dx and the gradients of the parameters those that gain by it;
@@ -92,16 +93,18 @@ class WinogradTraining : public AroundAlgorithm, public Gradients {
 }  // namespace
 
 AlgorithmPtr WinogradTrainingOf(const kernels::ConvolutionShape& shape, int num, int tile,
-                                AlgorithmPtr direct) {
-  AlgorithmPtr forward = WinogradIfItPays(shape, num, tile);
+                                AlgorithmPtr direct, double direct_speed) {
+  AlgorithmPtr forward = WinogradIfItPays(shape, num, tile, direct_speed);
   if (!forward || !direct || !direct->gradients()) return nullptr;
-  AlgorithmPtr data =
-      HasFewProducts(shape, tile) ? WinogradIfItPays(Backward(shape), num, tile) : nullptr;
+  AlgorithmPtr data;
+  if (HasFewProducts(shape, tile, direct_speed)) {
+    data = WinogradIfItPays(Backward(shape), num, tile, direct_speed);
+  }
   const auto sizes_of = [&](const kernels::ConvolutionShape& s) {
     return kernels::WinogradShapeOf(s, num, kernels::BlockChannels(), tile);
   };
   WinogradTraining::ParameterGradients parameters;
-  if (kernels::WinogradGradientPays(sizes_of(shape))) {
+  if (kernels::WinogradGradientPays(sizes_of(shape), direct_speed)) {
     parameters = std::make_unique<const kernels::WinogradWeightsGradient>(sizes_of(shape));
   }
   return std::make_shared<WinogradTraining>(sizes_of(Backward(shape)), std::move(forward),

@@ -74,8 +74,9 @@ constexpr float WinogradErrorBound(int tile, int kernel) {
 
 /// True where Winograd's algorithm takes less time than a direct convolution, by a model fitted to
 /// measurements: not with few channels on one side, nor with so few tiles that transforming the
-/// weights costs more than it saves. Throws Error as WinogradConvolution does.
-bool WinogradPays(const WinogradShape& shape);
+/// weights costs more than it saves. `direct_speed`: of the direct convolution's products, relative
+/// to those of floats. Throws Error as WinogradConvolution does.
+bool WinogradPays(const WinogradShape& shape, double direct_speed = 1);
 
 /// Elements of the packed weights: outputs and channels rounded up to whole blocks at most.
 size_t WinogradPackedSize(const WinogradShape& shape);
@@ -116,7 +117,7 @@ class WinogradConvolution {
 
 /// True where WinogradWeightsGradient takes less time than a direct gradient, likewise, and at most
 /// 128 MB of scratch memory for all threads together, or some 2 MB for each.
-bool WinogradGradientPays(const WinogradShape& shape);
+bool WinogradGradientPays(const WinogradShape& shape, double direct_speed = 1);
 
 /// The gradients of the weights and the bias of such a convolution: sums over all
 /// tiles of products of transformed inputs and transformed gradients, which are transformed back

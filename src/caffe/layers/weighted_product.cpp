@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "caffe/context.hpp"
-#include "caffe/core/float_pieces.hpp"
+#include "caffe/core/pieces.hpp"
 #include "caffe/layers/convolution/fused_followers.hpp"
 #include "caffe/onednn/onednn.hpp"
 
@@ -62,22 +62,23 @@ Weights PackedWeights<Dtype>::Get(const AlgorithmPtr& algorithm, const WeightBlo
     Pack(algorithm, blobs, pointwise);
   }
   stamp_ = stamp;
-  return {{values_->cpu_data(), blobs.type}, bias_.data()};
+  return {{values_->cpu_data(), algorithm->PackedType(blobs.type, false)}, bias_.data()};
 }
 
 template <typename Dtype>
 void PackedWeights<Dtype>::Pack(const AlgorithmPtr& algorithm, const WeightBlobs<Dtype>& blobs,
                                 const Pointwise& pointwise) {
-  const ElementType type = blobs.type;
+  const ElementType type = blobs.type, packed_type = algorithm->PackedType(type, false);
   Tensor& values = blobs.values->data_tensor();
   const bool folds = !pointwise.scale.empty();
-  const auto packed = std::make_shared<SyncedMemory>(algorithm->packed_size() * SizeOf(type));
+  const auto packed =
+      std::make_shared<SyncedMemory>(algorithm->packed_size() * SizeOf(packed_type));
   bias_ = FoldedBias(blobs, pointwise);
   algorithm->Pack(ReadFrom(values, type), folds ? pointwise.scale.data() : nullptr,
-                  {packed->overwrite_cpu_data(), type});
+                  {packed->overwrite_cpu_data(), packed_type});
   values_ = packed;
   packed_by_ = algorithm;
-  if (folds || blobs.values->shares_data()) return;
+  if (folds || packed_type != type || blobs.values->shares_data()) return;
   values.Replace(type, [algorithm, type, packed](void* weights) {
     algorithm->Unpack({packed->cpu_data(), type}, {weights, type});
   });
@@ -108,7 +109,7 @@ bool WeightedProduct<Dtype, Problem>::Forward(const Problem& problem, const Blob
                                     static_cast<size_t>(problem.output_count()), type};
   Weights weights;
   if (for_one_pass) {
-    const ElementType packed_type = algorithm->PackedType(type);
+    const ElementType packed_type = algorithm->PackedType(type, true);
     packed = std::make_unique<Workspace::Buffer<char>>(
         Context::Current().workspace(), algorithm->packed_size() * SizeOf(packed_type));
     algorithm->Pack(ReadFrom(given.values->data_tensor(), type), nullptr,

@@ -25,8 +25,8 @@ template <typename Dtype>
 class PackedWeights {
  public:
   /// Those of `blobs`, followed by `pointwise`, which changes only when `stamp` does, as
-  /// `algorithm` reads them. Where nothing is folded into the weights, the packed ones become the
-  /// blob's only copy, unless it is shared.
+  /// `algorithm` reads them. Where nothing is folded into the weights, nor are they rounded to
+  /// another type, the packed ones become the blob's only copy, unless it is shared.
   algorithms::Weights Get(const algorithms::AlgorithmPtr& algorithm,
                           const WeightBlobs<Dtype>& blobs, const Pointwise& pointwise,
                           uint64_t stamp);

@@ -10,7 +10,7 @@
 namespace caffe {
 namespace {
 
-ElementType Computable(Type type, const std::string& where, const char* field) {
+ElementType Storable(Type type, const std::string& where, const char* field) {
   switch (type) {
     case FLOAT:
       return ElementType::FLOAT;
@@ -18,10 +18,18 @@ ElementType Computable(Type type, const std::string& where, const char* field) {
       return ElementType::DOUBLE;
     case FLOAT16:
       return ElementType::FLOAT16;
+    case BFLOAT16:
+      Fail(where, ": ", field,
+           " is BFLOAT16, which is a type of math: store FLOAT or FLOAT16, and ",
+           "say default_forward_math: BFLOAT16 and default_backward_math: BFLOAT16");
     default:
       Fail(where, ": ", field, " is ", Type_Name(type),
            ", which no layer computes in: valid are FLOAT, FLOAT16 and DOUBLE");
   }
+}
+
+ElementType Multipliable(Type type, const std::string& where, const char* field) {
+  return type == BFLOAT16 ? ElementType::BFLOAT16 : Storable(type, where, field);
 }
 
 /// What the fields of one direction say: storage and math, each possibly unset.
@@ -55,16 +63,16 @@ Directions StatedBy(const LayerParameter& layer) {
   const std::string where = Join("layer '", layer.name(), "' (", layer.type(), ")");
   Directions stated;
   if (layer.has_forward_type()) {
-    stated.forward.SetStorage(Computable(layer.forward_type(), where, "forward_type"));
+    stated.forward.SetStorage(Storable(layer.forward_type(), where, "forward_type"));
   }
   if (layer.has_forward_math()) {
-    stated.forward.SetMath(Computable(layer.forward_math(), where, "forward_math"));
+    stated.forward.SetMath(Multipliable(layer.forward_math(), where, "forward_math"));
   }
   if (layer.has_backward_type()) {
-    stated.backward.SetStorage(Computable(layer.backward_type(), where, "backward_type"));
+    stated.backward.SetStorage(Storable(layer.backward_type(), where, "backward_type"));
   }
   if (layer.has_backward_math()) {
-    stated.backward.SetMath(Computable(layer.backward_math(), where, "backward_math"));
+    stated.backward.SetMath(Multipliable(layer.backward_math(), where, "backward_math"));
   }
   return stated;
 }
@@ -73,19 +81,18 @@ Directions DefaultsOf(const NetParameter& net) {
   const std::string where = Join("net '", net.name(), "'");
   Directions stated;
   if (net.has_default_forward_type()) {
-    stated.forward.SetStorage(
-        Computable(net.default_forward_type(), where, "default_forward_type"));
+    stated.forward.SetStorage(Storable(net.default_forward_type(), where, "default_forward_type"));
   }
   if (net.has_default_forward_math()) {
-    stated.forward.SetMath(Computable(net.default_forward_math(), where, "default_forward_math"));
+    stated.forward.SetMath(Multipliable(net.default_forward_math(), where, "default_forward_math"));
   }
   if (net.has_default_backward_type()) {
     stated.backward.SetStorage(
-        Computable(net.default_backward_type(), where, "default_backward_type"));
+        Storable(net.default_backward_type(), where, "default_backward_type"));
   }
   if (net.has_default_backward_math()) {
     stated.backward.SetMath(
-        Computable(net.default_backward_math(), where, "default_backward_math"));
+        Multipliable(net.default_backward_math(), where, "default_backward_math"));
   }
   return stated;
 }

@@ -47,12 +47,11 @@ memory::desc WithStride(const Dims& dims, int block, size_t stride, memory::data
 /// In the caller's places; `strides`: of its images.
 WeightedProblem PlacedProblem(const kernels::ConvolutionShape& shape, int num,
                               const ConvolutionPlaces& places, const kernels::ImageStrides& strides,
-                              memory::data_type type) {
-  WeightedProblem p = WindowProblem(shape, num, false);
-  p.source = WithStride(p.source_dims, places.source_block, strides.x, type);
-  p.target = WithStride(p.target_dims, places.target_block, strides.y, type);
-  p.residual = WithStride(p.target_dims, places.target_block, strides.residual, type);
-  p.weights = Any(p.weights_dims, type);
+                              const WeightedTypes& types) {
+  WeightedProblem p = WindowProblem(shape, num, false, types);
+  p.source = WithStride(p.source_dims, places.source_block, strides.x, types.source);
+  p.target = WithStride(p.target_dims, places.target_block, strides.y, types.target);
+  p.residual = WithStride(p.target_dims, places.target_block, strides.residual, types.target);
   p.chooses_layouts = false;
   p.source_layout = LayoutIn(p.source_dims, places.source_block);
   p.target_layout = LayoutIn(p.target_dims, places.target_block);
@@ -63,12 +62,11 @@ WeightedProblem PlacedProblem(const kernels::ConvolutionShape& shape, int num,
 /// chooses it takes channels last on processors with AVX-512, and what lies between is reordered.
 WeightedProblem InBlocks(WeightedProblem p, bool partial) {
   const int block = kernels::BlockChannels();
-  for (const auto& [dims, desc] :
-       {std::make_pair(&p.source_dims, &p.source), std::make_pair(&p.target_dims, &p.target)}) {
-    if (partial || (*dims)[1] % block == 0) {
-      *desc = Described(*dims, LayoutIn(*dims, block), kFloat);
-    }
-  }
+  const auto place = [&](const Dims& dims, memory::data_type type, memory::desc* desc) {
+    if (partial || dims[1] % block == 0) *desc = Described(dims, LayoutIn(dims, block), type);
+  };
+  place(p.source_dims, p.types.source, &p.source);
+  place(p.target_dims, p.types.target, &p.target);
   return p;
 }
 
@@ -88,8 +86,10 @@ bool HasWindows(const kernels::ConvolutionShape& shape, int num) {
          shape.output_size() > 0;
 }
 
-WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, bool transposed) {
+WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, bool transposed,
+                              const WeightedTypes& types) {
   WeightedProblem p;
+  p.types = types;
   p.source_dims = DimsOf({num, shape.channels}, shape.input);
   p.target_dims = DimsOf({num, shape.outputs}, shape.output);
   p.outputs = transposed ? shape.channels : shape.outputs;
@@ -111,9 +111,9 @@ WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, b
   } else {
     p.plain_weights = Plain(p.weights_dims);
   }
-  p.source = Any(p.source_dims);
-  p.target = Any(p.target_dims);
-  p.weights = Any(p.weights_dims);
+  p.source = Any(p.source_dims, types.source);
+  p.target = Any(p.target_dims, types.target);
+  p.weights = Any(p.weights_dims, types.weights);
   p.strides = DimsOf({}, shape.stride);
   p.pad = DimsOf({}, shape.pad);
   for (const int dilation : shape.dilation) p.dilation.push_back(dilation - 1);
@@ -122,18 +122,24 @@ WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, b
 
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
                                                      int num, const Options& options) {
-  if (!HasWindows(shape, num) || options.type != ElementType::FLOAT) return nullptr;
+  if (!HasWindows(shape, num)) return nullptr;
   const int parts = options.training ? GradientParts(shape, num) : 1;
-  const WeightedProblem problem = WindowProblem(shape, num, false);
-  const WeightedProblem part = WindowProblem(shape, num / parts, false);
-  const auto make = [&](const WeightedProblem& placed, const WeightedProblem& placed_part) {
+  const auto make = [&](bool in_blocks) {
     return MakeOrNull([&] {
-      return WeightedPrimitiveOf<ConvolutionFamily>::Make(placed, options, placed_part, parts);
+      return WeightedPrimitiveOf<ConvolutionFamily>::Make(
+          options,
+          [&](const WeightedTypes& types, int of_parts) {
+            const WeightedProblem p = WindowProblem(shape, num / of_parts, false, types);
+            return in_blocks ? InBlocks(p, options.in_blocks) : p;
+          },
+          parts);
     });
   };
-  const bool partial = options.in_blocks;
-  if (auto primitive = make(InBlocks(problem, partial), InBlocks(part, partial))) return primitive;
-  return make(problem, part);
+  // In AMX's tiles oneDNN multiplies numbers with channels last only.
+  const bool likes_last =
+      options.type == ElementType::BFLOAT16 && kernels::CpuInstructionSet().has_tiles();
+  if (auto primitive = make(!likes_last)) return primitive;
+  return make(likes_last);
 }
 
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape& shape,
@@ -142,14 +148,15 @@ std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionS
   if (!HasWindows(shape, num) || !HasWindows(places.packed_shape, places.packed_num))
     return nullptr;
   return MakeOrNull([&] {
-    const memory::data_type type = DataTypeOf(options.type);
+    const WeightedTypes types = ForwardTypes(options);
     const WeightedProblem packed =
-        PlacedProblem(places.packed_shape, places.packed_num, places, {}, type);
-    WeightedProblem problem = PlacedProblem(shape, num, places, places.strides, type);
+        PlacedProblem(places.packed_shape, places.packed_num, places, {}, types);
+    WeightedProblem problem = PlacedProblem(shape, num, places, places.strides, types);
     problem.takes_plain_loops = places.repacks;
     (places.repacks ? problem.packed_weights : problem.weights) =
         WeightedPrimitiveOf<ConvolutionFamily>::DescribeForward(packed, options).weights_desc();
-    return WeightedPrimitiveOf<ConvolutionFamily>::Make(problem, options);
+    return WeightedPrimitiveOf<ConvolutionFamily>::Make(
+        options, [&](const WeightedTypes&, int) { return problem; });
   });
 }
 

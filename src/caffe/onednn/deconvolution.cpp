@@ -18,7 +18,9 @@ std::unique_ptr<WeightedPrimitive> Deconvolution::Make(const kernels::Convolutio
                                                        int num, const Options& options) {
   if (!HasWindows(shape, num) || options.type != ElementType::FLOAT) return nullptr;
   return MakeOrNull([&] {
-    return WeightedPrimitiveOf<DeconvolutionFamily>::Make(WindowProblem(shape, num, true), options);
+    const WeightedProblem problem = WindowProblem(shape, num, true);
+    return WeightedPrimitiveOf<DeconvolutionFamily>::Make(
+        options, [&](const WeightedTypes&, int) { return problem; });
   });
 }
 

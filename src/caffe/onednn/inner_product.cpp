@@ -12,8 +12,9 @@ struct InnerProductFamily {
 };
 
 WeightedProblem ProblemOf(int rows, int inputs, int outputs, bool transposed, const Layout& source,
-                          memory::data_type type) {
+                          const WeightedTypes& types) {
   WeightedProblem p;
+  p.types = types;
   p.outputs = outputs;
   // Inputs that lie in blocks of channels are (channels, spatial).
   const bool plain = source.kind == Layout::PLAIN;
@@ -23,10 +24,10 @@ WeightedProblem ProblemOf(int rows, int inputs, int outputs, bool transposed, co
   p.weights_dims = plain ? DimsOf({outputs, inputs}) : DimsOf({outputs, channels, spatial});
   p.chooses_layouts = false;
   p.source_layout = source;
-  p.source = Described(p.source_dims, source, type);
-  p.target = Plain(p.target_dims, type);
+  p.source = Described(p.source_dims, source, types.source);
+  p.target = Plain(p.target_dims, types.target);
   p.residual = p.target;
-  p.weights = Any(p.weights_dims, type);
+  p.weights = Any(p.weights_dims, types.weights);
   const int step = transposed ? outputs : 1;  // from one input's weight to the next
   Dims strides = {transposed ? 1 : inputs, memory::dim(spatial) * step};
   if (!plain) strides.push_back(step);
@@ -42,14 +43,19 @@ std::unique_ptr<WeightedPrimitive> InnerProduct::Make(int rows, int inputs, int 
   using Primitive = WeightedPrimitiveOf<InnerProductFamily>;
   if (rows == 0 || inputs == 0) return nullptr;
   return MakeOrNull([&] {
-    const memory::data_type type = DataTypeOf(options.type);
-    WeightedProblem p = ProblemOf(rows, inputs, outputs, transposed, source, type);
+    const auto of_rows = [&](int some, const WeightedTypes& types) {
+      return ProblemOf(some, inputs, outputs, transposed, source, types);
+    };
+    memory::desc packed;
     if (packed_rows > 0 && packed_rows != rows) {
-      p.weights = Primitive::DescribeForward(
-                      ProblemOf(packed_rows, inputs, outputs, transposed, source, type), options)
-                      .weights_desc();
+      packed = Primitive::DescribeForward(of_rows(packed_rows, ForwardTypes(options)), options)
+                   .weights_desc();
     }
-    return Primitive::Make(p, options);
+    return Primitive::Make(options, [&](const WeightedTypes& types, int) {
+      WeightedProblem p = of_rows(rows, types);
+      if (packed.get_size() > 0) p.weights = packed;
+      return p;
+    });
   });
 }
 

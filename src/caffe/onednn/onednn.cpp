@@ -86,14 +86,14 @@ memory::desc Described(const Dims& dims, const Layout& layout, memory::data_type
   return Plain(dims, type);
 }
 
-bool LayoutOf(const memory::desc& desc, const Dims& dims, Layout* layout) {
+bool LayoutOf(const memory::desc& desc, const Dims& dims, memory::data_type type, Layout* layout) {
   size_t spatial = 1;
   for (size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
   const size_t num = dims[0], channels = dims[1];
   for (const Layout& known : {Layout(), Layout::ChannelsLast(num, channels, spatial),
                               Layout::ChannelsBlocked(8, num, channels, spatial),
                               Layout::ChannelsBlocked(16, num, channels, spatial)}) {
-    if (desc != Described(dims, known)) continue;
+    if (desc != Described(dims, known, type)) continue;
     *layout = known;
     return true;
   }

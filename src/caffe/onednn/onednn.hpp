@@ -40,9 +40,12 @@ class WeightedPrimitive {
     /// are not full; else oneDNN chooses there.
     bool in_blocks = false;
     kernels::Activation activation;  ///< of PostOps, its slopes are Forward's; not in training
-    /// The type of x, y, the residual and the packed weights: FLOAT, or BFLOAT16 for inner products
-    /// and for convolutions in the caller's places, not in training.
+    /// FLOAT, or BFLOAT16 for convolutions and inner products: the type of all that is multiplied,
+    /// x, the packed weights and in training dy.
     ElementType type = ElementType::FLOAT;
+    /// The type of y and the residual, that of dx in training: FLOAT, or `type` where nothing is
+    /// trained.
+    ElementType result = ElementType::FLOAT;
   };
   virtual ~WeightedPrimitive() = default;
 
@@ -65,9 +68,9 @@ class WeightedPrimitive {
   virtual const Layout& weights_source() const = 0;
   virtual const Layout& weights_target() const = 0;
   /// dx; `weights` as Caffe stores them.
-  virtual void BackwardData(const float* dy, const float* weights, float* dx) const = 0;
+  virtual void BackwardData(const void* dy, const float* weights, float* dx) const = 0;
   /// Adds to d_weights and, if not null, d_bias.
-  virtual void BackwardWeights(const float* x, const float* dy, float* d_weights,
+  virtual void BackwardWeights(const void* x, const void* dy, float* d_weights,
                                float* d_bias) const = 0;
 };
 

@@ -50,21 +50,22 @@ class ParameterGradients {
   const Desc& desc() const { return desc_; }
 
   /// Adds to d_weights and, if not null, d_bias.
-  void Run(const float* x, const float* dy, float* d_weights, float* d_bias) const {
+  void Run(const void* x, const void* dy, float* d_weights, float* d_bias) const {
     const size_t weights = weights_.get_size() / sizeof(float);
     // Each part's sums and scratch memory begin at a cache line.
     const size_t gradients =
         kernels::RoundUp(weights + outputs_, Allocator::kAlignment / sizeof(float));
     const size_t scratch = kernels::RoundUp(scratch_.get_size(), Allocator::kAlignment);
-    const size_t inputs = source_.get_size() / sizeof(float);
-    const size_t outputs = target_.get_size() / sizeof(float);
     Workspace& workspace = Context::Current().workspace();
     const Workspace::Buffer<float> sums(workspace, parts_ * gradients);
     const Workspace::Buffer<char> scratches(workspace, parts_ * scratch);
     const auto sums_of = [&](size_t part) { return sums.get() + part * gradients; };
+    const auto of_part = [](const memory::desc& desc, const void* all, size_t part) {
+      return Wrap(desc, static_cast<const char*>(all) + part * desc.get_size());
+    };
     const auto run = [&](size_t part) {
-      Arguments arguments = {{DNNL_ARG_SRC, Wrap(source_, x + part * inputs)},
-                             {DNNL_ARG_DIFF_DST, Wrap(target_, dy + part * outputs)},
+      Arguments arguments = {{DNNL_ARG_SRC, of_part(source_, x, part)},
+                             {DNNL_ARG_DIFF_DST, of_part(target_, dy, part)},
                              {DNNL_ARG_DIFF_WEIGHTS, Wrap(weights_, sums_of(part))}};
       if (scratch > 0) {
         arguments.emplace(DNNL_ARG_SCRATCHPAD, Wrap(scratch_, scratches.get() + part * scratch));

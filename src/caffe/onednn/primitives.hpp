@@ -55,8 +55,8 @@ memory::desc Any(const Dims& dims, memory::data_type type = kFloat);
 memory::desc Plain(const Dims& dims, memory::data_type type = kFloat);
 /// (num, channels, up to three spatial axes) in `layout`.
 memory::desc Described(const Dims& dims, const Layout& layout, memory::data_type type = kFloat);
-/// The layout that `desc` is; false if Tensor has no name for it.
-bool LayoutOf(const memory::desc& desc, const Dims& dims, Layout* layout);
+/// The layout that `desc`, of elements of `type`, is; false if Tensor has no name for it.
+bool LayoutOf(const memory::desc& desc, const Dims& dims, memory::data_type type, Layout* layout);
 /// `count` elements in `layout`: (num, channels, spatial), or one axis for PLAIN.
 memory::desc DescribedFlat(size_t count, const Layout& layout);
 
@@ -91,8 +91,9 @@ template <typename PrimitiveDesc>
 bool IsPlainLoop(const PrimitiveDesc& desc, bool or_gemm = true) {
   const std::string name = ImplementationOf(desc);
   // "ref:any", "ref_pooling", and LRN's "lrn_ref:any".
-  return name.compare(0, 3, "ref") == 0 || name.find("_ref:") != std::string::npos ||
-         (or_gemm && name.compare(0, 4, "gemm") == 0);
+  const auto begins_with = [&](const char* prefix) { return name.rfind(prefix, 0) == 0; };
+  return begins_with("ref") || name.find("_ref:") != std::string::npos ||
+         (or_gemm && (begins_with("gemm") || begins_with("x64:gemm")));
 }
 
 void AppendActivation(const kernels::Activation& activation, dnnl::post_ops* operations);

@@ -9,6 +9,11 @@
 
 namespace caffe::onednn {
 
+inline WeightedTypes ForwardTypes(const WeightedPrimitive::Options& options) {
+  const memory::data_type type = DataTypeOf(options.type);
+  return {type, type, DataTypeOf(options.result)};
+}
+
 /// A WeightedPrimitive by the primitives of `Family`, which names them (Forward, BackwardData,
 /// BackwardWeights), their algorithm, whether they have windows, and whether implementations by
 /// matrix products are welcome.
@@ -17,19 +22,24 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
  public:
   using ForwardDesc = typename Family::Forward::primitive_desc;
 
-  /// Null where there is no good implementation. Throws dnnl::error where there is none at all.
-  static std::unique_ptr<WeightedPrimitive> Make(const WeightedProblem& problem,
-                                                 const Options& options) {
-    return Make(problem, options, problem, 1);
-  }
-  /// In training the gradients of the parameters are computed in `parts` equal parts of the images,
-  /// `part` being the problem of one.
-  static std::unique_ptr<WeightedPrimitive> Make(const WeightedProblem& problem,
-                                                 const Options& options,
-                                                 const WeightedProblem& part, int parts) {
-    std::unique_ptr<WeightedPrimitiveOf> primitive(new WeightedPrimitiveOf(problem, options));
+  /// `problem_of(types, parts)` is the WeightedProblem for one of so many equal parts of the
+  /// images. In training the gradients of the parameters are computed in `parts` of them. Null
+  /// where there is no good implementation. Throws dnnl::error where there is none at all.
+  template <typename ProblemOf>
+  static std::unique_ptr<WeightedPrimitive> Make(const Options& options,
+                                                 const ProblemOf& problem_of, int parts = 1) {
+    const WeightedTypes forward = ForwardTypes(options);
+    std::unique_ptr<WeightedPrimitiveOf> primitive(
+        new WeightedPrimitiveOf(problem_of(forward, 1), options));
     if (!primitive->MakeForward(options)) return nullptr;
-    if (options.training && !primitive->MakeBackward(options, part, parts)) return nullptr;
+    if (!options.training) return primitive;
+    const WeightedTypes data = {kFloat, forward.weights, forward.source};
+    const WeightedTypes parameters = {forward.source, kFloat, forward.source};
+    if (!primitive->MakeData(problem_of(data, 1)) ||
+        !primitive->MakeGradients(options, problem_of(forward, parts),
+                                  problem_of(parameters, parts), parts)) {
+      return nullptr;
+    }
     return primitive;
   }
 
@@ -76,20 +86,20 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
     RunForward(x, static_cast<const memory&>(read).get_data_handle(), post, y);
   }
 
-  void BackwardData(const float* dy, const float* weights, float* dx) const override {
+  void BackwardData(const void* dy, const float* weights, float* dx) const override {
     const auto run = [&](const memory& ordered) {
       Run(data_primitive_, {{DNNL_ARG_DIFF_DST, Wrap(data_desc_.diff_dst_desc(), dy)},
                             {DNNL_ARG_WEIGHTS, ordered},
                             {DNNL_ARG_DIFF_SRC, Wrap(data_desc_.diff_src_desc(), dx)}});
     };
     const memory plain = Wrap(problem_.plain_weights, weights);
-    if (data_desc_.weights_desc() == problem_.plain_weights) return run(plain);
+    if (!packs_for_data_) return run(plain);
     Scratch packed(data_desc_.weights_desc());
     Run(data_pack_, plain, packed);
     run(packed);
   }
 
-  void BackwardWeights(const float* x, const float* dy, float* d_weights,
+  void BackwardWeights(const void* x, const void* dy, float* d_weights,
                        float* d_bias) const override {
     gradients_.Run(x, dy, d_weights, d_bias);
   }
@@ -138,8 +148,8 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
                           const memory::desc& target, Layout* source_layout,
                           Layout* target_layout) {
     if (problem.chooses_layouts) {
-      return LayoutOf(source, problem.source_dims, source_layout) &&
-             LayoutOf(target, problem.target_dims, target_layout);
+      return LayoutOf(source, problem.source_dims, problem.types.source, source_layout) &&
+             LayoutOf(target, problem.target_dims, problem.types.target, target_layout);
     }
     *source_layout = problem.source_layout;
     *target_layout = problem.target_layout;
@@ -166,8 +176,7 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
     return true;
   }
 
-  bool MakeBackward(const Options& options, const WeightedProblem& part, int parts) {
-    const WeightedProblem& p = problem_;
+  bool MakeData(const WeightedProblem& p) {
     if constexpr (Family::kWindows) {
       data_desc_ = DescribeBackward<typename Family::BackwardData>(
           {}, forward_desc_, Family::kAlgorithm, p.source, p.weights, p.target, p.strides,
@@ -182,16 +191,18 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
       return false;
     }
     data_primitive_ = typename Family::BackwardData(data_desc_);
-    if (data_desc_.weights_desc() != p.plain_weights) {
-      data_pack_ = Reorder(p.plain_weights, data_desc_.weights_desc());
-    }
-    return MakeGradients(options, part, parts);
+    packs_for_data_ = data_desc_.weights_desc() != p.plain_weights;
+    if (packs_for_data_) data_pack_ = Reorder(p.plain_weights, data_desc_.weights_desc());
+    return true;
   }
 
-  bool MakeGradients(const Options& options, const WeightedProblem& part, int parts) {
+  /// `part`: of the gradients; `forward_part`: of what they are the gradients of.
+  bool MakeGradients(const Options& options, const WeightedProblem& forward_part,
+                     const WeightedProblem& part, int parts) {
     const memory::desc bias = BiasDesc(part, has_bias_);
     gradients_.Make(part, parts, has_bias_, [&](const dnnl::primitive_attr& attributes) {
-      const ForwardDesc forward = parts > 1 ? DescribeForward(part, options) : forward_desc_;
+      const ForwardDesc forward =
+          parts > 1 ? DescribeForward(forward_part, options) : forward_desc_;
       if constexpr (Family::kWindows) {
         return DescribeBackward<typename Family::BackwardWeights>(
             attributes, forward, Family::kAlgorithm, part.source, part.weights, bias, part.target,
@@ -228,6 +239,7 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
 
   DataDesc data_desc_;
   typename Family::BackwardData data_primitive_;
+  bool packs_for_data_ = false;
   dnnl::reorder data_pack_;
 
   ParameterGradients<typename Family::BackwardWeights> gradients_;

@@ -5,10 +5,16 @@
 
 namespace caffe::onednn {
 
+/// The types of x, the weights and y, or of their gradients where a primitive writes these.
+struct WeightedTypes {
+  memory::data_type source = kFloat, weights = kFloat, target = kFloat;
+};
+
 /// The sizes of a weighted primitive as oneDNN sees them.
 struct WeightedProblem {
+  WeightedTypes types;
   Dims source_dims, target_dims, weights_dims;
-  memory::desc plain_weights;   ///< Caffe's order
+  memory::desc plain_weights;   ///< Caffe's order, FLOAT
   memory::desc source, target;  ///< Any where oneDNN chooses
   bool chooses_layouts = true;
   Layout source_layout, target_layout;  ///< where it does not
@@ -24,7 +30,8 @@ struct WeightedProblem {
 
 /// `weights_dims` and windows of a convolution, or with `transposed` of its transpose; all in the
 /// order that oneDNN chooses.
-WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, bool transposed);
+WeightedProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, bool transposed,
+                              const WeightedTypes& types = {});
 /// False for what oneDNN does not compute: more than three spatial axes, nothing at all.
 bool HasWindows(const kernels::ConvolutionShape& shape, int num);
 

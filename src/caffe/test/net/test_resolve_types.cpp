@@ -215,6 +215,20 @@ TEST(ResolveTypes, RefusesTypesThatNoLayerComputesIn) {
   }
 }
 
+// Values are stored in FLOAT or FLOAT16; what the message says to write is taken.
+TEST(ResolveTypes, BFloat16IsATypeOfMathOnly) {
+  const LayerTypes types =
+      TypesOfConvolution("default_forward_math: BFLOAT16 default_backward_math: BFLOAT16", "");
+  EXPECT_EQ(types.forward_math, ElementType::BFLOAT16);
+  EXPECT_EQ(types.backward_math, ElementType::BFLOAT16);
+  EXPECT_EQ(types.forward_type, ElementType::FLOAT);
+  EXPECT_EQ(TypesOfConvolution("", "forward_math: BFLOAT16").forward_math, ElementType::BFLOAT16);
+  ExpectContains(ErrorOf([] { TypesOfConvolution("", "forward_type: BFLOAT16"); }),
+                 "store FLOAT or FLOAT16, and say default_forward_math: BFLOAT16");
+  ExpectContains(ErrorOf([] { TypesOfConvolution("default_backward_type: BFLOAT16", ""); }),
+                 "default_backward_type is BFLOAT16, which is a type of math");
+}
+
 TEST(OwnTypes, LooksAtTheLayerAlone) {
   LayerParameter layer;
   EXPECT_EQ(Text(OwnTypes(layer, D)), Text(D, D, D, D));

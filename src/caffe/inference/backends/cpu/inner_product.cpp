@@ -103,7 +103,7 @@ MakeAlgorithm OneDnn(const Graph& graph, const Node& node) {
   options.bias = true;
   options.activation = InnerProductPostOpsOf(node).activation();
   options.activation.slopes = nullptr;  // those of a temporary
-  options.type = ElementType::BFLOAT16;
+  options.type = options.result = ElementType::BFLOAT16;
   return [options, packed_rows = ExtentsOf(graph, node).rows](const InnerProductExtents& e) {
     return algorithms::OneDnnInnerProduct(e.rows, e.inputs, e.outputs, /*transposed=*/false,
                                           Layout(), options, packed_rows);

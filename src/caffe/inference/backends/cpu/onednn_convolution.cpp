@@ -17,7 +17,7 @@ algorithms::AlgorithmPtr PlanIn(ElementType type, const Node& node, const Placed
   options.residual = post_ops.residual >= 0;
   options.activation = post_ops.activation();
   options.activation.slopes = nullptr;  // those of a temporary
-  options.type = type;
+  options.type = options.result = type;
   onednn::ConvolutionPlaces places;
   places.source_block = c.plain_source ? 1 : ChannelBlock();
   places.target_block = ChannelBlock();

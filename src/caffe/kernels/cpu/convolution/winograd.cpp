@@ -221,8 +221,8 @@ bool Forward(const Call& call, void* scratch) {
 
 }  // namespace
 
-bool WinogradPays(const WinogradShape& shape) {
-  return TakesLessTime(WinogradPlan(shape, kWinogradScratch), shape, /*pair=*/14);
+bool WinogradPays(const WinogradShape& shape, double direct_speed) {
+  return TakesLessTime(WinogradPlan(shape, kWinogradScratch), shape, /*pair=*/14, direct_speed);
 }
 
 size_t WinogradPackedSize(const WinogradShape& s) {

@@ -120,8 +120,10 @@ struct WinogradPlan {
 // of products per cycle at 87% of the peak; with 36 points, transforming inputs costs 25 cycles per
 // tile and channel. Both algorithms gain equally from wider vectors and more threads.
 /// True if Winograd's algorithm takes less time than a direct one by a tenth. `pair`: what
-/// transforming weights, or their gradient, costs for a channel and an output with 36 points.
-inline bool TakesLessTime(const WinogradPlan& s, const WinogradShape& shape, double pair) {
+/// transforming weights, or their gradient, costs for a channel and an output with 36 points;
+/// `direct_speed`: as for WinogradPays.
+inline bool TakesLessTime(const WinogradPlan& s, const WinogradShape& shape, double pair,
+                          double direct_speed) {
   constexpr double kProduct = 1 / (16 * 0.87), kTransforms = 25. / 36;
   constexpr double kStart = 10000, kMargin = 1.1;
   const double outputs = s.padded_outputs, tiles = s.tiles;
@@ -129,7 +131,7 @@ inline bool TakesLessTime(const WinogradPlan& s, const WinogradShape& shape, dou
   // Direct convolutions have special kernels for images with three channels.
   const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
   const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
-  const double direct = s.taps * kProduct * positions * direct_channels * outputs;
+  const double direct = s.taps * kProduct * positions * direct_channels * outputs / direct_speed;
   const double winograd = s.points * ((kProduct * tiles + pair / 36) * s.g.channels * outputs +
                                       kTransforms * tiles * (channels + outputs)) +
                           kStart;

@@ -201,12 +201,12 @@ struct GradientCall {
 
 }  // namespace
 
-bool WinogradGradientPays(const WinogradShape& shape) {
+bool WinogradGradientPays(const WinogradShape& shape, double direct_speed) {
   const GradientPlan plan(shape);
   // The sums of many channels may take four times the room of their weights, and more.
   constexpr size_t kMostOfPart = size_t(128) << 20;
   return GradientSplit(plan, Threads()).part_floats() * sizeof(float) <= kMostOfPart &&
-         TakesLessTime(plan.forward, shape, /*pair=*/30);
+         TakesLessTime(plan.forward, shape, /*pair=*/30, direct_speed);
 }
 
 struct WinogradWeightsGradient::Impl {

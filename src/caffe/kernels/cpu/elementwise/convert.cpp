@@ -1,5 +1,6 @@
 #include "caffe/kernels/convert.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -25,6 +26,14 @@ void ConvertSerial(size_t n, const From* x, To* y) {
     ChosenKernels().bfloat16_to_float(n, reinterpret_cast<const uint16_t*>(x), y);
   } else if constexpr (std::is_same<From, float>::value && std::is_same<To, bfloat16>::value) {
     ChosenKernels().float_to_bfloat16(n, x, reinterpret_cast<uint16_t*>(y));
+  } else if constexpr (std::is_same<From, float16>::value && std::is_same<To, bfloat16>::value) {
+    constexpr size_t kChunk = 1024;
+    float wide[kChunk];
+    for (size_t i = 0; i < n; i += kChunk) {
+      const size_t count = std::min(kChunk, n - i);
+      ConvertSerial(count, x + i, wide);
+      ConvertSerial(count, wide, y + i);
+    }
   } else if constexpr (std::is_arithmetic<From>::value) {
     for (size_t i = 0; i < n; ++i) y[i] = static_cast<To>(x[i]);
   } else {
