@@ -12,7 +12,7 @@
 namespace caffe {
 
 /// The type of one element of a tensor. Apart from the schema's `Type` (caffe.proto), which names
-/// only what NVCaffe's prototxt files can say.
+/// only what prototxt files can say.
 enum class ElementType : uint8_t { FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT8, UINT8, INT32, UINT32 };
 
 /// Bytes of one element.

@@ -70,8 +70,8 @@ class Layer {
   /// The layer's parameter message with its blobs in the form BVLC Caffe reads.
   virtual void ToProto(LayerParameter* param, bool write_diff = false);
   /// What computes the layer's forward passes, for people to read: "native" (this library's
-  /// kernels), "oneDNN", "reference". Right after Reshape; layers with one implementation are
-  /// "native".
+  /// kernels), "oneDNN", "oneDNN BFLOAT16" (which multiplies it), "reference". Right after Reshape;
+  /// layers with one implementation are "native".
   virtual const char* forward_engine() const { return "native"; }
 
   ElementType forward_type() const { return types_.forward_type; }

@@ -22,6 +22,10 @@ struct LayerTypes {
   bool operator==(const LayerTypes& other) const;
   bool operator!=(const LayerTypes& other) const { return !(*this == other); }
 
+  /// The same with math of the storage types in place of BFLOAT16's: for all that is not multiplied
+  /// in it.
+  LayerTypes WithoutBFloat16() const;
+
   /// All four the same.
   static LayerTypes All(ElementType type) { return {type, type, type, type}; }
 };
@@ -40,7 +44,11 @@ LayerTypes OwnTypes(const LayerParameter& layer, ElementType net_type);
 /// storage types unless its own field says otherwise (the net then gives it a blob of its own).
 /// A type that the operation has no kernels for (OperationTable) becomes net_type.
 ///
-/// Throws Error naming the layer for a type that no layer computes in (INT, UINT, BOOL).
+/// In a net with FakeQuantization layers, which stand for integers of 8 bits and their sums,
+/// BFLOAT16 is replaced as WithoutBFloat16 says.
+///
+/// Throws Error naming the layer for a type that no layer computes in (INT, UINT, BOOL), and for
+/// storage in BFLOAT16.
 std::vector<LayerTypes> ResolveTypes(const NetParameter& net, ElementType net_type);
 
 }  // namespace caffe

@@ -5,8 +5,9 @@ from typing import List, Tuple
 from . import MigrationError, caffe_modules
 from .model import LayerIdentity
 
-# Of the schema's enum Type, which stored blobs use too, those that layers compute in.
-_COMPUTED_TYPES = ["FLOAT", "FLOAT16", "DOUBLE"]
+# Of the schema's enum Type, which stored blobs use too, those that layers store and multiply in.
+_STORED_TYPES = ["FLOAT", "FLOAT16", "DOUBLE"]
+_MATH_TYPES = ["FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE"]
 
 
 def load_schema():
@@ -14,16 +15,18 @@ def load_schema():
     return caffe_modules.load("proto.caffe_pb2")
 
 
-def _explain(error: Exception, net) -> str:
+def _explain(error, net, text: str) -> str:
     """protobuf's message, with the valid names where a value is not one of an enum's."""
     message = str(error).rstrip(".")
-    found = re.search(r'Enum type "([\w.]+)" has no value named', message)
+    found = re.search(r'Enum type "([\w.]+)" has no value named (\w+)', message)
     if found is None:
         return message
     enum = net.DESCRIPTOR.file.pool.FindEnumTypeByName(found.group(1))
     names = [value.name for value in enum.values]
     if enum.full_name == "caffe.Type":
-        names = _COMPUTED_TYPES
+        line = text.split("\n")[error.GetLine() - 1]
+        is_math = re.search(rf"_math\s*:\s*{found.group(2)}", line)
+        names = _MATH_TYPES if is_math else _STORED_TYPES
     return f"{message}; valid are {', '.join(names)}"
 
 
@@ -42,9 +45,10 @@ def read(name: str) -> Tuple[str, object]:
     net = load_schema().NetParameter()
     try:
         # Comments may be in any encoding.
-        text_format.Parse(contents.decode("utf-8", "replace"), net)
+        text = contents.decode("utf-8", "replace")
+        text_format.Parse(text, net)
     except text_format.ParseError as error:
-        raise MigrationError(f"{name}:{_explain(error, net)}") from None
+        raise MigrationError(f"{name}:{_explain(error, net, text)}") from None
     return contents.decode("utf-8", "surrogateescape"), net
 
 

@@ -222,6 +222,9 @@ def test_unknown_type_in_the_prototxt_gets_the_valid_ones(files):
     (files / "net.prototxt").write_text("default_forward_type: FLOAT8\n" + NET)
     printed = migrate(files, expect=1)
     assert "FLOAT8" in printed and printed.endswith("; valid are FLOAT, FLOAT16, DOUBLE\n")
+    (files / "net.prototxt").write_text("default_forward_math: FLOAT8\n" + NET)
+    printed = migrate(files, expect=1)
+    assert printed.endswith("; valid are FLOAT, FLOAT16, BFLOAT16, DOUBLE\n")
 
 
 def test_empty_prototxt_is_called_empty(files):

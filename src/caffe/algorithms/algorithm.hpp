@@ -47,7 +47,7 @@ class Algorithm {
  public:
   virtual ~Algorithm() = default;
 
-  /// What Layer::forward_engine says: "native", "oneDNN" or "reference".
+  /// What Layer::forward_engine says: "native", "oneDNN", "oneDNN BFLOAT16" or "reference".
   virtual const char* engine() const { return "native"; }
   virtual Layout source() const { return Layout(); }  ///< of x
   virtual Layout target() const { return Layout(); }  ///< of y
@@ -57,11 +57,11 @@ class Algorithm {
   /// False where Run reads weights as Caffe stores them, and the bias in their type; and knows no
   /// PostOps but the bias. Else the bias is FLOAT.
   virtual bool packs() const { return true; }
-  /// The type in which a layer of `type` packs weights, for a single pass or to keep them. What is
-  /// kept in `type` can be unpacked.
-  virtual ElementType PackedType(ElementType type, bool for_one_pass) const {
-    return for_one_pass ? ElementType::FLOAT : type;
-  }
+  /// The type in which a layer of `type` packs weights for a single pass.
+  virtual ElementType PackedType(ElementType /*type*/) const { return ElementType::FLOAT; }
+  /// The type in which it packs weights that it keeps. From `type` itself they can be unpacked; to
+  /// another one they are rounded.
+  virtual ElementType KeptType(ElementType type) const { return type; }
   /// Elements of the packed weights.
   virtual size_t packed_size() const { return 0; }
   /// From weights as Caffe stores them, times scale[output] if that is given.
@@ -91,9 +91,8 @@ class AroundAlgorithm : public Algorithm {
   explicit AroundAlgorithm(AlgorithmPtr inner) : inner_(std::move(inner)) {}
 
   const char* engine() const override { return inner_->engine(); }
-  ElementType PackedType(ElementType type, bool for_one_pass) const override {
-    return inner_->PackedType(type, for_one_pass);
-  }
+  ElementType PackedType(ElementType type) const override { return inner_->PackedType(type); }
+  ElementType KeptType(ElementType type) const override { return inner_->KeptType(type); }
   size_t packed_size() const override { return inner_->packed_size(); }
   void Pack(const kernels::Numbers& weights, const float* scale,
             const kernels::Destination& packed) const override {

@@ -46,13 +46,8 @@ int ImagesAtATime(const ConvolutionProblem& p) {
 
 bool MayUseOneDnn(const ConvolutionProblem& p) {
   // Measured by benchmarks/engines: deconvolutions are 1.2 to 4.7 times as fast.
-  if (p.transposed) return p.settings.wants_onednn(/*faster=*/true);
-  const auto fits = [](ElementType type) {
-    return type == ElementType::FLOAT || type == ElementType::FLOAT16;
-  };
-  const LayerTypes& types = p.settings.types;
-  return p.settings.may_use_onednn && !p.settings.is_reference() && fits(types.forward_type) &&
-         (p.settings.phase == TEST || fits(types.backward_type));
+  return p.transposed ? p.settings.wants_onednn(/*faster=*/true)
+                      : p.settings.may_convolve_by_onednn();
 }
 
 OneDnnOptions OptionsOf(const ConvolutionProblem& p) {
@@ -108,7 +103,7 @@ class TwoAlgorithms : public AroundAlgorithm {
 /// where it takes less time.
 AlgorithmPtr ChooseBFloat16(const ConvolutionProblem& p) {
   if (p.transposed) return nullptr;
-  // A vector has twice as many products, a tile 16 times.
+  // A vector has twice as many products, a tile 16 times, of which memory leaves a half.
   const double speed = kernels::CpuInstructionSet().has_tiles() ? 8 : 2;
   OneDnnOptions options = OptionsOf(p);
   options.type = ElementType::BFLOAT16;

@@ -21,13 +21,16 @@ class OneDnn : public Algorithm, public Gradients {
         result_(options.result),
         training_(options.training) {}
 
-  const char* engine() const override { return "oneDNN"; }
+  const char* engine() const override {
+    return type_ == ElementType::FLOAT ? "oneDNN" : "oneDNN BFLOAT16";
+  }
   Layout source() const override { return OfAllPieces(primitive_->source()); }
   Layout target() const override { return OfAllPieces(primitive_->target()); }
 
   bool packs() const override { return primitive_->packs(); }
-  ElementType PackedType(ElementType type, bool for_one_pass) const override {
-    return type_ == ElementType::FLOAT ? Algorithm::PackedType(type, for_one_pass) : type_;
+  ElementType PackedType(ElementType) const override { return type_; }
+  ElementType KeptType(ElementType type) const override {
+    return type_ == ElementType::FLOAT ? type : type_;
   }
   size_t packed_size() const override { return primitive_->packed_size(); }
   void Pack(const Numbers& weights, const float* scale, const Destination& packed) const override {

@@ -3,6 +3,7 @@
 
 #include "caffe/engine.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/onednn/onednn.hpp"
 #include "caffe/types.hpp"
 
 namespace caffe::algorithms {
@@ -53,8 +54,15 @@ struct Settings {
     return may_use_onednn && types == LayerTypes::All(ElementType::FLOAT) &&
            (engine == Engine::ONEDNN || (engine == Engine::DEFAULT && faster));
   }
-  /// Products of BFLOAT16, which oneDNN computes where the processor has an instruction for them:
-  /// forward, and of both gradients.
+  /// oneDNN may convolve: FLOAT, or FLOAT16 that is converted on its way.
+  bool may_convolve_by_onednn() const {
+    const auto fits = [](ElementType type) {
+      return type == ElementType::FLOAT || type == ElementType::FLOAT16;
+    };
+    return may_use_onednn && !is_reference() && fits(types.forward_type) &&
+           (phase == TEST || fits(types.backward_type));
+  }
+  /// Products of BFLOAT16, where the processor has them: forward, and of both gradients.
   bool forward_in_bfloat16() const {
     return types.forward_math == ElementType::BFLOAT16 && may_multiply_bfloat16();
   }
@@ -62,12 +70,9 @@ struct Settings {
     return phase == TRAIN && types.backward_math == ElementType::BFLOAT16 &&
            may_multiply_bfloat16();
   }
-  /// For what is not multiplied in BFLOAT16: math of the storage types in its place.
   Settings WithoutBFloat16() const {
     Settings settings = *this;
-    LayerTypes& t = settings.types;
-    if (t.forward_math == ElementType::BFLOAT16) t.forward_math = t.forward_type;
-    if (t.backward_math == ElementType::BFLOAT16) t.backward_math = t.backward_type;
+    settings.types = types.WithoutBFloat16();
     return settings;
   }
   bool operator==(const Settings& other) const {
@@ -77,11 +82,7 @@ struct Settings {
 
  private:
   bool may_multiply_bfloat16() const {
-    const auto fits = [](ElementType type) {
-      return type == ElementType::FLOAT || type == ElementType::FLOAT16;
-    };
-    return may_use_onednn && !is_reference() && fits(types.forward_type) &&
-           (phase == TEST || fits(types.backward_type)) && kernels::HasBFloat16Products();
+    return may_convolve_by_onednn() && onednn::MultipliesBFloat16();
   }
 };
 

@@ -38,7 +38,7 @@ class TileConvolutionAlgorithm : public PackedConvolutionAlgorithm, public Gradi
 
   // In training the gradient of the weights reads x, too.
   ElementType SourceType(ElementType type, ElementType) const override { return type; }
-  ElementType PackedType(ElementType type, bool) const override { return type; }
+  ElementType PackedType(ElementType type) const override { return type; }
   void Pack(const Numbers& weights, const float* scale, const Destination& packed) const override {
     const bool as_they_are = !scale && weights.type == packed.type && !shape_.is_depthwise();
     if (!as_they_are || SizeOf(packed.type) != sizeof(uint16_t)) {

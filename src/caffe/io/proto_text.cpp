@@ -97,7 +97,7 @@ std::string SuggestFields(const FileDescriptor* schema, const std::string& messa
 }
 
 /// True for a field that says what is computed in: of the schema's Type, which stored blobs use
-/// too, such fields take three.
+/// too, such fields take three, and BFLOAT16 for math.
 bool IsComputedType(const FieldDescriptor& field) {
   return field.enum_type()->full_name() == "caffe.Type" &&
          field.containing_type()->name() != "BlobProto";
@@ -122,7 +122,11 @@ std::string SuggestValues(const Descriptor* root, const std::string& block,
   for (const Descriptor* message : MessagesIn(root, block)) {
     const FieldDescriptor* found = message->FindFieldByName(field);
     if (!found || found->type() != FieldDescriptor::TYPE_ENUM) continue;
-    if (IsComputedType(*found)) return "; it may be FLOAT, FLOAT16, DOUBLE";
+    if (IsComputedType(*found)) {
+      const bool is_math = field.find("math") != std::string::npos;
+      return is_math ? "; it may be FLOAT, FLOAT16, BFLOAT16, DOUBLE"
+                     : "; it may be FLOAT, FLOAT16, DOUBLE";
+    }
     const EnumDescriptor* type = found->enum_type();
     for (int j = 0; j < type->value_count(); ++j) names.emplace_back(type->value(j)->name());
   }

@@ -67,9 +67,6 @@ void SetCpuInstructionSet(InstructionSet set);
 int BlockChannels();
 /// True if the kernels in use sum four products of bytes in one instruction.
 bool HasByteProducts();
-/// True if the set in use has AVX-512 and the processor an instruction for sums of two products of
-/// BFLOAT16.
-bool HasBFloat16Products();
 /// True if they can multiply bytes for weights of a reduced range only (weight_pairs.hpp).
 bool HasSaturatingByteProducts();
 

@@ -62,13 +62,13 @@ Weights PackedWeights<Dtype>::Get(const AlgorithmPtr& algorithm, const WeightBlo
     Pack(algorithm, blobs, pointwise);
   }
   stamp_ = stamp;
-  return {{values_->cpu_data(), algorithm->PackedType(blobs.type, false)}, bias_.data()};
+  return {{values_->cpu_data(), algorithm->KeptType(blobs.type)}, bias_.data()};
 }
 
 template <typename Dtype>
 void PackedWeights<Dtype>::Pack(const AlgorithmPtr& algorithm, const WeightBlobs<Dtype>& blobs,
                                 const Pointwise& pointwise) {
-  const ElementType type = blobs.type, packed_type = algorithm->PackedType(type, false);
+  const ElementType type = blobs.type, packed_type = algorithm->KeptType(type);
   Tensor& values = blobs.values->data_tensor();
   const bool folds = !pointwise.scale.empty();
   const auto packed =
@@ -109,7 +109,7 @@ bool WeightedProduct<Dtype, Problem>::Forward(const Problem& problem, const Blob
                                     static_cast<size_t>(problem.output_count()), type};
   Weights weights;
   if (for_one_pass) {
-    const ElementType packed_type = algorithm->PackedType(type, true);
+    const ElementType packed_type = algorithm->PackedType(type);
     packed = std::make_unique<Workspace::Buffer<char>>(
         Context::Current().workspace(), algorithm->packed_size() * SizeOf(packed_type));
     algorithm->Pack(ReadFrom(given.values->data_tensor(), type), nullptr,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -10,7 +11,9 @@
 namespace caffe {
 namespace {
 
-ElementType Storable(Type type, const std::string& where, const char* field) {
+/// `also`: what else the message says is valid.
+ElementType Storable(Type type, const std::string& where, const char* field,
+                     const char* also = "") {
   switch (type) {
     case FLOAT:
       return ElementType::FLOAT;
@@ -24,12 +27,13 @@ ElementType Storable(Type type, const std::string& where, const char* field) {
            "say default_forward_math: BFLOAT16 and default_backward_math: BFLOAT16");
     default:
       Fail(where, ": ", field, " is ", Type_Name(type),
-           ", which no layer computes in: valid are FLOAT, FLOAT16 and DOUBLE");
+           ", which no layer computes in: valid are FLOAT, FLOAT16 and DOUBLE", also);
   }
 }
 
 ElementType Multipliable(Type type, const std::string& where, const char* field) {
-  return type == BFLOAT16 ? ElementType::BFLOAT16 : Storable(type, where, field);
+  if (type == BFLOAT16) return ElementType::BFLOAT16;
+  return Storable(type, where, field, ", and BFLOAT16");
 }
 
 /// What the fields of one direction say: storage and math, each possibly unset.
@@ -185,6 +189,13 @@ bool LayerTypes::operator==(const LayerTypes& other) const {
          forward_math == other.forward_math && backward_math == other.backward_math;
 }
 
+LayerTypes LayerTypes::WithoutBFloat16() const {
+  LayerTypes types = *this;
+  if (forward_math == ElementType::BFLOAT16) types.forward_math = forward_type;
+  if (backward_math == ElementType::BFLOAT16) types.backward_math = backward_type;
+  return types;
+}
+
 LayerTypes OwnTypes(const LayerParameter& layer, ElementType net_type) {
   const Directions own = StatedBy(layer);
   const Stated none;
@@ -198,6 +209,9 @@ LayerTypes OwnTypes(const LayerParameter& layer, ElementType net_type) {
 
 std::vector<LayerTypes> ResolveTypes(const NetParameter& net, ElementType net_type) {
   const Directions defaults = DefaultsOf(net);
+  const bool simulates_integers =
+      std::any_of(net.layer().begin(), net.layer().end(),
+                  [](const LayerParameter& layer) { return layer.type() == "FakeQuantization"; });
   std::vector<LayerTypes> all;
   Producers producers(net);
   for (int i = 0; i < net.layer_size(); ++i) {
@@ -216,6 +230,7 @@ std::vector<LayerTypes> ResolveTypes(const NetParameter& net, ElementType net_ty
       if (MovesBottom(layer, bottom) && producers.IsKept(layer.bottom(bottom))) moves_kept = true;
     }
     if (moves_kept) types.forward_type = net_type;
+    if (simulates_integers) types = types.WithoutBFloat16();
     all.push_back(types);
     producers.Add(i, moves_kept);
   }

@@ -5,6 +5,7 @@ namespace caffe::onednn {
 
 bool Enabled() { return false; }
 void SetEnabled(bool) {}
+bool MultipliesBFloat16() { return false; }
 const char* Version() { return ""; }
 
 std::unique_ptr<WeightedPrimitive> Convolution::Make(const kernels::ConvolutionShape&, int,

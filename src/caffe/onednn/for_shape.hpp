@@ -16,7 +16,7 @@ namespace caffe::onednn {
 template <typename Dtype>
 bool IsWanted(Engine engine, const LayerTypes& types, bool faster) {
   return Enabled() && std::is_same<Dtype, float>::value &&
-         types == LayerTypes::All(ElementType::FLOAT) &&
+         types.WithoutBFloat16() == LayerTypes::All(ElementType::FLOAT) &&
          (engine == Engine::ONEDNN || (engine == Engine::DEFAULT && faster));
 }
 

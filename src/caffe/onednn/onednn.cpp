@@ -3,6 +3,7 @@
 #include <string>
 
 #include "caffe/error.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "primitives.hpp"
 
 namespace caffe::onednn {
@@ -26,6 +27,14 @@ dnnl::stream& CpuStream() {
 bool Enabled() { return *EnabledFlag(); }
 
 void SetEnabled(bool enabled) { *EnabledFlag() = enabled; }
+
+bool MultipliesBFloat16() {
+  // oneDNN's sets of instructions are bits: one that has another has all of its bits.
+  const int wanted = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
+  const int used = static_cast<int>(dnnl::get_effective_cpu_isa());
+  return Enabled() && (used & wanted) == wanted &&
+         kernels::Includes(kernels::VectorInstructionSet().needed(), kernels::CpuFeatures::AVX512);
+}
 
 const char* Version() {
   static const std::string version =

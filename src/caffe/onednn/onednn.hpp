@@ -25,6 +25,9 @@ namespace onednn {
 bool Enabled();
 /// For tests: turns it off and on in this process.
 void SetEnabled(bool enabled);
+/// True where oneDNN multiplies BFLOAT16 by instructions of the processor (AVX512-BF16, AMX), and
+/// the instruction set in use has AVX-512. Elsewhere it multiplies floats, slowly.
+bool MultipliesBFloat16();
 /// The version of the library that the program runs with, "2.6.3"; "" in a build without oneDNN.
 const char* Version();
 

@@ -91,9 +91,8 @@ template <typename PrimitiveDesc>
 bool IsPlainLoop(const PrimitiveDesc& desc, bool or_gemm = true) {
   const std::string name = ImplementationOf(desc);
   // "ref:any", "ref_pooling", and LRN's "lrn_ref:any".
-  const auto begins_with = [&](const char* prefix) { return name.rfind(prefix, 0) == 0; };
-  return begins_with("ref") || name.find("_ref:") != std::string::npos ||
-         (or_gemm && (begins_with("gemm") || begins_with("x64:gemm")));
+  return name.compare(0, 3, "ref") == 0 || name.find("_ref:") != std::string::npos ||
+         (or_gemm && name.compare(0, 4, "gemm") == 0);
 }
 
 void AppendActivation(const kernels::Activation& activation, dnnl::post_ops* operations);

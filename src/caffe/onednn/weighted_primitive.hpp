@@ -156,13 +156,21 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
     return true;
   }
 
+  /// By column matrices windows of BFLOAT16 take longer than in float.
+  template <typename Desc>
+  bool IsSlow(const Desc& desc) const {
+    return IsPlainLoop(desc, !Family::kByProducts) ||
+           (type_ == ElementType::BFLOAT16 && !Family::kByProducts &&
+            ImplementationOf(desc).rfind("x64:gemm", 0) == 0);
+  }
+
   bool MakeForward(const Options& options) {
     forward_desc_ = DescribeForward(problem_, options);
     forward_source_ = forward_desc_.src_desc();
     forward_weights_ = forward_desc_.weights_desc();
     forward_target_ = forward_desc_.dst_desc();
     if (has_bias_) forward_bias_ = forward_desc_.bias_desc();
-    if ((!problem_.takes_plain_loops && IsPlainLoop(forward_desc_, !Family::kByProducts)) ||
+    if ((!problem_.takes_plain_loops && IsSlow(forward_desc_)) ||
         !FindLayouts(problem_, forward_source_, forward_target_, &source_, &target_)) {
       return false;
     }
@@ -185,7 +193,7 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
       data_desc_ = DescribeBackward<typename Family::BackwardData>({}, forward_desc_, p.source,
                                                                    p.weights, p.target);
     }
-    if (IsPlainLoop(data_desc_, !Family::kByProducts) ||
+    if (IsSlow(data_desc_) ||
         !FindLayouts(p, data_desc_.diff_src_desc(), data_desc_.diff_dst_desc(), &data_source_,
                      &data_target_)) {
       return false;
@@ -213,9 +221,8 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
       }
     });
     const auto& desc = gradients_.desc();
-    if (IsPlainLoop(desc, !Family::kByProducts) ||
-        !FindLayouts(part, desc.src_desc(), desc.diff_dst_desc(), &weights_source_,
-                     &weights_target_)) {
+    if (IsSlow(desc) || !FindLayouts(part, desc.src_desc(), desc.diff_dst_desc(), &weights_source_,
+                                     &weights_target_)) {
       return false;
     }
     weights_source_.num *= parts;

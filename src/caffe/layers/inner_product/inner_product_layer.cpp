@@ -85,7 +85,7 @@ algorithms::InnerProductProblem InnerProductLayer<Dtype>::ProblemFor(
 template <typename Dtype>
 int InnerProductLayer<Dtype>::FuseFollowers(const vector<Layer<Dtype>*>& followers) {
   const algorithms::Settings settings = SettingsOf<Dtype>(this->types(), this->phase_, engine_);
-  if (!settings.is_native_half() || transpose_) return 0;
+  if (!settings.is_native_half() || settings.forward_in_bfloat16() || transpose_) return 0;
   const int taken = products_->followers.Take(followers, this->forward_type(), N_);
   return products_->followers.Describe(N_).scale.empty() ? taken : 0;
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr auto kFloat = ElementType::FLOAT;
 constexpr auto kBFloat16 = ElementType::BFLOAT16;
 
-bool IsOff() { return !onednn::Enabled() || !kernels::HasBFloat16Products(); }
+bool IsOff() { return !onednn::MultipliesBFloat16(); }
 constexpr char kOff[] = "oneDNN or the processor has no products of BFLOAT16";
 
 Values Rounded(const Values& values) {
@@ -47,7 +47,7 @@ void ExpectProductsOfRoundedOperands(const Problem& problem) {
   const AlgorithmPtr inference = Choose(InBFloat16(problem, TEST));
   const AlgorithmPtr training = Choose(InBFloat16(problem, TRAIN));
   for (const AlgorithmPtr& way : {inference, training}) {
-    ASSERT_EQ(way->PackedType(kFloat, true), kBFloat16);
+    ASSERT_EQ(way->PackedType(kFloat), kBFloat16);
     ExpectNear(Outputs(*way, operands), Outputs(*plain, rounded));
   }
   const Values gradient = Random(operands.outputs);
@@ -98,7 +98,7 @@ TEST(BFloat16Math, InnerProductsOfManyRowsRoundWhatTheyMultiply) {
     ExpectProductsOfRoundedOperands(problem);
   }
   problem.rows = 8;
-  EXPECT_EQ(Choose(InBFloat16(problem, TRAIN))->PackedType(kFloat, true), kFloat);
+  EXPECT_EQ(Choose(InBFloat16(problem, TRAIN))->PackedType(kFloat), kFloat);
 }
 
 // A few images at a time, whose results are rounded to FLOAT16 once.
@@ -107,7 +107,7 @@ TEST(BFloat16Math, ReadsAndWritesFloat16) {
   ConvolutionProblem problem = InBFloat16(Strided(4, 64, 48, 1, 1), TRAIN);
   problem.settings.types.forward_type = problem.settings.types.backward_type = ElementType::FLOAT16;
   const AlgorithmPtr way = Choose(problem);
-  ASSERT_EQ(way->PackedType(ElementType::FLOAT16, true), kBFloat16);
+  ASSERT_EQ(way->PackedType(ElementType::FLOAT16), kBFloat16);
   Operands operands = OperandsOf(problem);
   for (float& x : operands.x) x = static_cast<float>(float16(x));
   const Values expected = Outputs(*Plain(Strided(4, 64, 48, 1, 1)), Rounded(operands));
@@ -155,28 +155,35 @@ TEST(BFloat16Math, LeavesLargeImagesToWinogradsAlgorithm) {
   for (const Phase phase : {TEST, TRAIN}) {
     const AlgorithmPtr way = Choose(InBFloat16(problem, phase));
     EXPECT_EQ(way->engine(), std::string("native"));
-    EXPECT_EQ(way->PackedType(kFloat, true), kFloat);
+    EXPECT_EQ(way->PackedType(kFloat), kFloat);
   }
   ConvolutionProblem direct = InBFloat16(problem, TEST);
   direct.settings.engine = Engine::ONEDNN;
-  EXPECT_EQ(Choose(direct)->PackedType(kFloat, true), kBFloat16);
+  EXPECT_EQ(Choose(direct)->PackedType(kFloat), kBFloat16);
 }
 
-TEST(BFloat16Math, IsThatOfTheStoredTypeWhereTheProcessorHasNone) {
-  const kernels::InstructionSet used = kernels::CpuInstructionSet();
-  kernels::SetCpuInstructionSet(kernels::RegisteredInstructionSets().front());
-  const auto restore = [&] { kernels::SetCpuInstructionSet(used); };
+class WithoutBFloat16Products : public ::testing::Test {
+ protected:
+  WithoutBFloat16Products() {
+    kernels::SetCpuInstructionSet(kernels::RegisteredInstructionSets().front());
+  }
+  ~WithoutBFloat16Products() override { kernels::SetCpuInstructionSet(used_); }
+
+ private:
+  const kernels::InstructionSet used_ = kernels::CpuInstructionSet();
+};
+
+TEST_F(WithoutBFloat16Products, MathIsThatOfTheStoredType) {
   const ConvolutionProblem problem = Strided(2, 64, 48, 1, 1);
   ConvolutionProblem stored = problem;
   for (const Phase phase : {TEST, TRAIN}) {
     stored.settings = Floats(phase);
     const AlgorithmPtr way = Choose(InBFloat16(problem, phase)), expected = Choose(stored);
-    EXPECT_EQ(way->PackedType(kFloat, true), kFloat);
+    EXPECT_EQ(way->PackedType(kFloat), kFloat);
     EXPECT_EQ(way->engine(), std::string(expected->engine()));
     const Operands operands = OperandsOf(problem);
     EXPECT_EQ(Outputs(*way, operands), Outputs(*expected, operands));
   }
-  restore();
 }
 
 }  // namespace

@@ -51,7 +51,9 @@ TEST(ProtoText, ListsTheValuesOfAnEnum) {
 TEST(ProtoText, ListsOfTheTypesThoseThatLayersComputeIn) {
   const std::string listed = "; it may be FLOAT, FLOAT16, DOUBLE";
   ExpectContains(ErrorOfText("default_forward_type: HALF") + "\n", listed + "\n");
-  ExpectContains(ErrorOfText("layer { backward_math: HALF }") + "\n", listed + "\n");
+  ExpectContains(ErrorOfText("layer { backward_type: HALF }") + "\n", listed + "\n");
+  ExpectContains(ErrorOfText("layer { backward_math: HALF }") + "\n",
+                 "; it may be FLOAT, FLOAT16, BFLOAT16, DOUBLE\n");
   ExpectContains(ErrorOfText("layer { blobs { raw_data_type: HALF } }"), "INT, UINT");
 }
 

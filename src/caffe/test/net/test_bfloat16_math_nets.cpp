@@ -64,6 +64,40 @@ TEST(BFloat16MathNets, GiveNearlyTheOutputsOfFloatMath) {
   }
 }
 
+// Of many rows an inner product is oneDNN's, which computes no ReLU.
+TEST(BFloat16MathNets, ComputeWhatIsBehindAnInnerProduct) {
+  constexpr char kNet[] = R"(
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 256 dim: 48 } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param {
+            num_output: 64 weight_filler { type: "xavier" } } }
+    layer { name: "relu" type: "ReLU" bottom: "ip" top: "ip" })";
+  for (const std::string types : {"", kStoredInHalf}) {
+    const auto expected = FilledNet(types + kNet, TEST);
+    const auto net = FilledNet(kBFloat16Math + types + kNet, TEST);
+    expected->Forward();
+    net->Forward();
+    EXPECT_LT(Difference(Values(*net->blob_by_name("ip")), Values(*expected->blob_by_name("ip"))),
+              0.02);
+  }
+}
+
+// Others run as in a net without those fields.
+TEST(BFloat16MathNets, LeaveOtherLayersToWhatComputesThem) {
+  constexpr char kNet[] = R"(
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 32 dim: 9 dim: 9 } } }
+    layer { name: "norm" type: "LRN" bottom: "data" top: "norm" }
+    layer { name: "prob" type: "Softmax" bottom: "norm" top: "prob" })";
+  const auto expected = FilledNet(kNet, TEST);
+  const auto net = FilledNet(kBFloat16Math + std::string(kNet), TEST);
+  expected->Forward();
+  net->Forward();
+  for (const char* layer : {"norm", "prob"}) {
+    EXPECT_STREQ(net->layer_by_name(layer)->forward_engine(),
+                 expected->layer_by_name(layer)->forward_engine());
+  }
+  EXPECT_EQ(Values(*net->blob_by_name("prob")), Values(*expected->blob_by_name("prob")));
+}
+
 // Rounded copies are what is multiplied; what a snapshot saves are the weights.
 TEST(BFloat16MathNets, KeepTheirWeights) {
   const auto net = FilledNet(kBFloat16Math + std::string(kMultiplyingLayers), TEST);

@@ -227,6 +227,19 @@ TEST(ResolveTypes, BFloat16IsATypeOfMathOnly) {
                  "store FLOAT or FLOAT16, and say default_forward_math: BFLOAT16");
   ExpectContains(ErrorOf([] { TypesOfConvolution("default_backward_type: BFLOAT16", ""); }),
                  "default_backward_type is BFLOAT16, which is a type of math");
+  ExpectContains(ErrorOf([] { TypesOfConvolution("", "forward_math: INT"); }),
+                 "valid are FLOAT, FLOAT16 and DOUBLE, and BFLOAT16");
+}
+
+// Their products stand for those of integers.
+TEST(ResolveTypes, NetsThatSimulateIntegersMultiplyInTheirStoredTypes) {
+  const std::string defaults = "default_forward_math: BFLOAT16 default_forward_type: FLOAT16";
+  const std::string rounding =
+      "layer { name: 'round' type: 'FakeQuantization' bottom: 'x' top: 'x' }";
+  const auto types = Resolve(defaults + kTypedInput + rounding +
+                             "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' "
+                             "backward_math: BFLOAT16 }");
+  EXPECT_EQ(Text(types.back()), Text(H, F, H, F));
 }
 
 TEST(OwnTypes, LooksAtTheLayerAlone) {

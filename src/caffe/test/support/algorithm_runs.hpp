@@ -56,20 +56,23 @@ inline Values Outputs(const Algorithm& algorithm, const Operands& operands,
                       const kernels::Activation& activation = {}) {
   const auto x = TensorOf(operands.x);
   Tensor y(operands.outputs, ElementType::FLOAT);
-  Values packed = operands.weights;
+  kernels::Numbers weights = operands.weights.data();
+  std::vector<char> packed;
   if (algorithm.packs() && algorithm.packed_size() > 0) {
-    packed.assign(algorithm.packed_size(), 0.f);
-    algorithm.Pack(operands.weights.data(), nullptr, packed.data());
-    if (algorithm.PackedType(ElementType::FLOAT, false) == ElementType::FLOAT) {
+    weights.type = algorithm.PackedType(ElementType::FLOAT);
+    packed.assign(algorithm.packed_size() * SizeOf(weights.type), 0);
+    algorithm.Pack(operands.weights.data(), nullptr, {packed.data(), weights.type});
+    weights.data = packed.data();
+    if (algorithm.KeptType(ElementType::FLOAT) == ElementType::FLOAT) {
       Values restored(operands.weights.size());
-      algorithm.Unpack(packed.data(), restored.data());
+      algorithm.Unpack(weights, restored.data());
       EXPECT_EQ(restored, operands.weights);
     }
   }
   Workspace::Buffer<char> scratch(Context::Current().workspace(), algorithm.scratch_bytes() + 1);
   kernels::PostOps post;
   post.activation = activation;
-  algorithm.Run(ReadAs<float>(*x, algorithm.source()), {packed.data(), operands.bias.data()}, post,
+  algorithm.Run(ReadAs<float>(*x, algorithm.source()), {weights, operands.bias.data()}, post,
                 scratch.get(), OverwriteAs<float>(y, algorithm.target()));
   return Plainly(y);
 }

@@ -140,7 +140,7 @@ class Cpu : public Target {
     const std::string name = candidate.implementation->name();
     if (name == "winograd") return 0.5;
     if (name == "packed") return candidate.math == ElementType::FLOAT ? 1.1 : 1;
-    if (name == "onednn_bf16") return kernels::HasBFloat16Products() ? 0.5 : 3;
+    if (name == "onednn_bf16") return onednn::MultipliesBFloat16() ? 0.5 : 3;
     if (name == "channels_last") return candidate.math == ElementType::BFLOAT16 ? 0.15 : 0.6;
     if (name == "int8_channels_last") return 0.1;
     const bool sums_bytes = kernels::HasByteProducts();

@@ -205,10 +205,6 @@ const WinogradKernels& ChosenWinograd(int block) {
 const AmxTiles* ChosenAmxTiles() { return Chosen().set->tiles; }
 
 int BlockChannels() { return ChosenPackedTiles().block; }
-bool HasBFloat16Products() {
-  return Includes(VectorInstructionSet().needed(), CpuFeatures::AVX512) &&
-         Includes(FoundCpuFeatures(), CpuFeatures::AVX512_BF16);
-}
 bool HasByteProducts() { return ChosenInt8Tiles().has_bytes(); }
 bool HasSaturatingByteProducts() { return ChosenInt8Tiles().has_saturating_bytes(); }
 
