@@ -7,16 +7,22 @@
 namespace caffe::algorithms {
 namespace {
 
-/// Winograd's algorithm, where it is allowed and faster. With kernels of 5 sums in tiles of 4 round
-/// 4 to 16 times as much as direct ones: FLOAT math takes tiles of 2, with the points of kernels
-/// of 3.
+/// Outputs per side of Winograd's tiles. With kernels of 5 sums in tiles of 4 round 4 to 16 times
+/// as much as direct ones: FLOAT math takes tiles of 2, with the points of kernels of 3.
+int WinogradTile(const ConvolutionProblem& p) {
+  const LayerTypes& types = p.settings.types;
+  const bool is_half_math = IsHalfWidth(types.forward_math) &&
+                            (p.settings.phase == TEST || IsHalfWidth(types.backward_math));
+  return p.shape.kernel[0] == 3 || is_half_math ? 4 : 2;
+}
+
+/// Winograd's algorithm, where it is allowed and faster.
 AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p, double direct_speed = 1) {
   if (!p.settings.may_use_winograd() || p.transposed || p.plain_source ||
       p.num * p.shape.input_size() == 0 || !kernels::HasWinograd(p.shape)) {
     return nullptr;
   }
-  const int tile = p.shape.kernel[0] == 3 || IsHalfWidth(p.settings.types.forward_math) ? 4 : 2;
-  return WinogradIfItPays(p.shape, p.num, tile, direct_speed);
+  return WinogradIfItPays(p.shape, p.num, WinogradTile(p), direct_speed);
 }
 
 // The tiles of AMX do three products in less time than vectors the quarter that Winograd leaves of
@@ -68,7 +74,7 @@ AlgorithmPtr ChooseWinogradTraining(const ConvolutionProblem& p, OneDnnOptions o
     return nullptr;
   }
   options.in_blocks = true;
-  return WinogradTrainingOf(p.shape, p.num, p.shape.kernel[0] == 3 ? 4 : 2,
+  return WinogradTrainingOf(p.shape, p.num, WinogradTile(p),
                             OneDnnConvolution(p.shape, p.num, false, options), direct_speed);
 }
 

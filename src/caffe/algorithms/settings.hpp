@@ -20,23 +20,17 @@ struct Settings {
   bool is_native_half() const {
     return types.forward_type == ElementType::FLOAT16 && phase == TEST && engine == Engine::DEFAULT;
   }
-  /// Convolutions for inference may be Winograd's, within 1e-5 of a layer's largest output, which
-  /// is what FLOAT promises. FLOAT math of FLOAT16 numbers asks for direct sums.
+  /// Convolutions may be Winograd's, within 1e-5 of a layer's largest output, which is what FLOAT
+  /// promises: for inference, or forward and backward in training. FLOAT math of FLOAT16 numbers
+  /// asks for direct sums.
   bool may_use_winograd() const {
-    const ElementType type = types.forward_type, math = types.forward_math;
-    if (phase != TEST || engine != Engine::DEFAULT) return false;
-    if (type == ElementType::FLOAT16) return IsHalfWidth(math);
-    return type == ElementType::FLOAT && math != ElementType::DOUBLE;
+    return phase == TEST && engine == Engine::DEFAULT &&
+           AllowsWinograd(types.forward_type, types.forward_math);
   }
-  /// The same for forward and backward in training.
   bool may_train_by_winograd() const {
-    const auto allows = [](ElementType type, ElementType math) {
-      return (type == ElementType::FLOAT || type == ElementType::FLOAT16) &&
-             (math == type || math == ElementType::BFLOAT16);
-    };
     return phase == TRAIN && engine == Engine::DEFAULT &&
-           allows(types.forward_type, types.forward_math) &&
-           allows(types.backward_type, types.backward_math);
+           AllowsWinograd(types.forward_type, types.forward_math) &&
+           AllowsWinograd(types.backward_type, types.backward_math);
   }
   /// FLOAT16 in AMX's tiles, in training, too.
   bool wants_tiles() const {
@@ -81,6 +75,10 @@ struct Settings {
   }
 
  private:
+  static bool AllowsWinograd(ElementType type, ElementType math) {
+    return (type == ElementType::FLOAT && math != ElementType::DOUBLE) ||
+           (type == ElementType::FLOAT16 && IsHalfWidth(math));
+  }
   bool may_multiply_bfloat16() const {
     return may_convolve_by_onednn() && onednn::MultipliesBFloat16();
   }
