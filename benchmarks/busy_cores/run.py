@@ -11,9 +11,9 @@ in a round:
     one core                  on one of them (affinity, as in a cgroup's cpuset)
     quota of one core         on both, with half of their time (cgroup: cpu.max, or cpu.cfs_quota_us)
 
-A virtual machine whose host runs both cores on one of its own measures that instead. So a loop on each
-core is timed before and after: where it gets less than 95% of its time, what lies between is measured
-again, for --patience seconds at most.
+A virtual machine whose host runs both cores on one of its own would measure that instead. So loops on the
+cores measure what they get, before and after or, where they are busy, meanwhile: where it is less than 95%,
+that run is measured again, for --patience seconds at most.
 
 With one core and with the quota, "times quiet" compares with both cores, quiet. Ends with status 1 if
 one of these, or busy compared with quiet, is above the limit. A quota needs the right to make cgroups;
@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import multiprocessing
 import os
 import pathlib
 import re
@@ -33,7 +32,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Dict, Iterator, List, NamedTuple, Optional, Set
+from typing import Callable, Dict, List, NamedTuple, Optional, Set
+
+from loops import Loops
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PERIOD_US = 100000  # of a quota
@@ -205,44 +206,6 @@ class Bench:
                    env=self.environment, preexec_fn=enter)
         return float(re.search(r"Latency: .*mean = ([0-9.e+-]+) ms", said).group(1))
 
-    @contextlib.contextmanager
-    def busy(self) -> Iterator[None]:
-        """An endless loop on each core."""
-        loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"],
-                                  preexec_fn=lambda core=core: os.sched_setaffinity(0, {core}))
-                 for core in self.cores]
-        try:
-            yield
-        finally:
-            for loop in loops:
-                loop.kill()
-                loop.wait()
-
-
-def _count_time(core: int, seconds: float, share) -> None:
-    """The share of its time that a loop on a core gets."""
-    os.sched_setaffinity(0, {core})
-    begin = last = time.perf_counter()
-    lost = 0.0
-    while last - begin < seconds:
-        now = time.perf_counter()
-        if now - last > 0.0005:
-            lost += now - last
-        last = now
-    share.value = 1 - lost / seconds
-
-
-def share_of_cores(cores: List[int], seconds: float = 0.3) -> float:
-    """What a loop on each core gets of its time while all of them run, the least of them."""
-    shares = [multiprocessing.Value("d", 0.0) for _ in cores]
-    loops = [multiprocessing.Process(target=_count_time, args=(core, seconds, share))
-             for core, share in zip(cores, shares)]
-    for loop in loops:
-        loop.start()
-    for loop in loops:
-        loop.join()
-    return min(share.value for share in shares)
-
 
 class Patience:
     """Waits for cores of our own."""
@@ -250,17 +213,34 @@ class Patience:
     def __init__(self, cores: List[int], seconds: float) -> None:
         self.cores, self.end = cores, time.monotonic() + seconds
 
-    def has_cores(self) -> bool:
-        """Ends the program where they have been shared for too long."""
-        share = share_of_cores(self.cores)
+    def accepts(self, share: float) -> bool:
+        """`share`: what a core gives of its time. Ends the program where it has been too little for
+        too long."""
         if share < 0.95 and time.monotonic() > self.end:
             sys.exit(f"run.py: a loop on each core gets {100 * share:.0f}% of its time: something else "
                      "runs, or the host has fewer cores for this machine")
         return share >= 0.95
 
-    def wait(self) -> None:
-        while not self.has_cores():
-            time.sleep(2)
+    def has_cores(self) -> bool:
+        """Nothing else runs."""
+        with Loops(self.cores) as loops:
+            time.sleep(0.3)
+        return self.accepts(loops.own())
+
+    def measure(self, run: Callable[[], float], is_busy: bool) -> float:
+        """What `run` returns, with a loop on each core or without, while the cores are our own."""
+        while True:
+            while not self.has_cores():
+                time.sleep(2)
+            if not is_busy:
+                result = run()
+                if self.has_cores():
+                    return result
+                continue
+            with Loops(self.cores) as loops:
+                result = run()
+            if self.accepts(1 - loops.taken()):
+                return result
 
 
 def measure(bench: Bench, cases: List[Case], rounds: int, quota: Quota,
@@ -281,11 +261,7 @@ def measure(bench: Bench, cases: List[Case], rounds: int, quota: Quota,
                     continue
                 if group and not group.folder:
                     continue
-                milliseconds = None
-                while milliseconds is None or not patience.has_cores():
-                    patience.wait()
-                    with bench.busy() if is_busy else contextlib.nullcontext():
-                        milliseconds = bench.time(case, cores, group)
+                milliseconds = patience.measure(lambda: bench.time(case, cores, group), is_busy)
                 times[case.name].setdefault(name, []).append(milliseconds)
     return times
 

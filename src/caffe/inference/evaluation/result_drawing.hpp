@@ -21,7 +21,7 @@ enum class ResultKind {
   CLASSES,       ///< scores of classes: the best with names and bars below the image
   BOXES,         ///< detections: boxes with class and score
   SEGMENTATION,  ///< (C, H, W) scores or (H, W) labels: a colour for each class over the image
-  IMAGE,         ///< (1, H, W) or (3, H, W): the output itself, to the right of the image
+  IMAGE,         ///< (1, H, W) or (3, H, W): the output itself, where nothing else is drawn
   NOTHING        ///< it is left out
 };
 /// "classes", "boxes", "segmentation", "image", "nothing". Throws Error for other names.
