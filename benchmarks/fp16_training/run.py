@@ -7,8 +7,9 @@ example, from the repository's root, where the databases of examples/mnist and e
 
 Each run is the model's own solver with another random_seed; FLOAT16 runs add
 -forward_type FLOAT16 -backward_type FLOAT16 -forward_math FLOAT -backward_math FLOAT and a dynamic
-loss scale, BFLOAT16 runs -forward_math BFLOAT16 -backward_math BFLOAT16. A run that has ended is kept in --out and not repeated. Output: a Markdown table; the
-difference of each pair in points (0.01 of the test images).
+loss scale, BFLOAT16 runs -forward_math BFLOAT16 -backward_math BFLOAT16. A run that has ended is
+kept in --out and not repeated. Output: a Markdown table; the difference of each pair in points (0.01
+of the test images).
 """
 from __future__ import annotations
 

@@ -72,12 +72,13 @@ example:
 
 constexpr int kClasses = 10;
 
-caffe::Type StoredType() {
+caffe::Type TypeNamed(const char* flag, const std::string& name, const char* valid) {
   caffe::Type type;
-  Require(caffe::Type_Parse(FLAGS_type, &type), "-type ", FLAGS_type,
-          ": valid are FLOAT and FLOAT16");
+  Require(caffe::Type_Parse(name, &type), flag, " ", name, ": valid are ", valid);
   return type;
 }
+
+caffe::Type StoredType() { return TypeNamed("-type", FLAGS_type, "FLOAT and FLOAT16"); }
 
 NetParameter ReadNet(const std::string& file) {
   NetParameter net;
@@ -86,9 +87,7 @@ NetParameter ReadNet(const std::string& file) {
   net.set_default_forward_type(type);
   net.set_default_backward_type(type);
   if (!FLAGS_math.empty()) {
-    caffe::Type math;
-    Require(caffe::Type_Parse(FLAGS_math, &math), "-math ", FLAGS_math,
-            ": valid are FLOAT, FLOAT16 and BFLOAT16");
+    const caffe::Type math = TypeNamed("-math", FLAGS_math, "FLOAT, FLOAT16 and BFLOAT16");
     net.set_default_forward_math(math);
     net.set_default_backward_math(math);
   }

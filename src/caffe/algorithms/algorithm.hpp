@@ -85,12 +85,18 @@ class Algorithm {
 
 using AlgorithmPtr = std::shared_ptr<const Algorithm>;
 
-/// What runs another algorithm on the weights that this one packs.
+/// Another algorithm but for what a class overrides; without gradients.
 class AroundAlgorithm : public Algorithm {
  public:
   explicit AroundAlgorithm(AlgorithmPtr inner) : inner_(std::move(inner)) {}
 
   const char* engine() const override { return inner_->engine(); }
+  Layout source() const override { return inner_->source(); }
+  Layout target() const override { return inner_->target(); }
+  ElementType SourceType(ElementType type, ElementType newest) const override {
+    return inner_->SourceType(type, newest);
+  }
+  bool packs() const override { return inner_->packs(); }
   ElementType PackedType(ElementType type) const override { return inner_->PackedType(type); }
   ElementType KeptType(ElementType type) const override { return inner_->KeptType(type); }
   size_t packed_size() const override { return inner_->packed_size(); }
@@ -100,6 +106,11 @@ class AroundAlgorithm : public Algorithm {
   }
   void Unpack(const kernels::Numbers& packed, const kernels::Destination& weights) const override {
     inner_->Unpack(packed, weights);
+  }
+  size_t scratch_bytes() const override { return inner_->scratch_bytes(); }
+  void Run(const kernels::Numbers& x, const Weights& weights, const kernels::PostOps& post,
+           void* scratch, const kernels::Destination& y) const override {
+    inner_->Run(x, weights, post, scratch, y);
   }
 
  protected:

@@ -7,6 +7,10 @@
 namespace caffe::algorithms {
 namespace {
 
+bool HasWinograd(const ConvolutionProblem& p) {
+  return !p.transposed && p.num * p.shape.input_size() > 0 && kernels::HasWinograd(p.shape);
+}
+
 /// Outputs per side of Winograd's tiles. With kernels of 5 sums in tiles of 4 round 4 to 16 times
 /// as much as direct ones: FLOAT math takes tiles of 2, with the points of kernels of 3.
 int WinogradTile(const ConvolutionProblem& p) {
@@ -18,10 +22,7 @@ int WinogradTile(const ConvolutionProblem& p) {
 
 /// Winograd's algorithm, where it is allowed and faster.
 AlgorithmPtr ChooseWinograd(const ConvolutionProblem& p, double direct_speed = 1) {
-  if (!p.settings.may_use_winograd() || p.transposed || p.plain_source ||
-      p.num * p.shape.input_size() == 0 || !kernels::HasWinograd(p.shape)) {
-    return nullptr;
-  }
+  if (!p.settings.may_use_winograd() || p.plain_source || !HasWinograd(p)) return nullptr;
   return WinogradIfItPays(p.shape, p.num, WinogradTile(p), direct_speed);
 }
 
@@ -69,10 +70,7 @@ OneDnnOptions OptionsOf(const ConvolutionProblem& p) {
 /// to those of floats.
 AlgorithmPtr ChooseWinogradTraining(const ConvolutionProblem& p, OneDnnOptions options,
                                     double direct_speed = 1) {
-  if (p.transposed || p.num * p.shape.input_size() == 0 || !kernels::HasWinograd(p.shape) ||
-      !p.settings.may_train_by_winograd() || !MayUseOneDnn(p)) {
-    return nullptr;
-  }
+  if (!p.settings.may_train_by_winograd() || !HasWinograd(p) || !MayUseOneDnn(p)) return nullptr;
   options.in_blocks = true;
   return WinogradTrainingOf(p.shape, p.num, WinogradTile(p),
                             OneDnnConvolution(p.shape, p.num, false, options), direct_speed);
@@ -88,17 +86,6 @@ class TwoAlgorithms : public AroundAlgorithm {
   TwoAlgorithms(AlgorithmPtr forward, AlgorithmPtr backward)
       : AroundAlgorithm(std::move(forward)), backward_(std::move(backward)) {}
 
-  Layout source() const override { return inner().source(); }
-  Layout target() const override { return inner().target(); }
-  ElementType SourceType(ElementType type, ElementType newest) const override {
-    return inner().SourceType(type, newest);
-  }
-  bool packs() const override { return inner().packs(); }
-  size_t scratch_bytes() const override { return inner().scratch_bytes(); }
-  void Run(const kernels::Numbers& x, const Weights& weights, const kernels::PostOps& post,
-           void* scratch, const kernels::Destination& y) const override {
-    inner().Run(x, weights, post, scratch, y);
-  }
   const Gradients* gradients() const override { return backward_->gradients(); }
 
  private:

@@ -39,9 +39,8 @@ struct Settings {
   }
   /// Convolutions may compute what is behind them.
   bool fuses() const {
-    const bool fits =
-        types.forward_type == ElementType::FLOAT || types.forward_type == ElementType::FLOAT16;
-    return phase == TEST && fits && (is_native_half() || (may_use_onednn && !is_reference()));
+    return phase == TEST && IsFloatOrHalf(types.forward_type) &&
+           (is_native_half() || (may_use_onednn && !is_reference()));
   }
   /// All is FLOAT, and the layer asks for oneDNN, or leaves the choice and oneDNN is `faster`.
   bool wants_onednn(bool faster) const {
@@ -50,11 +49,8 @@ struct Settings {
   }
   /// oneDNN may convolve: FLOAT, or FLOAT16 that is converted on its way.
   bool may_convolve_by_onednn() const {
-    const auto fits = [](ElementType type) {
-      return type == ElementType::FLOAT || type == ElementType::FLOAT16;
-    };
-    return may_use_onednn && !is_reference() && fits(types.forward_type) &&
-           (phase == TEST || fits(types.backward_type));
+    return may_use_onednn && !is_reference() && IsFloatOrHalf(types.forward_type) &&
+           (phase == TEST || IsFloatOrHalf(types.backward_type));
   }
   /// Products of BFLOAT16, where the processor has them: forward, and of both gradients.
   bool forward_in_bfloat16() const {
@@ -75,6 +71,9 @@ struct Settings {
   }
 
  private:
+  static bool IsFloatOrHalf(ElementType type) {
+    return type == ElementType::FLOAT || type == ElementType::FLOAT16;
+  }
   static bool AllowsWinograd(ElementType type, ElementType math) {
     return (type == ElementType::FLOAT && math != ElementType::DOUBLE) ||
            (type == ElementType::FLOAT16 && IsHalfWidth(math));

@@ -43,14 +43,6 @@ class WinogradTraining : public AroundAlgorithm, public Gradients {
         parameters_(std::move(parameters)),
         direct_(std::move(direct)) {}
 
-  Layout source() const override { return inner().source(); }
-  Layout target() const override { return inner().target(); }
-  size_t scratch_bytes() const override { return inner().scratch_bytes(); }
-  void Run(const kernels::Numbers& x, const Weights& weights, const kernels::PostOps& post,
-           void* scratch, const kernels::Destination& y) const override {
-    inner().Run(x, weights, post, scratch, y);
-  }
-
   const Gradients* gradients() const override { return this; }
   Layouts data_layouts() const override {
     return data_ ? Layouts{data_->target(), data_->source()} : direct().data_layouts();

@@ -53,15 +53,19 @@ double Difference(const std::vector<double>& actual, const std::vector<double>& 
   return std::sqrt(differences / squares);
 }
 
-TEST(BFloat16MathNets, GiveNearlyTheOutputsOfFloatMath) {
+void ExpectNearlyTheScoresOfFloatMath(const std::string& layers) {
   for (const std::string types : {"", kStoredInHalf}) {
-    const auto expected = FilledNet(types + kMultiplyingLayers, TEST);
-    const auto net = FilledNet(kBFloat16Math + types + kMultiplyingLayers, TEST);
+    const auto expected = FilledNet(types + layers, TEST);
+    const auto net = FilledNet(kBFloat16Math + types + layers, TEST);
     expected->Forward();
     net->Forward();
     EXPECT_LT(Difference(Values(*net->blob_by_name("ip")), Values(*expected->blob_by_name("ip"))),
               0.02);
   }
+}
+
+TEST(BFloat16MathNets, GiveNearlyTheOutputsOfFloatMath) {
+  ExpectNearlyTheScoresOfFloatMath(kMultiplyingLayers);
 }
 
 // Of many rows an inner product is oneDNN's, which computes no ReLU.
@@ -71,14 +75,7 @@ TEST(BFloat16MathNets, ComputeWhatIsBehindAnInnerProduct) {
     layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param {
             num_output: 64 weight_filler { type: "xavier" } } }
     layer { name: "relu" type: "ReLU" bottom: "ip" top: "ip" })";
-  for (const std::string types : {"", kStoredInHalf}) {
-    const auto expected = FilledNet(types + kNet, TEST);
-    const auto net = FilledNet(kBFloat16Math + types + kNet, TEST);
-    expected->Forward();
-    net->Forward();
-    EXPECT_LT(Difference(Values(*net->blob_by_name("ip")), Values(*expected->blob_by_name("ip"))),
-              0.02);
-  }
+  ExpectNearlyTheScoresOfFloatMath(kNet);
 }
 
 // Others run as in a net without those fields.
