@@ -15,7 +15,7 @@ import sys
 from typing import Any, List, Optional, Tuple
 
 from precision_migration import MigrationError, batch_norm, comparison, conversion
-from precision_migration.migration import (Options, OutputFile, PrecisionMigration,
+from precision_migration.migration import (Options, OutputFile, PrecisionMigration, math_named,
                                            precision_named)
 
 PROGRAM = "genDefaultModel.py"
@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the prototxt to write (default: --output's name, with .prototxt)")
     add("--to", default="fp16", metavar="fp16|fp32",
         help="fp16: NVCaffe's half precision (default); fp32: what BVLC Caffe reads")
-    add("--math", default="FLOAT16", metavar="FLOAT16|FLOAT",
+    add("--math", default="FLOAT16", metavar="FLOAT16|BFLOAT16|FLOAT",
         help="the default_*_math types in the prototxt (default FLOAT16)")
     add("--strict", action="store_true",
         help="write nothing and exit with 2 if values overflow, with --clamp too, or if weights "
@@ -67,7 +67,7 @@ def _inputs(arguments: argparse.Namespace) -> List[str]:
 def _check(arguments: argparse.Namespace) -> Options:
     """The options; raises MigrationError for bad ones. Fills in --prototxt."""
     to = precision_named("--to", arguments.to)
-    math = precision_named("--math", arguments.math)
+    math = math_named("--math", arguments.math)
     if arguments.batch_norm not in batch_norm.FORMS:
         raise MigrationError(f"--batch_norm {arguments.batch_norm}: valid are keep, bvlc (3 blobs "
                              "and a Scale layer) and nvcaffe (5 blobs)")

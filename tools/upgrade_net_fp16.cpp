@@ -21,7 +21,8 @@ CAFFE_FLAG(string, prototxt, "", "FILE",
            "the prototxt to write (default: -output's name, with .prototxt)");
 CAFFE_FLAG(string, to, "fp16", "fp16|fp32",
            "fp16: NVCaffe's half precision (default); fp32: what BVLC Caffe reads");
-CAFFE_FLAG(string, math, "FLOAT16", "FLOAT16|FLOAT", "the default_*_math types in the prototxt");
+CAFFE_FLAG(string, math, "FLOAT16", "FLOAT16|BFLOAT16|FLOAT",
+           "the default_*_math types in the prototxt");
 CAFFE_FLAG(
     bool, strict, false, "",
     "write nothing and exit with 2 if values overflow, with -clamp too, or if weights are NaN "
@@ -144,7 +145,7 @@ int Migrate(const vector<string>& arguments) {
   FLAGS_minloglevel = std::max(FLAGS_minloglevel, 1);  // two nets' set-up is no news
   caffe::MigrationOptions options;
   options.to = caffe::PrecisionNamed("-to", FLAGS_to);
-  options.math = caffe::PrecisionNamed("-math", FLAGS_math);
+  options.math = caffe::MathNamed("-math", FLAGS_math);
   options.batch_norm = caffe::BatchNormFormNamed("-batch_norm", FLAGS_batch_norm);
   options.clamp = FLAGS_clamp;
   CheckFlags(arguments);

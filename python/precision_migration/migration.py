@@ -4,7 +4,7 @@ from typing import BinaryIO, List, NamedTuple
 
 from . import MigrationError, fit, prototxt, text_fields
 from .batch_norm import BatchNormPlan
-from .conversion import FLOAT, FLOAT16, NAMES, LayerConversion
+from .conversion import FLOAT, FLOAT16, LayerConversion
 from .model import ModelLayer, Storage, read_model
 
 _DEFAULT_TYPES = ("default_forward_type", "default_backward_type",
@@ -27,13 +27,15 @@ _HALF_PARAMETERS = frozenset("""
 _FLOAT16_NUMBER = 2  # of the schema's enum Type
 
 _PRECISIONS = {"fp16": FLOAT16, "float16": FLOAT16, "fp32": FLOAT, "float": FLOAT}
+_MATH = {"fp16": "FLOAT16", "float16": "FLOAT16", "bf16": "BFLOAT16", "bfloat16": "BFLOAT16",
+         "fp32": "FLOAT", "float": "FLOAT"}
 
 
 class Options(NamedTuple):
     """What a net's files are to become."""
 
     to: object = FLOAT16      # FLOAT16: NVCaffe's raw form; FLOAT: BVLC's
-    math: object = FLOAT16    # default_forward_math, default_backward_math
+    math: str = "FLOAT16"     # default_forward_math, default_backward_math
     clamp: bool = False       # saturate instead of overflowing
     batch_norm: str = "keep"  # of batch_norm.FORMS
 
@@ -43,6 +45,15 @@ def precision_named(flag: str, name: str):
     if name.lower() not in _PRECISIONS:
         raise MigrationError(f"{flag} {name}: valid are fp16 (FLOAT16) and fp32 (FLOAT)")
     return _PRECISIONS[name.lower()]
+
+
+def math_named(flag: str, name: str) -> str:
+    """The schema's name of the type called "fp16", "bf16", "fp32" or by that name, in any case;
+    MigrationError for anything else."""
+    if name.lower() not in _MATH:
+        raise MigrationError(f"{flag} {name}: valid are fp16 (FLOAT16), bf16 (BFLOAT16) and fp32 "
+                             "(FLOAT)")
+    return _MATH[name.lower()]
 
 
 def _is_inserted(layer: ModelLayer) -> bool:
@@ -115,7 +126,7 @@ class PrecisionMigration:
 
         remove(fields, _DEFAULT_TYPES)
         if self.options.to == FLOAT16:
-            math = NAMES[self.options.math]
+            math = self.options.math
             edits.insert_at_head(fields, "".join(
                 f"{name}: {math if 'math' in name else 'FLOAT16'}\n" for name in _DEFAULT_TYPES))
         else:

@@ -202,7 +202,7 @@ def test_nan_and_infinity_are_said_with_the_layer(files):
 
 @pytest.mark.parametrize("flags, said", [
     (["--to", "fp8"], "--to fp8: valid are fp16 (FLOAT16) and fp32 (FLOAT)"),
-    (["--math", "INT8"], "--math INT8: valid are fp16 (FLOAT16) and fp32 (FLOAT)"),
+    (["--math", "INT8"], "--math INT8: valid are fp16 (FLOAT16), bf16 (BFLOAT16) and fp32 (FLOAT)"),
     (["--batch_norm", "6"], "valid are keep, bvlc (3 blobs and a Scale layer) and nvcaffe"),
     (["--prototxt", "./net.prototxt"], "would replace net.prototxt"),
     (["--output", "net.caffemodel"], "would replace net.caffemodel"),

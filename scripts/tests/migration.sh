@@ -58,12 +58,13 @@ for program in "$tool" "${script[*]}"; do
   says 1 "cannot be written" $program "${flags[@]}" --output none/a.caffemodel
   says 1 "--help shows the flags" $program "${flags[@]}" --output a.caffemodel stray
 done
-says 0 "largest difference" "$tool" "${flags[@]}" --output cpp.caffemodel --clamp
-says 0 "became its largest number" "${script[@]}" "${flags[@]}" --output python.caffemodel --clamp
+says 0 "largest difference" "$tool" "${flags[@]}" --output cpp.caffemodel --clamp --math bf16
+says 0 "became its largest number" "${script[@]}" "${flags[@]}" --output python.caffemodel --clamp --math BFLOAT16
 cmp cpp.caffemodel python.caffemodel
 cmp cpp.prototxt python.prototxt
 grep -q '^# Comments stay' cpp.prototxt
 grep -q '^default_forward_type: FLOAT16' cpp.prototxt
+grep -q '^default_backward_math: BFLOAT16' cpp.prototxt
 
 # Half precision needs no other switch, and goes back.
 "$build/tools/caffe" time -model cpp.prototxt -weights cpp.caffemodel -iterations 1 2> /dev/null

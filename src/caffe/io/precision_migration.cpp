@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "caffe/error.hpp"
@@ -120,6 +121,13 @@ ModelLayers ReadModel(const std::string& model, const NetParameter& net) {
                            : ModelLayers::FromCaffemodel(model);
 }
 
+std::optional<ElementType> KnownPrecision(const std::string& name) {
+  const std::string lower = Lowercase(name);
+  if (lower == "fp16" || lower == "float16") return ElementType::FLOAT16;
+  if (lower == "fp32" || lower == "float") return ElementType::FLOAT;
+  return std::nullopt;
+}
+
 /// Values that overflowed, in all layers.
 int64_t Overflowed(const std::vector<LayerConversion>& layers) {
   int64_t overflowed = 0;
@@ -130,10 +138,15 @@ int64_t Overflowed(const std::vector<LayerConversion>& layers) {
 }  // namespace
 
 ElementType PrecisionNamed(const std::string& flag, const std::string& name) {
-  const std::string lower = Lowercase(name);
-  if (lower == "fp16" || lower == "float16") return ElementType::FLOAT16;
-  if (lower == "fp32" || lower == "float") return ElementType::FLOAT;
+  if (const auto precision = KnownPrecision(name)) return *precision;
   Fail(flag, " ", name, ": valid are fp16 (FLOAT16) and fp32 (FLOAT)");
+}
+
+ElementType MathNamed(const std::string& flag, const std::string& name) {
+  const std::string lower = Lowercase(name);
+  if (lower == "bf16" || lower == "bfloat16") return ElementType::BFLOAT16;
+  if (const auto precision = KnownPrecision(name)) return *precision;
+  Fail(flag, " ", name, ": valid are fp16 (FLOAT16), bf16 (BFLOAT16) and fp32 (FLOAT)");
 }
 
 BatchNormForm BatchNormFormNamed(const std::string& flag, const std::string& name) {

@@ -21,6 +21,8 @@ struct MigrationOptions {
 
 /// "fp16", "FLOAT16", "fp32" or "FLOAT", in any case. Throws Error, with `flag`, for anything else.
 ElementType PrecisionNamed(const std::string& flag, const std::string& name);
+/// The same, or "bf16" or "BFLOAT16".
+ElementType MathNamed(const std::string& flag, const std::string& name);
 /// "keep", "bvlc" or "nvcaffe". Throws Error.
 BatchNormForm BatchNormFormNamed(const std::string& flag, const std::string& name);
 

@@ -292,6 +292,10 @@ TEST_F(PrecisionMigrationTest, PutsTheTypesAtTheHeadAndKeepsTheRestOfTheText) {
   ExpectContains(Text("again"), "default_forward_type: FLOAT16");
   ExpectContains(Text("again"), "default_forward_math: FLOAT\n");
   EXPECT_EQ(Text().size() - 4, Text("again").size());  // replaced, twice "16" shorter
+  options.math = ElementType::BFLOAT16;
+  Migrate(options, "new", "again");
+  ExpectContains(Text("again"), "default_backward_math: BFLOAT16\n");
+  EXPECT_EQ(Text().size() + 2, Text("again").size());
 }
 
 TEST_F(PrecisionMigrationTest, GoesBackToWhatBvlcCaffeReads) {
@@ -685,9 +689,27 @@ TEST_F(PrecisionMigrationTest, IncompleteBlobsAreNamed) {
   EXPECT_FALSE(Exists("new.caffemodel"));
 }
 
+TEST(MigrationOptions, TypesHaveShortNamesAndTheSchemas) {
+  for (const char* name : {"fp16", "FP16", "FLOAT16"}) {
+    EXPECT_EQ(PrecisionNamed("-to", name), ElementType::FLOAT16);
+    EXPECT_EQ(MathNamed("-math", name), ElementType::FLOAT16);
+  }
+  for (const char* name : {"bf16", "BFLOAT16", "BFloat16"}) {
+    EXPECT_EQ(MathNamed("-math", name), ElementType::BFLOAT16);
+  }
+  for (const char* name : {"fp32", "FLOAT"}) {
+    EXPECT_EQ(PrecisionNamed("-to", name), ElementType::FLOAT);
+    EXPECT_EQ(MathNamed("-math", name), ElementType::FLOAT);
+  }
+}
+
 TEST(MigrationOptions, UnknownNamesGetTheValidOnes) {
   EXPECT_EQ("-to fp8: valid are fp16 (FLOAT16) and fp32 (FLOAT)",
             ErrorOf([] { PrecisionNamed("-to", "fp8"); }));
+  EXPECT_EQ("-math fp8: valid are fp16 (FLOAT16), bf16 (BFLOAT16) and fp32 (FLOAT)",
+            ErrorOf([] { MathNamed("-math", "fp8"); }));
+  EXPECT_EQ("-to bf16: valid are fp16 (FLOAT16) and fp32 (FLOAT)",
+            ErrorOf([] { PrecisionNamed("-to", "bf16"); }));
   ExpectContains(ErrorOf([] { BatchNormFormNamed("-batch_norm", "5"); }), "keep, bvlc (3 blobs");
 }
 
