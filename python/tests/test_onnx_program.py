@@ -103,6 +103,46 @@ def test_types_by_layer():
     np.testing.assert_allclose(half, full, atol=5e-3)
 
 
+def test_moved_indices_are_not_rounded():
+    """As in Net: ArgMax writes FLOAT, and so do layers that move what it writes."""
+    net = parse("default_forward_type: FLOAT16 " + input_text("x", (1, 4000)) + """
+        layer { name: 'best' type: 'ArgMax' bottom: 'x' top: 'best' argmax_param { top_k: 2 } }
+        layer { name: 'turned' type: 'Permute' bottom: 'best' top: 'turned'
+                permute_param { order: 2 order: 0 order: 1 } }
+        layer { name: 'slice' type: 'Slice' bottom: 'turned' top: 'first' top: 'second'
+                slice_param { axis: 0 } }
+        layer { name: 'joined' type: 'Concat' bottom: 'second' bottom: 'first' top: 'joined'
+                concat_param { axis: 0 } }
+        layer { name: 'next' type: 'Power' bottom: 'joined' top: 'joined' power_param { shift: 2 } }
+        layer { name: 'rounded' type: 'Power' bottom: 'first' top: 'rounded' }
+        layer { name: 'moved' type: 'Flatten' bottom: 'rounded' top: 'moved' }
+        layer { name: 'half' type: 'Tile' bottom: 'second' top: 'half' forward_type: FLOAT16
+                tile_param { tiles: 1 } }
+        """)
+    x = np.zeros((1, 4000), np.float16)
+    x[0, [3333, 2051]] = 2, 1
+    outputs = outputs_of(net, MadeUpWeights(net), {"x": x})
+    assert outputs["joined"].ravel().tolist() == [2053, 3335]
+    assert outputs["half"].ravel().tolist() == [2052] and outputs["half"].dtype == np.float16
+    assert outputs["moved"].ravel().tolist() == [3332] and outputs["moved"].dtype == np.float16
+
+
+@pytest.mark.parametrize("between", ["", "forward_type: FLOAT16"])
+def test_inputs_that_are_indices_are_not_rounded(between):
+    """Unless a layer on the way says that it is FLOAT16."""
+    net = parse("default_forward_type: FLOAT16 " + input_text("words", (2, 3)) + f"""
+        layer {{ name: 'turned' type: 'Permute' bottom: 'words' top: 'turned' {between}
+                permute_param {{ order: 1 order: 0 }} }}
+        layer {{ name: 'embed' type: 'Embed' bottom: 'turned' top: 'y'
+                embed_param {{ input_dim: 4000 num_output: 2 bias_term: false }} }}""")
+    weights = MadeUpWeights(net)
+    words = np.array([[2051, 2999, 1], [2, 2049, 7]], np.float16 if between else np.float32)
+    y = outputs_of(net, weights, {"words": words})["y"]
+    table = weights.used["embed"][0].astype(np.float16)
+    assert y.dtype == np.float16
+    np.testing.assert_array_equal(y, table[words.T.astype(int)])
+
+
 def test_training_file():
     """Data becomes an input, the loss what it is computed from; labels and measures go."""
     net = parse("""

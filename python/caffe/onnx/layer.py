@@ -10,7 +10,8 @@ functions lie in ``layers/``, one for each type of layer::
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+import sys
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -21,11 +22,15 @@ from .graph import BOOL, DOUBLE, FLOAT, INT64, Graph, Value
 
 
 class Exporter(NamedTuple):
-    """One row of the table: the function, whether the layer knows FLOAT16, and whether its tops are
-    the memory of its bottom where it has one."""
+    """One row of the table: the function, whether the layer knows FLOAT16, whether its tops are
+    the memory of its bottom where it has one, of how many of its bottoms, the first ones, they
+    have the elements, in another order or a part of them, and which bottoms are labels, indices or
+    coordinates."""
     function: Callable[["Layer"], None]
     native: bool
     shares_bottom: bool
+    moves: int
+    exact: Tuple[int, ...]
 
 
 EXPORTERS: Dict[str, Exporter] = {}
@@ -33,12 +38,18 @@ EXPORTERS: Dict[str, Exporter] = {}
 _MAX_FILLED = 1 << 16  # numbers of a constant whose numbers are all the same
 
 
-def exports(*types: str, native: bool = True, shares_bottom: bool = False) -> Callable:
+ALL = sys.maxsize  # bottoms
+
+
+def exports(*types: str, native: bool = True, shares_bottom: bool = False,
+            moves: int = 0, exact: Tuple[int, ...] = ()) -> Callable:
     """Registers a function for layers of these types: `native` if they compute in FLOAT16, too;
-    `shares_bottom` if a change in place of their only bottom or of a top changes all of these."""
+    `shares_bottom` if a change in place of their only bottom or of a top changes all of these;
+    `moves`: the number of bottoms whose elements their tops have; `exact`: bottoms that FLOAT16
+    would round."""
     def register(function: Callable[["Layer"], None]) -> Callable[["Layer"], None]:
         for name in types:
-            EXPORTERS[name] = Exporter(function, native, shares_bottom)
+            EXPORTERS[name] = Exporter(function, native, shares_bottom, moves, exact)
         return function
     return register
 

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 import numpy as np
 
-from .element_types import resolve_types
+from .element_types import ElementTypes
 from .errors import ExportError, Inexpressible, require
 from .extents import Extent, Shape, Symbolic, require_extents
 from .graph import Graph, Value
@@ -76,6 +76,7 @@ class NetExporter:
         self._parameters = blobs
         self._options = options
         self._blobs = _Blobs()
+        self._types = ElementTypes(net, options.fp16)
         self._notes: List[str] = []
         self._last_readers = {name: i for i, param in enumerate(net.layer)
                               if param.type not in _LEFT_OUT for name in param.bottom}
@@ -86,9 +87,8 @@ class NetExporter:
     def run(self) -> Exported:
         self._require_names()
         self._require_known_types()
-        types = resolve_types(self._net, self._options.fp16)
-        for i, (param, dtype) in enumerate(zip(self._net.layer, types)):
-            self._export(i, param, dtype)
+        for i, param in enumerate(self._net.layer):
+            self._export(i, param)
         outputs = self._outputs()
         self._drop_unused_inputs(outputs)
         return Exported(self._graph, outputs, self._notes)
@@ -123,10 +123,10 @@ class NetExporter:
         except Inexpressible as reason:
             raise ExportError(f"layer '{param.name}' ({param.type}): {reason}") from reason
 
-    def _export(self, index: int, param: Any, dtype: np.dtype) -> None:
+    def _export(self, index: int, param: Any) -> None:
         shapes = self._source_shapes(param)
         if shapes is not None:
-            return self._export_source(param, shapes, dtype)
+            return self._export_source(param, shapes)
         for name in param.bottom:
             self._require_blob(param, name)
         if param.type in PENALTIES or param.type in EVALUATIONS:
@@ -137,13 +137,14 @@ class NetExporter:
             self._blobs.read(name)
         if param.type == "Silence":
             return None
-        layer = Layer(self._graph, param, dtype,
+        layer = Layer(self._graph, param, self._types.of(param),
                       [self._blobs.values[name] for name in param.bottom], self._parameters)
         try:
             EXPORTERS[param.type].function(layer)
-            for name, value in zip(param.top, layer.tops):
-                if value is not None:
-                    self._write(index, layer, name, value)
+            made = {name: value for name, value in zip(param.top, layer.tops) if value is not None}
+            for name, value in made.items():
+                self._write(index, layer, name, value)
+            self._types.made(param, layer.dtype, made)
         except Inexpressible as reason:
             raise ExportError(f"layer '{param.name}' ({param.type}): {reason}") from reason
         self._notes += [f"layer '{param.name}' ({param.type}): {note}" for note in layer.notes]
@@ -189,8 +190,9 @@ class NetExporter:
             raise ExportError(f"layer '{param.name}' ({param.type}): {reason}") from reason
         return self._graph.add_input(name, shape, dtype)
 
-    def _export_source(self, param: Any, shapes: List[Optional[Shape]], dtype: np.dtype) -> None:
+    def _export_source(self, param: Any, shapes: List[Optional[Shape]]) -> None:
         """An input of the graph for each top of a layer that reads data."""
+        made = {}
         for i, (top, shape) in enumerate(zip(param.top, shapes)):
             shape = self._options.shapes.get(top, shape)
             is_image = param.type == "Input" or i == 0
@@ -200,10 +202,13 @@ class NetExporter:
                 raise ExportError(
                     f"layer '{param.name}' ({param.type}): the net does not say which "
                     f"shape its data has: give --shape {top}:1,3,224,224 (or what it is)")
-            value = self._input(param, top, shape, dtype if is_image else np.dtype(np.float32))
+            dtype = self._types.of_input(param, top) if is_image else np.dtype(np.float32)
+            value = self._input(param, top, shape, dtype)
             self._blobs.write(top, value, is_output=param.type == "Input")
+            made[top] = value
             if param.type != "Input":
                 self._from_data.add(value.name)
+        self._types.made(param, self._types.of(param), made)
 
     def _with_batch(self, shape: Shape) -> Shape:
         """`shape` with the batch that is wanted, if its first extent is that of the first input."""

@@ -57,7 +57,7 @@ def _top_k(param: Any, priors: int) -> int:
     return priors if k < 0 else min(k, priors)
 
 
-@exports("DetectionOutput", native=False)
+@exports("DetectionOutput", native=False, exact=(0, 1, 2))
 def detection_output(layer: Layer) -> None:
     """Rows [item, label, score, xmin, ymin, xmax, ymax].
 

@@ -74,7 +74,7 @@ def inner_distance(layer: Layer) -> None:
     layer.top(0, layer.reshape(y, shape[:axis] + (outputs,)))
 
 
-@exports("Embed")
+@exports("Embed", exact=(0,))
 def embed(layer: Layer) -> None:
     """The rows of a matrix that the bottom's numbers name."""
     param = layer.param.embed_param

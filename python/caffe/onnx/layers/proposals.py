@@ -67,7 +67,7 @@ def _is_large(layer: Layer, boxes: Value, least_height: Value, least_width: Valu
     return layer.reshape(layer.op("And", *large), boxes.shape[:2])
 
 
-@exports("Proposal", native=False)
+@exports("Proposal", native=False, exact=(0, 1, 2))
 def proposal(layer: Layer) -> None:
     """Rows [item, xmin, ymin, xmax, ymax] in pixels, and their scores."""
     param = layer.param.proposal_param

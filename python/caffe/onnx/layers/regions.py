@@ -24,7 +24,7 @@ def _extents(height: int, width: int) -> Tuple[int, int]:
     return height, width
 
 
-@exports("ROIPooling")
+@exports("ROIPooling", exact=(1,))
 def roi_pooling(layer: Layer) -> None:
     """The largest values of parts that may overlap, corners rounded to the map's positions."""
     param = layer.param.roi_pooling_param
@@ -36,7 +36,7 @@ def roi_pooling(layer: Layer) -> None:
                           pooled_shape=list(pooled), spatial_scale=param.spatial_scale))
 
 
-@exports("ROIAlign")
+@exports("ROIAlign", exact=(1,))
 def roi_align(layer: Layer) -> None:
     """Means of samples that are interpolated between the map's positions."""
     param = layer.param.roi_align_param
@@ -87,7 +87,7 @@ def _sums(layer: Layer, x: Value) -> Value:
     return layer.op("Pad", x, pads, layer.constant(0.0, dtype=DOUBLE), shape=(n, c, h + 1, w + 1))
 
 
-@exports("PSROIPooling")
+@exports("PSROIPooling", exact=(1,))
 def psroi_pooling(layer: Layer) -> None:
     """Means; part (i, j) of output channel c reads input channel (c * group + i) * group + j."""
     param = layer.param.psroi_pooling_param

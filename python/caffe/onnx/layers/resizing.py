@@ -130,7 +130,7 @@ def _scales(layer: Layer) -> List[int]:
     return [param.scale, param.scale]
 
 
-@exports("Upsample")
+@exports("Upsample", exact=(1,))
 def upsample(layer: Layer) -> None:
     """Repeats positions; with a mask as bottom 1, puts values where a pooling found them."""
     param = layer.param.upsample_param
@@ -164,7 +164,7 @@ def _unpooled(layer: Layer, height: int, width: int) -> Value:
     return layer.reshape(y, (n, c, height, width))
 
 
-@exports("UnPooling", "Unpooling")
+@exports("UnPooling", "Unpooling", exact=(1,))
 def unpooling(layer: Layer) -> None:
     """Undoes a pooling of the same windows, or gives the extents of bottom 2."""
     param = layer.param.pooling_param

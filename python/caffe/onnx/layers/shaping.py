@@ -8,16 +8,16 @@ import numpy as np
 from ..errors import require
 from ..extents import Extent, Symbolic, count, text
 from ..graph import BOOL
-from ..layer import FLOAT, INT64, Layer, Value, exports
+from ..layer import ALL, FLOAT, INT64, Layer, Value, exports
 
 
-@exports("Split", shares_bottom=True)
+@exports("Split", shares_bottom=True, moves=1)
 def split(layer: Layer) -> None:
     for i in range(len(layer.tops)):
         layer.top(i, layer.bottom(0))
 
 
-@exports("Concat", shares_bottom=True)
+@exports("Concat", shares_bottom=True, moves=ALL)
 def concat(layer: Layer) -> None:
     param = layer.param.concat_param
     axis = param.concat_dim if param.HasField("concat_dim") else param.axis
@@ -30,7 +30,7 @@ def concat(layer: Layer) -> None:
     layer.top(0, layer.concat([layer.bottom(i) for i in range(len(layer.bottoms))], axis))
 
 
-@exports("Slice")
+@exports("Slice", moves=1)
 def slice_(layer: Layer) -> None:
     param = layer.param.slice_param
     axis = layer.axis(param.slice_dim if param.HasField("slice_dim") else param.axis,
@@ -56,7 +56,7 @@ def slice_(layer: Layer) -> None:
         layer.top(i, part)
 
 
-@exports("Flatten", shares_bottom=True)
+@exports("Flatten", shares_bottom=True, moves=1)
 def flatten(layer: Layer) -> None:
     param = layer.param.flatten_param
     begin = layer.axis(param.axis, "flatten_param: axis")
@@ -67,7 +67,7 @@ def flatten(layer: Layer) -> None:
                                shape[:begin] + (count(shape[begin:end + 1]),) + shape[end + 1:]))
 
 
-@exports("Reshape", shares_bottom=True)
+@exports("Reshape", shares_bottom=True, moves=1)
 def reshape(layer: Layer) -> None:
     """shape replaces num_axes axes from axis on; 0 keeps an extent, -1 is what is left."""
     param = layer.param.reshape_param
@@ -91,7 +91,7 @@ def reshape(layer: Layer) -> None:
     layer.top(0, layer.reshape(layer.bottom(0), top))
 
 
-@exports("Permute", "Transpose")
+@exports("Permute", "Transpose", moves=1)
 def permute(layer: Layer) -> None:
     order = list(layer.param.permute_param.order if layer.type == "Permute"
                  else layer.param.transpose_param.dim)
@@ -102,7 +102,7 @@ def permute(layer: Layer) -> None:
                                                            if axis not in order]))
 
 
-@exports("Tile")
+@exports("Tile", moves=1)
 def tile(layer: Layer) -> None:
     param = layer.param.tile_param
     axis = layer.axis(param.axis, "tile_param: axis")
@@ -114,13 +114,13 @@ def tile(layer: Layer) -> None:
     layer.top(0, layer.op("Tile", layer.bottom(0), layer.constant(repeats, "repeats"), shape=top))
 
 
-@exports("Reverse")
+@exports("Reverse", moves=1)
 def reverse(layer: Layer) -> None:
     axis = layer.axis(layer.param.reverse_param.axis, "reverse_param: axis")
     layer.top(0, layer.backwards(layer.bottom(0), axis))
 
 
-@exports("Flip")
+@exports("Flip", moves=1)
 def flip(layer: Layer) -> None:
     param = layer.param.flip_param
     layer.require_axes(4)
@@ -137,7 +137,7 @@ def _window(layer: Layer, value: Value, offsets: Sequence[int], extents: Sequenc
     return value
 
 
-@exports("Crop")
+@exports("Crop", moves=1)
 def crop(layer: Layer) -> None:
     """From axis on, the extents of bottom 1, at an offset."""
     param = layer.param.crop_param
@@ -160,7 +160,7 @@ def crop(layer: Layer) -> None:
     layer.top(0, _window(layer, layer.bottom(0), offsets, extents))
 
 
-@exports("CropCenter")
+@exports("CropCenter", moves=1)
 def crop_center(layer: Layer) -> None:
     """crop_size elements less at each end of each axis."""
     shape, cuts = layer.shape(0), list(layer.param.crop_center_param.crop_size)
@@ -171,7 +171,7 @@ def crop_center(layer: Layer) -> None:
     layer.top(0, _window(layer, layer.bottom(0), cuts, extents))
 
 
-@exports("MergeCrop")
+@exports("MergeCrop", moves=ALL)
 def merge_crop(layer: Layer) -> None:
     """The channels of both bottoms, the second cropped around its middle."""
     forward = list(layer.param.mergecrop_param.forward) or [True, True]
@@ -187,7 +187,7 @@ def merge_crop(layer: Layer) -> None:
     layer.top(0, layer.concat(parts, 1))
 
 
-@exports("BatchReindex")
+@exports("BatchReindex", moves=1, exact=(1,))
 def batch_reindex(layer: Layer) -> None:
     """The items of bottom 0 that bottom 1 names."""
     layer.require_some_axes(1)

@@ -5,7 +5,7 @@ from ..errors import require
 from ..layer import Layer, exports
 
 
-@exports("ShuffleChannel")
+@exports("ShuffleChannel", moves=1)
 def shuffle_channel(layer: Layer) -> None:
     """Channels as a matrix of groups, transposed."""
     group = layer.param.shuffle_channel_param.group
@@ -22,7 +22,7 @@ def shuffle_channel(layer: Layer) -> None:
     layer.top(0, layer.reshape(y, shape))
 
 
-@exports("Reorg")
+@exports("Reorg", moves=1)
 def reorg(layer: Layer) -> None:
     """Darknet's: stride x stride positions become channels, or with reverse the other way round.
 
