@@ -38,11 +38,6 @@ class SigmoidCrossEntropyLossLayer : public LabelledLossLayer<Dtype> {
 #endif
 
   Dtype normalizer_ = 1;  ///< of the latest forward pass
-
- private:
-  bool Counts(Dtype target) const {
-    return !this->has_ignore_label_ || std::trunc(target) != Dtype(this->ignore_label_);
-  }
 };
 
 }  // namespace caffe

@@ -20,6 +20,8 @@ struct ResizeAxis {
   int terms(int i) const { return start[i + 1] - start[i]; }
   /// Appends an output.
   void Add(int first_input, const std::vector<double>& weights_of_inputs);
+  /// Whose outputs are this one's inputs: the gradient is resampled by it.
+  ResizeAxis Transposed() const;
 };
 
 /// Bilinear with aligned corners: output i of `output` lies at i (n - 1) / (output - 1) of the n

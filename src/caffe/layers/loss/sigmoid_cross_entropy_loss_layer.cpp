@@ -1,5 +1,6 @@
 #include "caffe/layers/sigmoid_cross_entropy_loss_layer.hpp"
 
+#include "caffe/kernels/losses.hpp"
 #include "caffe/layers/difference_loss_layer.hpp"
 
 namespace caffe {
@@ -32,21 +33,15 @@ void SigmoidCrossEntropyLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bo
   this->inner_num_ = bottom[0]->count(1);
 }
 
-// -t log p - (1 - t) log(1 - p) = max(x, 0) - x t + log(1 + e^-|x|).
 template <typename Dtype>
 void SigmoidCrossEntropyLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                                       const vector<Blob<Dtype>*>& top) {
-  const Dtype* x = bottom[0]->cpu_data();
-  const Dtype* target = bottom[1]->cpu_data();
-  double loss = 0;
-  int valid = 0;
-  for (int i = 0; i < bottom[0]->count(); ++i) {
-    if (!Counts(target[i])) continue;
-    ++valid;
-    loss += std::max(x[i], Dtype(0)) - x[i] * target[i] + std::log1p(std::exp(-std::fabs(x[i])));
-  }
-  normalizer_ = this->get_normalizer(this->normalization_, valid);
-  top[0]->mutable_cpu_data()[0] = static_cast<Dtype>(loss / normalizer_);
+  const Dtype ignored = Dtype(this->ignore_label_);
+  const kernels::LossSum sum =
+      kernels::SigmoidCrossEntropy(bottom[0]->count(), bottom[0]->cpu_data(), bottom[1]->cpu_data(),
+                                   this->has_ignore_label_ ? &ignored : nullptr);
+  normalizer_ = this->get_normalizer(this->normalization_, static_cast<int>(sum.counted));
+  top[0]->mutable_cpu_data()[0] = static_cast<Dtype>(sum.loss / normalizer_);
 }
 
 template <typename Dtype>
@@ -55,14 +50,11 @@ void SigmoidCrossEntropyLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*
                                                        const vector<Blob<Dtype>*>& bottom) {
   this->NoGradientFor("targets", 1, propagate_down);
   if (!propagate_down[0]) return;
-  const Dtype* x = bottom[0]->cpu_data();
-  const Dtype* target = bottom[1]->cpu_data();
-  const Dtype weight = top[0]->cpu_diff()[0] / normalizer_;
-  Dtype* dx = bottom[0]->mutable_cpu_diff();
-  for (int i = 0; i < bottom[0]->count(); ++i) {
-    const Dtype p = 1 / (1 + std::exp(-x[i]));
-    dx[i] = Counts(target[i]) ? weight * (p - target[i]) : Dtype(0);
-  }
+  const Dtype ignored = Dtype(this->ignore_label_);
+  kernels::SigmoidCrossEntropyGradient(
+      bottom[0]->count(), Dtype(top[0]->cpu_diff()[0] / normalizer_), bottom[0]->cpu_data(),
+      bottom[1]->cpu_data(), this->has_ignore_label_ ? &ignored : nullptr,
+      bottom[0]->mutable_cpu_diff());
 }
 
 INSTANTIATE_CLASS(SigmoidCrossEntropyLossLayer);

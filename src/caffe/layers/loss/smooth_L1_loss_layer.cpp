@@ -1,6 +1,6 @@
 #include "caffe/layers/smooth_L1_loss_layer.hpp"
 
-#include "caffe/layers/loss/smooth_l1.hpp"
+#include "caffe/kernels/losses.hpp"
 
 namespace caffe {
 namespace {
@@ -24,14 +24,12 @@ void SmoothL1LossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 
 template <typename Dtype>
 double SmoothL1LossLayer<Dtype>::Penalty(size_t n, const Dtype* d, const Dtype* weights) const {
-  double sum = 0;
-  for (size_t i = 0; i < n; ++i) sum += (weights ? weights[i] : 1) * SmoothL1(d[i], sigma2_);
-  return sum;
+  return kernels::SmoothL1(n, sigma2_, d, weights);
 }
 
 template <typename Dtype>
 void SmoothL1LossLayer<Dtype>::Slope(size_t n, const Dtype* d, Dtype* slope) const {
-  for (size_t i = 0; i < n; ++i) slope[i] = SmoothL1Slope(d[i], sigma2_);
+  kernels::SmoothL1Gradient(n, sigma2_, d, slope);
 }
 
 INSTANTIATE_CLASS(SmoothL1LossLayer);

@@ -1,7 +1,7 @@
 #include "caffe/layers/smooth_L1_loss_ohem_layer.hpp"
 
+#include "caffe/kernels/losses.hpp"
 #include "caffe/layers/layer_shapes.hpp"
-#include "caffe/layers/loss/smooth_l1.hpp"
 
 namespace caffe {
 namespace {
@@ -55,12 +55,14 @@ void SmoothL1LossOHEMLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& botto
   SmoothL1LossLayer<Dtype>::Forward_cpu(bottom, top);
   if (top.size() < 2) return;
   const int channels = bottom[0]->channels(), positions = bottom[0]->height() * bottom[0]->width();
-  const Dtype* d = this->diff_.cpu_data();
+  vector<Dtype> penalties(this->diff_.count());
+  kernels::SmoothL1Penalties(penalties.size(), Dtype(1), this->diff_.cpu_data(), penalties.data());
   Dtype* lost = top[1]->mutable_cpu_data();
   for (int i = 0; i < top[1]->count(); ++i) {
-    const Dtype* column = d + size_t(i / positions) * channels * positions + i % positions;
+    const Dtype* column =
+        penalties.data() + size_t(i / positions) * channels * positions + i % positions;
     lost[i] = 0;
-    for (int c = 0; c < channels; ++c) lost[i] += SmoothL1(column[c * positions], Dtype(1));
+    for (int c = 0; c < channels; ++c) lost[i] += column[c * positions];
   }
 }
 

@@ -3,6 +3,7 @@
 #include <typeinfo>
 
 #include "caffe/context.hpp"
+#include "caffe/kernels/losses.hpp"
 #include "caffe/kernels/softmax.hpp"
 
 namespace caffe {
@@ -116,23 +117,19 @@ void SoftmaxWithLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
       top[0]->cpu_diff()[0] /
       this->get_normalizer(this->normalization_, this->CountLabels(labels, classes));
   ComputeProbabilities(*bottom[0]);
+  const int items = this->outer_num_ * this->inner_num_;
+  Workspace::Buffer<int> label(Context::Current().workspace(), items);
+  for (int i = 0; i < items; ++i) label.get()[i] = this->LabelAt(labels, i, classes);
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
     using F = AccumulatorType<D>;
-    const F* prob = prob_.template cpu_data_as<F>();
-    D* dx = bottom[0]->template overwrite_cpu_diff_as<D>();
-    for (int outer = 0; outer < this->outer_num_; ++outer) {
-      for (int inner = 0; inner < this->inner_num_; ++inner) {
-        const int label = this->LabelAt(labels, outer * this->inner_num_ + inner, classes);
-        const size_t first = size_t(outer) * classes * this->inner_num_ + inner;
-        const F factor = label < 0 ? F(0) : F(weight) * F(WeightOf(label));
-        for (int c = 0; c < classes; ++c) {
-          const size_t i = first + size_t(c) * this->inner_num_;
-          const F target = (c == label ? 1 - label_smoothing_ : 0) + label_smoothing_ / classes;
-          dx[i] = label < 0 ? D(0.f) : static_cast<D>(factor * (prob[i] - target));
-        }
-      }
+    Workspace::Buffer<F> factor(Context::Current().workspace(), items);
+    for (int i = 0; i < items; ++i) {
+      factor.get()[i] = label.get()[i] < 0 ? F(0) : F(weight) * F(WeightOf(label.get()[i]));
     }
+    kernels::SoftmaxLossGradient(this->outer_num_, classes, this->inner_num_, label_smoothing_,
+                                 label.get(), factor.get(), prob_.template cpu_data_as<F>(),
+                                 bottom[0]->template overwrite_cpu_diff_as<D>());
   });
 }
 

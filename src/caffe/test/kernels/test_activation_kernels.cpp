@@ -73,6 +73,12 @@ void ExpectAccurate(double most_of_exp, double most_of_gelu) {
     EXPECT_LE(LargestError({Activation::SIGMOID}, x,
                            [](long double v) { return 1 / (1 + std::exp(-v)); }),
               3);
+    EXPECT_LE(LargestError({Activation::LOGARITHM, 0, 1, 1}, x,
+                           [](long double v) { return std::log(v); }),
+              1.5);
+    EXPECT_LE(LargestError({Activation::SOFTPLUS}, x,
+                           [](long double v) { return std::log1p(std::exp(v)); }),
+              3);
     const std::vector<T> near = Sweep<T>(20);
     EXPECT_LE(LargestError({Activation::TANH}, near, [](long double v) { return std::tanh(v); }),
               2.5);
@@ -116,6 +122,67 @@ void ExpectRightAtTheEnds() {
     }
   });
 }
+
+template <typename T>
+void ExpectLogarithmsAtTheEnds() {
+  const T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::min();
+  OnEveryInstructionSet([&] {
+    // 17 of each, so that both vectors and their rest are seen.
+    const auto log = [](T x) {
+      return Apply<T>({Activation::LOGARITHM, 0, 1, 1}, std::vector<T>(17, x)).back();
+    };
+    EXPECT_EQ(log(0), -infinity);
+    EXPECT_EQ(log(infinity), infinity);
+    EXPECT_TRUE(std::isnan(log(-1)));
+    EXPECT_TRUE(std::isnan(log(-infinity)));
+    EXPECT_EQ(log(1), 0);
+    for (const T x :
+         {least, least / 2, std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::max()}) {
+      EXPECT_NEAR(log(x) / std::log(x), 1, 2 * std::numeric_limits<T>::epsilon()) << x;
+    }
+    const std::vector<T> x = {-infinity, infinity, -T(1e30), T(1e30)};
+    EXPECT_EQ(Apply<T>({Activation::SOFTPLUS}, x), (std::vector<T>{0, infinity, 0, T(1e30)}));
+  });
+}
+
+TEST(ActivationKernels, LogarithmsAreRightAtTheEndsInFloat) { ExpectLogarithmsAtTheEnds<float>(); }
+TEST(ActivationKernels, LogarithmsAreRightAtTheEndsInDouble) {
+  ExpectLogarithmsAtTheEnds<double>();
+}
+
+/// The derivative of a function with corners is 0, 1 or a slope, on which side a corner belongs.
+template <typename T>
+void ExpectGradientsAtCorners() {
+  const std::vector<T> x = {-9, -2, -1, -0.5, 0, 0.5, 1, 2, 6, 9};
+  OnEveryInstructionSet([&] {
+    const auto gradients = [&x](const Activation& f) {
+      std::vector<T> many, dy, dx;
+      for (int i = 0; i < 5; ++i) many.insert(many.end(), x.begin(), x.end());
+      for (size_t i = 0; i < many.size(); ++i) dy.push_back(static_cast<T>(i / x.size() + 1));
+      dx.resize(many.size());
+      kernels::ActivateGradient(f, many.size(), many.data(), dy.data(), dx.data());
+      for (size_t i = x.size(); i < many.size(); ++i) {
+        EXPECT_EQ(dx[i], dy[i] * dx[i % x.size()]) << "element " << i;
+      }
+      dx.resize(x.size());
+      return dx;
+    };
+    using Numbers = std::vector<T>;
+    EXPECT_EQ(gradients({Activation::ABSOLUTE}), (Numbers{-1, -1, -1, -1, 0, 1, 1, 1, 1, 1}));
+    EXPECT_EQ(gradients({Activation::CLIP, -1, 6}), (Numbers{0, 0, 1, 1, 1, 1, 1, 1, 1, 0}));
+    EXPECT_EQ(gradients({Activation::CLIPPED_RELU, 6, 0.25}),
+              (Numbers{0.25, 0.25, 0.25, 0.25, 0.25, 1, 1, 1, 0, 0}));
+    EXPECT_EQ(gradients({Activation::HARD_SWISH, 0.25, 0.5}),
+              (Numbers{0, 0, 0, 0.25, 0.5, 0.75, 1, 1, 1, 1}));
+    EXPECT_EQ(Apply<T>({Activation::CLIPPED_RELU, 6, 0.25}, x),
+              (Numbers{-2.25, -0.5, -0.25, -0.125, 0, 0.5, 1, 2, 6, 6}));
+    EXPECT_EQ(Apply<T>({Activation::HARD_SWISH, 0.25, 0.5}, x),
+              (Numbers{0, 0, -0.25, -0.1875, 0, 0.3125, 0.75, 2, 6, 9}));
+  });
+}
+
+TEST(ActivationKernels, GradientsAtCornersAreRightInFloat) { ExpectGradientsAtCorners<float>(); }
+TEST(ActivationKernels, GradientsAtCornersAreRightInDouble) { ExpectGradientsAtCorners<double>(); }
 
 TEST(ActivationKernels, AreRightAtTheEndsInFloat) { ExpectRightAtTheEnds<float>(); }
 TEST(ActivationKernels, AreRightAtTheEndsInDouble) { ExpectRightAtTheEnds<double>(); }

@@ -71,17 +71,13 @@ void ActivateChunk(const Activation& f, size_t n, const F* x, F* y) {
     case Activation::EXPONENTIAL:
       return loops.exponential(n, a, b, x, y);
     case Activation::LOGARITHM:
-      for (size_t i = 0; i < n; ++i) y[i] = c * std::log(a + b * x[i]);
-      return;
+      return loops.logarithm(n, a, b, c, x, y);
     case Activation::SIGMOID:
       return loops.sigmoid(n, F(1), x, y);
     case Activation::TANH:
       return loops.tanh(n, x, y);
-    case Activation::SOFTPLUS:  // the exponent is never positive: no overflow
-      for (size_t i = 0; i < n; ++i) scratch[i] = -std::abs(x[i]);
-      loops.exponential(n, F(1), F(1), scratch, scratch);
-      for (size_t i = 0; i < n; ++i) y[i] = std::log1p(scratch[i]) + (x[i] < 0 ? F(0) : x[i]);
-      return;
+    case Activation::SOFTPLUS:
+      return loops.softplus(n, x, y);
     case Activation::ELU:
       loops.exponential(n, F(1), F(1), x, scratch);
       for (size_t i = 0; i < n; ++i) y[i] = x[i] > 0 ? b * x[i] : a * b * (scratch[i] - F(1));
@@ -96,14 +92,9 @@ void ActivateChunk(const Activation& f, size_t n, const F* x, F* y) {
       return;
     case Activation::CLIPPED_RELU:
       if (b == 0) return loops.clip(n, F(0), a, x, y);
-      for (size_t i = 0; i < n; ++i) y[i] = x[i] < 0 ? b * x[i] : x[i] > a ? a : x[i];
-      return;
+      return loops.clipped_relu(n, a, b, x, y);
     case Activation::HARD_SWISH:
-      for (size_t i = 0; i < n; ++i) {
-        const F gate = a * x[i] + b;
-        y[i] = gate <= 0 ? F(0) : gate >= 1 ? x[i] : x[i] * gate;
-      }
-      return;
+      return loops.hard_swish(n, a, b, x, y);
     case Activation::GELU:
       return loops.gelu(n, x, y);
   }
@@ -139,8 +130,7 @@ void GradientChunk(const Activation& f, size_t n, const F* v, const F* dy, F* dx
     case Activation::PRELU:  // needs the channels: PReluGradient
       return;
     case Activation::ABSOLUTE:
-      for (size_t i = 0; i < n; ++i) dx[i] = v[i] > 0 ? dy[i] : v[i] < 0 ? -dy[i] : F(0);
-      return;
+      return loops.absolute_gradient(n, v, dy, dx);
     case Activation::POWER:
       return PowerGradient(a, b, c, n, v, dy, dx);
     case Activation::EXPONENTIAL:
@@ -174,20 +164,14 @@ void GradientChunk(const Activation& f, size_t n, const F* v, const F* dy, F* dx
       }
       return;
     case Activation::CLIP:
-      for (size_t i = 0; i < n; ++i) dx[i] = v[i] >= a && v[i] <= b ? dy[i] : F(0);
-      return;
+      return loops.clip_gradient(n, a, b, v, dy, dx);
     case Activation::THRESHOLD:
       std::fill_n(dx, n, F(0));
       return;
     case Activation::CLIPPED_RELU:
-      for (size_t i = 0; i < n; ++i) dx[i] = dy[i] * (v[i] > 0 ? F(v[i] < a) : b);
-      return;
+      return loops.clipped_relu_gradient(n, a, b, v, dy, dx);
     case Activation::HARD_SWISH:
-      for (size_t i = 0; i < n; ++i) {
-        const F gate = a * v[i] + b;
-        dx[i] = dy[i] * (gate <= 0 ? F(0) : gate >= 1 ? F(1) : gate + a * v[i]);
-      }
-      return;
+      return loops.hard_swish_gradient(n, a, b, v, dy, dx);
     case Activation::GELU:
       return loops.gelu_gradient(n, v, dy, dx);
   }
@@ -394,9 +378,12 @@ void PReluSlopeGradient(size_t outer, size_t channels, size_t inner, const T* x,
                   double sum = 0;
                   for (size_t n = 0; n < outer; ++n) {
                     const size_t first = (n * channels + c) * inner;
-                    for (size_t i = first; i < first + inner; ++i) {
-                      const F value = static_cast<F>(x[i]);
-                      if (value < 0) sum += double(value) * static_cast<F>(dy[i]);
+                    for (size_t i = 0; i < inner; i += kChunk) {
+                      const size_t length = std::min(kChunk, inner - i);
+                      InputChunk<F, T> data;
+                      InputChunk<F, D> diff;
+                      sum += Loops<F>().negative_dot(length, data.Load(x + first + i, length),
+                                                     diff.Load(dy + first + i, length));
                     }
                   }
                   d_slope[c] = sum;

@@ -78,6 +78,71 @@ void PoolRowsThenColumns(const PoolingShape& s, F start, const F* x, F* y, F* ro
   }
 }
 
+/// Maxima of a plane and where they are, without branches: of each column of a window first, whole
+/// rows of the image at once, then of these. Among equal numbers the first one of the window, row
+/// by row, counts.
+template <typename F, typename I>
+class MaximaOfPlane {
+ public:
+  MaximaOfPlane(const PoolingShape& shape, F lowest)
+      : s_(shape),
+        lowest_(lowest),
+        width_(std::max(shape.width + shape.pad_w,
+                        (shape.pooled_width - 1) * shape.stride_w + shape.kernel_w)),
+        columns_(width_, lowest),
+        places_(width_),
+        where_(shape.pooled_width) {}
+
+  void Pool(const F* x, F* y, I* mask) {
+    for (int ph = 0; ph < s_.pooled_height; ++ph, y += s_.pooled_width, mask += s_.pooled_width) {
+      const Window rows = WindowAt(s_, ph, 0);
+      F* columns = columns_.data() + s_.pad_w;  // the padding keeps the lowest number
+      std::fill_n(columns, s_.width, lowest_);
+      for (int h = rows.h_begin; h < rows.h_end; ++h) {
+        const F* row = x + size_t(h) * s_.width;
+        const F mark = static_cast<F>((h - rows.h) * s_.kernel_w);
+        Loops<F>().mark_larger(s_.width, row, columns, mark, places_.data() + s_.pad_w);
+        Loops<F>().maximum(s_.width, row, columns, columns);
+      }
+      std::fill_n(y, s_.pooled_width, lowest_);
+      std::fill(where_.begin(), where_.end(), F(-1));  // less than any place
+      for (int k = 0; k < s_.kernel_w; ++k) {
+        Loops<F>().take_larger(s_.pooled_width, s_.stride_w, static_cast<F>(k), columns_.data() + k,
+                               places_.data() + k, y, where_.data());
+      }
+      for (int pw = 0; pw < s_.pooled_width; ++pw) {
+        mask[pw] = where_[pw] < 0 ? kNone<I> : static_cast<I>(static_cast<int>(where_[pw]));
+      }
+    }
+  }
+
+ private:
+  const PoolingShape& s_;
+  const F lowest_;
+  const int width_;  // of a row with its padding, and of all windows on it
+  std::vector<F> columns_, places_, where_;
+};
+
+/// The same, number by number.
+template <typename F, typename I>
+void MaximaOfWindows(const PoolingShape& s, F lowest, const F* x, F* y, I* mask) {
+  ForEachWindow(s, [&](const Window& window, size_t o) {
+    y[o] = lowest;
+    mask[o] = kNone<I>;
+    ForEachElement(window, [&](int h, int w) {
+      const F value = x[size_t(h) * s.width + w];
+      if (value > y[o]) {
+        y[o] = value;
+        mask[o] = PositionIn<I>(s, window, h, w);
+      }
+      return false;
+    });
+  });
+}
+
+/// Positions in a window that a float tells apart.
+constexpr int64_t kExactPlaces = int64_t(1) << 24;
+
 }  // namespace
 
 template <typename T, typename I>
@@ -95,20 +160,11 @@ void MaxPoolingForward(const PoolingShape& s, const T* x, T* y, I* mask) {
                    return;
                  }
                  I* plane_mask = mask + plane * s.output_plane();
-                 ForEachWindow(s, [&](const Window& window, size_t o) {
-                   F best = lowest;
-                   I where = kNone<I>;
-                   ForEachElement(window, [&](int h, int w) {
-                     const F value = in[size_t(h) * s.width + w];
-                     if (value > best) {
-                       best = value;
-                       where = PositionIn<I>(s, window, h, w);
-                     }
-                     return false;
-                   });
-                   out[o] = best;
-                   plane_mask[o] = where;
-                 });
+                 if (int64_t(s.kernel_h) * s.kernel_w <= kExactPlaces) {
+                   MaximaOfPlane<F, I>(s, lowest).Pool(in, out, plane_mask);
+                 } else {
+                   MaximaOfWindows(s, lowest, in, out, plane_mask);
+                 }
                });
 }
 
@@ -158,6 +214,25 @@ void ExpectedPoolingForward(const PoolingShape& s, const T* x, T* y) {
 
 namespace {
 
+/// The places in the plane, from that of a window on, of the numbers of the window.
+template <typename I>
+class PlacesInPlane {
+ public:
+  explicit PlacesInPlane(const PoolingShape& s) : kernel_w_(s.kernel_w), width_(s.width) {
+    if (!std::is_same<I, uint8_t>::value) return;
+    for (int i = 0; i < s.kernel_h * s.kernel_w; ++i) places_[i] = Place(i);
+  }
+  int operator[](I mask) const {  // bytes without divisions
+    return std::is_same<I, uint8_t>::value ? places_[mask & 255] : Place(static_cast<int>(mask));
+  }
+
+ private:
+  int Place(int i) const { return i / kernel_w_ * width_ + i % kernel_w_; }
+
+  const int kernel_w_, width_;
+  int places_[256] = {};
+};
+
 /// The position in the plane of a mask value of the window at (ph, pw), or -1.
 template <typename I>
 int PositionOf(const PoolingShape& s, int ph, int pw, I mask) {
@@ -172,14 +247,17 @@ int PositionOf(const PoolingShape& s, int ph, int pw, I mask) {
 template <typename D, typename I>
 void MaskPoolingBackward(const PoolingShape& s, const D* dy, const I* mask, D* dx) {
   using F = AccumulatorType<D>;
+  const PlacesInPlane<I> places(s);
   ForEachPlane(s.planes, s.output_plane(), s.input_plane(), dy, dx,
                [&](size_t plane, const F* in, F* out) {
                  std::fill_n(out, s.input_plane(), F(0));
                  const I* where = mask + plane * s.output_plane();
                  for (int ph = 0; ph < s.pooled_height; ++ph) {
-                   for (int pw = 0; pw < s.pooled_width; ++pw, ++in, ++where) {
-                     const int position = PositionOf(s, ph, pw, *where);
-                     if (position >= 0) out[position] += *in;
+                   int window = (ph * s.stride_h - s.pad_h) * s.width - s.pad_w;
+                   for (int pw = 0; pw < s.pooled_width; ++pw, window += s.stride_w) {
+                     if (*where != kNone<I>) out[window + places[*where]] += *in;
+                     ++in;
+                     ++where;
                    }
                  }
                });
@@ -213,13 +291,20 @@ void AveragePoolingBackward(const PoolingShape& s, const D* dy, D* dx) {
   ForEachPlane(s.planes, s.output_plane(), s.input_plane(), dy, dx,
                [&](size_t, const F* in, F* out) {
                  std::fill_n(out, s.input_plane(), F(0));
-                 ForEachWindow(s, [&](const Window& window, size_t o) {
-                   const F share = in[o] / window.divisor;
-                   ForEachElement(window, [&](int h, int w) {
-                     out[size_t(h) * s.width + w] += share;
-                     return false;
-                   });
-                 });
+                 std::vector<F> row(s.width);  // what each row of the windows gets
+                 for (int ph = 0; ph < s.pooled_height; ++ph) {
+                   std::fill(row.begin(), row.end(), F(0));
+                   for (int pw = 0; pw < s.pooled_width; ++pw, ++in) {
+                     const Window window = WindowAt(s, ph, pw);
+                     const F share = *in / window.divisor;
+                     for (int w = window.w_begin; w < window.w_end; ++w) row[w] += share;
+                   }
+                   const Window rows = WindowAt(s, ph, 0);
+                   for (int h = rows.h_begin; h < rows.h_end; ++h) {
+                     F* to = out + size_t(h) * s.width;
+                     Loops<F>().add(s.width, to, row.data(), to);
+                   }
+                 }
                });
 }
 

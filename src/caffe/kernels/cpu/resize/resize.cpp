@@ -46,26 +46,7 @@ void ResizeForward(size_t planes, const ResizeAxis& h, const ResizeAxis& w, cons
 
 template <typename D>
 void ResizeBackward(size_t planes, const ResizeAxis& h, const ResizeAxis& w, const D* dy, D* dx) {
-  using F = AccumulatorType<D>;
-  const std::vector<F> row_weights = WeightsAs<F>(h), column_weights = WeightsAs<F>(w);
-  const size_t inputs = size_t(h.input) * w.input, outputs = size_t(h.output()) * w.output();
-  const auto axpby = Loops<F>().axpby;
-  ForEachPlane(planes, outputs, inputs, dy, dx, [&](size_t, const F* in, F* out) {
-    std::vector<F> sums(w.input);
-    std::fill_n(out, inputs, F(0));
-    for (int i = 0; i < h.output(); ++i) {
-      std::fill(sums.begin(), sums.end(), F(0));
-      for (int j = 0; j < w.output(); ++j, ++in) {
-        F* to = sums.data() + w.first[j];
-        const F* weights = column_weights.data() + w.start[j];
-        for (int k = 0; k < w.terms(j); ++k) to[k] += weights[k] * *in;
-      }
-      for (int k = 0; k < h.terms(i); ++k) {
-        axpby(w.input, row_weights[h.start[i] + k], sums.data(), F(1),
-              out + size_t(h.first[i] + k) * w.input);
-      }
-    }
-  });
+  ResizeForward(planes, h.Transposed(), w.Transposed(), dy, dx);
 }
 
 #define CAFFE_RESIZE(T)                                                                    \

@@ -11,6 +11,25 @@ void ResizeAxis::Add(int first_input, const std::vector<double>& weights_of_inpu
   start.push_back(static_cast<int>(weights.size()));
 }
 
+ResizeAxis ResizeAxis::Transposed() const {
+  // The outputs that an input takes part in lie next to each other, as an output's inputs do.
+  std::vector<std::vector<double>> shares(input);
+  std::vector<int> first_output(input, 0);
+  for (int i = 0; i < output(); ++i) {
+    for (int k = 0; k < terms(i); ++k) {
+      std::vector<double>& share = shares[first[i] + k];
+      int& begin = first_output[first[i] + k];
+      if (share.empty()) begin = i;
+      share.resize(i - begin, 0.);
+      share.push_back(weights[start[i] + k]);
+    }
+  }
+  ResizeAxis axis;
+  axis.input = output();
+  for (int k = 0; k < input; ++k) axis.Add(first_output[k], shares[k]);
+  return axis;
+}
+
 ResizeAxis AlignedAxis(int input, int crop_begin, int crop_end, int output) {
   ResizeAxis axis;
   axis.input = input;

@@ -36,20 +36,36 @@ struct ArithmeticLoops {
   void (*mask_scale)(size_t n, const uint8_t* mask, T a, const T* x, T* y);  ///< y = mask ? a x : 0
   void (*mark_larger)(size_t n, const T* x, const T* z, T mark, T* y);  ///< y = x > z ? mark : y
   void (*gate)(size_t n, const T* gates, const T* x, T* y);             ///< y = gates != 0 ? x : 0
+  /// Where x[i * step] is larger than best[i], or as large and at[i * step] + mark less than
+  /// where[i], these become best[i] and where[i].
+  void (*take_larger)(size_t n, size_t step, T mark, const T* x, const T* at, T* best, T* where);
   double (*sum)(size_t n, const T* x);
   double (*absolute_sum)(size_t n, const T* x);
   double (*square_sum)(size_t n, const T* x);
   double (*dot)(size_t n, const T* x, const T* z);
+  double (*negative_dot)(size_t n, const T* x, const T* z);  ///< of min(x, 0) and z
   /// sums[2 r + j] += the dot product of w[r] and x[j], r < 4, j < 2; for n up to a few thousand.
   void (*dot_tile)(size_t n, const T* const* w, const T* const* x, double* sums);
   /// y[r][i] += the sum of w[4 t + r] x[t][i] over the terms t, r < 4; y is none of the x.
   void (*add_products)(size_t n, size_t terms, const T* w, const T* const* x, T* const* y);
-  void (*exponential)(size_t n, T a, T b, const T* x, T* y);  ///< y = b exp(a x)
-  void (*sigmoid)(size_t n, T a, const T* x, T* y);           ///< y = 1 / (1 + exp(-a x))
-  void (*tanh)(size_t n, const T* x, T* y);                   ///< y = tanh(x)
-  void (*clip)(size_t n, T least, T most, const T* x, T* y);  ///< a NaN stays one
-  void (*gelu)(size_t n, const T* x, T* y);                   ///< Activation::GELU
+  // Functions of Activation and their gradients.
+  void (*absolute_gradient)(size_t n, const T* x, const T* dy, T* dx);
+  void (*exponential)(size_t n, T a, T b, const T* x, T* y);     ///< y = b exp(a x)
+  void (*logarithm)(size_t n, T a, T b, T c, const T* x, T* y);  ///< y = c log(a + b x)
+  void (*softplus)(size_t n, const T* x, T* y);                  ///< y = log(1 + exp(x))
+  void (*sigmoid)(size_t n, T a, const T* x, T* y);              ///< y = 1 / (1 + exp(-a x))
+  void (*tanh)(size_t n, const T* x, T* y);                      ///< y = tanh(x)
+  void (*clip)(size_t n, T least, T most, const T* x, T* y);     ///< a NaN stays one
+  void (*clip_gradient)(size_t n, T least, T most, const T* x, const T* dy, T* dx);
+  void (*clipped_relu)(size_t n, T most, T slope, const T* x, T* y);
+  void (*clipped_relu_gradient)(size_t n, T most, T slope, const T* x, const T* dy, T* dx);
+  void (*hard_swish)(size_t n, T a, T b, const T* x, T* y);
+  void (*hard_swish_gradient)(size_t n, T a, T b, const T* x, const T* dy, T* dx);
+  void (*gelu)(size_t n, const T* x, T* y);  ///< Activation::GELU
   void (*gelu_gradient)(size_t n, const T* x, const T* dy, T* dx);
+  /// Of losses.hpp, SmoothL1.
+  void (*smooth_l1)(size_t n, T sigma2, const T* d, T* y);
+  void (*smooth_l1_gradient)(size_t n, T sigma2, const T* d, T* slope);
   /// NormalizePixels.
   void (*pixels)(size_t n, const uint8_t* x, size_t step, const T* means, T mean, T scale, T* y);
 };
