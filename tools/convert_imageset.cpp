@@ -42,7 +42,7 @@ int Convert(const std::vector<string>& files) {
   Require(files.size() == 3, "give ROOTFOLDER/, LISTFILE and DB_NAME; --help shows how");
   caffe::CheckImageFlags();
   const string root = caffe::RootFolder(files[0]), list = files[1];
-  const std::vector<ListLine> lines = caffe::ReadImageList(list, "a label");
+  const std::vector<ListLine> lines = caffe::ReadLabelledImages(list);
   for (const ListLine& line : lines) caffe::LabelIn(line, list);
   LOG_IF(INFO, !FLAGS_encode_type.empty() && !FLAGS_encoded)
       << "encode_type specified, assuming encoded=true.";

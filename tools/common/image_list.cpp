@@ -1,30 +1,64 @@
 #include "image_list.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "caffe/common.hpp"
 #include "caffe/error.hpp"
 #include "caffe/util/text/list_line.hpp"
 #include "caffe/util/text_file.hpp"
 
 namespace caffe {
 
-std::vector<ListLine> ReadImageList(const std::string& file, const std::string& rest) {
+namespace {
+
+/// Whole lines, as paths.
+std::vector<ListLine> LinesOf(const std::string& file) {
   std::ifstream stream = OpenTextFile(file);
   std::vector<ListLine> lines;
   ListLine line;
-  for (std::string text; std::getline(stream, text);) {
+  while (std::getline(stream, line.path)) {
     ++line.number;
-    text.erase(text.find_last_not_of(" \t\r") + 1);
-    if (text.empty()) continue;
-    const auto parts = SplitListLine(text);
-    Require(parts && !parts->path.empty(), Error::File{file}, ", line ", line.number, ": '", text,
-            "' is not a path, a space and ", rest);
-    line.path = parts->path;
-    line.rest = parts->rest;
-    lines.push_back(line);
+    line.path.erase(line.path.find_last_not_of(" \t\r") + 1);
+    if (!line.path.empty()) lines.push_back(line);
   }
   Require(!lines.empty(), Error::File{file}, ": the list names no images");
+  return lines;
+}
+
+void Split(const std::string& file, const std::string& rest, std::vector<ListLine>* lines) {
+  for (ListLine& line : *lines) {
+    const auto parts = SplitListLine(line.path);
+    Require(parts && !parts->path.empty(), Error::File{file}, ", line ", line.number, ": '",
+            line.path, "' is not a path, a space and ", rest);
+    line.path = parts->path;
+    line.rest = parts->rest;
+  }
+}
+
+bool EndsWithNumber(const ListLine& line) {
+  const auto parts = SplitListLine(line.path);
+  int number = 0;
+  return parts && ParseWholeNumber(parts->rest, &number);
+}
+
+}  // namespace
+
+std::vector<ListLine> ReadImageList(const std::string& file, const std::string& rest) {
+  std::vector<ListLine> lines = LinesOf(file);
+  Split(file, rest, &lines);
+  return lines;
+}
+
+std::vector<ListLine> ReadLabelledImages(const std::string& file) {
+  std::vector<ListLine> lines = LinesOf(file);
+  if (std::any_of(lines.begin(), lines.end(), EndsWithNumber)) {
+    Split(file, "a label", &lines);
+    return lines;
+  }
+  LOG(WARNING) << file << ": no line has a label behind its path: each image gets the label 0";
+  for (ListLine& line : lines) line.rest = "0";
   return lines;
 }
 

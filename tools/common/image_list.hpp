@@ -16,6 +16,10 @@ struct ListLine {
 /// list without lines.
 std::vector<ListLine> ReadImageList(const std::string& file, const std::string& rest);
 
+/// The same for paths and labels, as in Caffe also for paths alone: where no line ends with a number,
+/// each has the label 0, and a warning is logged.
+std::vector<ListLine> ReadLabelledImages(const std::string& file);
+
 /// The whole number in the rest of a line of `file`.
 int LabelIn(const ListLine& line, const std::string& file);
 

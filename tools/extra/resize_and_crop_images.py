@@ -52,6 +52,10 @@ def main() -> None:
                         help="the side of the squares in pixels (default: 256)")
     parser.add_argument("--num_clients", type=int, default=os.cpu_count() or 1, metavar="N",
                         help="processes to use (default: one for each processor)")
+    parser.add_argument("--image_lib", type=str.lower, choices=["opencv", "pil"], default="opencv",
+                        help="accepted for Caffe's scripts, without effect: Pillow does the work")
+    parser.add_argument("--launch", metavar="WHERE",
+                        help="accepted for Caffe's scripts, without effect: all processes run here")
     arguments = parser.parse_args()
     if arguments.output_side_length < 1 or arguments.num_clients < 1:
         raise ValueError("--output_side_length and --num_clients are at least 1")

@@ -23,8 +23,6 @@ inline bool ReadFileToDatum(const string& filename, Datum* datum) {
   return ReadFileToDatum(filename, -1, datum);
 }
 
-#ifdef USE_OPENCV
-
 /// An image as a record: its bytes, channels outermost; with `encoding` ("png", "jpg"), the file
 /// as it is or recompressed. False if the file cannot be read as an image.
 bool ReadImageToDatum(const string& filename, const int label, const int height, const int width,
@@ -52,6 +50,8 @@ inline bool ReadImageToDatum(const string& filename, const int label, const stri
 /// Replaces an encoded record by its pixels; false, and nothing happens, if it is not encoded.
 bool DecodeDatumNative(Datum* datum);
 bool DecodeDatum(Datum* datum, bool is_color);
+
+#ifdef USE_OPENCV
 
 /// An empty Mat, with a logged error, if the file cannot be read as an image.
 cv::Mat ReadImageToCVMat(const string& filename, const int height, const int width,

@@ -20,13 +20,15 @@ Layout OrderedLayout(const Blob<Dtype>& blob, size_t outer, size_t channels) {
   return ChannelLayout<T>(blob, outer, channels);
 }
 
-/// (outer, channels, inner) as kernels take it in a layout of OrderedLayout.
+/// (outer, channels, inner) as kernels take it in a layout of OrderedLayout. With one position the
+/// channels lie side by side in Caffe's order, too.
 inline kernels::ChannelOrder OrderIn(const Layout& layout, size_t outer, size_t channels,
                                      size_t inner) {
-  const size_t lanes = layout.kind == Layout::CHANNELS_LAST      ? channels
-                       : layout.kind == Layout::CHANNELS_BLOCKED ? size_t(layout.block)
-                                                                 : 1;
-  return {outer, channels, inner, lanes};
+  if (layout.kind == Layout::CHANNELS_BLOCKED) {
+    return {outer, channels, inner, size_t(layout.block)};
+  }
+  return {outer, channels, inner,
+          layout.kind == Layout::CHANNELS_LAST || inner == 1 ? channels : 1};
 }
 
 }  // namespace caffe

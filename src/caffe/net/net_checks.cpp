@@ -43,11 +43,16 @@ vector<int> FindPath(const NetParameter& net, int from, int to) {
   return path;
 }
 
+/// True if the layer makes the blob: one that writes over it in place has to be given it.
+bool Makes(const LayerParameter& layer, const string& blob) {
+  return Lists(layer.top(), blob) && !Lists(layer.bottom(), blob);
+}
+
 /// What may have been meant by a bottom that no earlier layer makes, and what to do.
 string ExplainUnknown(const NetParameter& net, const NetParameter& unfiltered, int reader,
                       const string& blob, const vector<string>& known) {
   for (int maker = reader; maker < net.layer_size(); ++maker) {
-    if (!Lists(net.layer(maker).top(), blob)) continue;
+    if (!Makes(net.layer(maker), blob)) continue;
     const vector<int> path = FindPath(net, reader, maker);
     if (path.empty()) {
       return Join("layer '", net.layer(maker).name(),
@@ -58,7 +63,7 @@ string ExplainUnknown(const NetParameter& net, const NetParameter& unfiltered, i
     return Join("the layers form a cycle, and nets must not: ", cycle, net.layer(reader).name());
   }
   for (const LayerParameter& layer : unfiltered.layer()) {
-    if (!Lists(layer.top(), blob)) continue;
+    if (!Makes(layer, blob)) continue;
     return Join("layer '", layer.name(),
                 "' would make it, but its include and exclude rules leave it out in phase ",
                 Phase_Name(net.state().phase()));

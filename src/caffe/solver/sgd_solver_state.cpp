@@ -40,9 +40,9 @@ void SGDSolver<Dtype>::SaveUpdateState(TrainingState* state) {
 template <typename Dtype>
 void SGDSolver<Dtype>::CheckUpdateState(const TrainingState& state) const {
   for (const string& type : ExtrasOf(state, kSolverType)) {
-    Require(type == this->type(), "this is the state of a solver of type '", type, "', not '",
-            this->type(), "': set type to that, or start again with the snapshot's caffemodel as ",
-            "weights");
+    LOG_IF(WARNING, type != this->type())
+        << "this is the state of a solver of type '" << type << "': '" << this->type()
+        << "' goes on with its history, as in Caffe, whatever it means to that";
   }
 }
 

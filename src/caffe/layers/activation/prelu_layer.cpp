@@ -69,7 +69,7 @@ Layout PReLULayer<Dtype>::LayoutOf(const Blob<Dtype>& blob) const {
 /// (outer, channels, inner) as the kernels take it in a layout.
 template <typename Dtype>
 kernels::ChannelOrder PReLULayer<Dtype>::OrderIn(const Layout& layout) const {
-  const bool last = layout.kind == Layout::CHANNELS_LAST && !channel_shared_;
+  const bool last = !channel_shared_ && (layout.kind == Layout::CHANNELS_LAST || inner_ == 1);
   if (last) return {outer_ * inner_, channels_, 1, channels_};
   return {outer_, channels_, inner_, 1};
 }

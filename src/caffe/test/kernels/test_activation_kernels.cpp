@@ -7,25 +7,14 @@
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/activation.hpp"
-#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/post_ops.hpp"
+#include "caffe/test/support/every_instruction_set.hpp"
 
 namespace caffe {
 namespace {
 
 using kernels::Activation;
-
-/// Every instruction set in turn.
-template <typename Function>
-void OnEveryInstructionSet(Function&& f) {
-  const kernels::InstructionSet chosen = kernels::CpuInstructionSet();
-  for (kernels::InstructionSet set : kernels::FloatInstructionSets()) {
-    kernels::SetCpuInstructionSet(set);
-    SCOPED_TRACE(kernels::Name(set));
-    f();
-  }
-  kernels::SetCpuInstructionSet(chosen);
-}
+using kernels::OnEveryInstructionSet;
 
 template <typename T>
 std::vector<T> Apply(const Activation& f, const std::vector<T>& x) {

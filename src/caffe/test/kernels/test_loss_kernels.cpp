@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe/kernels/losses.hpp"
+#include "caffe/test/support/every_instruction_set.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 
 namespace caffe {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe/kernels/pooling.hpp"
+#include "caffe/test/support/every_instruction_set.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/seeded_numbers.hpp"
 
@@ -89,13 +90,13 @@ void ExpectMaximaOfRandomWindows() {
 }
 
 TEST(PoolingKernels, MaximaAreTheFirstOfTheirWindowsInFloat) {
-  ExpectMaximaOfRandomWindows<float>();
+  kernels::OnEveryInstructionSet(ExpectMaximaOfRandomWindows<float>);
 }
 TEST(PoolingKernels, MaximaAreTheFirstOfTheirWindowsInDouble) {
-  ExpectMaximaOfRandomWindows<double>();
+  kernels::OnEveryInstructionSet(ExpectMaximaOfRandomWindows<double>);
 }
 TEST(PoolingKernels, MaximaAreTheFirstOfTheirWindowsInHalf) {
-  ExpectMaximaOfRandomWindows<float16>();
+  kernels::OnEveryInstructionSet(ExpectMaximaOfRandomWindows<float16>);
 }
 
 TEST(PoolingKernels, PlacesBeyondAFloatsDigitsAreExact) {

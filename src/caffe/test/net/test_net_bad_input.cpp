@@ -139,8 +139,22 @@ TEST(NetBadInput, ShowsACycle) {
                          "layer { name: 'b' type: 'ReLU' bottom: 'a' top: 'b' }"
                          "layer { name: 'c' type: 'ReLU' bottom: 'b' top: 'c' }"),
                  "the layers form a cycle, and nets must not: a -> b -> c -> a");
-  ExpectContains(Refusal("layer { name: 'a' type: 'ReLU' bottom: 'a' top: 'a' }"),
-                 "a cycle, and nets must not: a -> a");
+}
+
+TEST(NetBadInput, UnknownBottomOfALayerInPlaceTellsOfItsMaker) {
+  const string in_place = "layer { name: 'r' type: 'ReLU' bottom: 'conv' top: 'conv' }";
+  const string left_out =
+      "layer { name: 'c' type: 'ReLU' bottom: 'data' top: 'conv' include { phase: TRAIN } }";
+  ExpectContains(Refusal(left_out + in_place),
+                 "layer 'c' would make it, but its include and exclude rules leave it out");
+  ExpectContains(Refusal(left_out + in_place + in_place), "layer 'c' would make it");
+  ExpectContains(
+      Refusal(in_place + "layer { name: 'c' type: 'ReLU' bottom: 'data' top: 'conv' }"),
+      "layer 'c' makes it, but stands after its reader");
+  ExpectContains(
+      Refusal("layer { name: 'c' type: 'ReLU' bottom: 'data' top: 'comv' }" + in_place),
+      "did you mean 'comv'");
+  ExpectContains(Refusal(in_place), "no layer makes it");
 }
 
 TEST(NetBadInput, RefusesATopThatIsMadeTwice) {

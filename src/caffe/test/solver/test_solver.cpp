@@ -532,7 +532,7 @@ INSTANTIATE_TEST_SUITE_P(Solver, Resume,
                            return std::string(std::get<0>(info.param)) + std::get<1>(info.param);
                          });
 
-TEST(SolverSnapshot, AStateOfAnotherNetIsRefused) {
+TEST(SolverSnapshot, AStateOfAnotherSolverNeedsAsMuchHistory) {
   const std::string folder = NewFolder();
   const std::string common = "base_lr: 0.1 lr_policy: 'fixed' max_iter: 9 ";
   std::unique_ptr<Solver<float>> sgd(
@@ -543,6 +543,10 @@ TEST(SolverSnapshot, AStateOfAnotherNetIsRefused) {
   std::unique_ptr<Solver<float>> adam(
       SolverRegistry<float>::CreateSolver(Parse(common + "type: 'Adam'")));
   EXPECT_THROW(adam->Restore(state.c_str()), Error);
+  std::unique_ptr<Solver<float>> nesterov(
+      SolverRegistry<float>::CreateSolver(Parse(common + "type: 'Nesterov'")));
+  nesterov->Restore(state.c_str());  // with a warning, as in Caffe
+  EXPECT_EQ(nesterov->iter(), 1);
   EXPECT_THROW(sgd->Restore((folder + "/none.solverstate").c_str()), Error);
 }
 

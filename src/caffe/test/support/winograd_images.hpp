@@ -13,25 +13,13 @@
 #include <vector>
 
 #include "caffe/kernels/ceil_div.hpp"
-#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/winograd.hpp"
+#include "caffe/test/support/every_instruction_set.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/seeded_numbers.hpp"
 
 // Random shapes and images of the tests of Winograd's algorithm.
 namespace caffe::kernels {
-
-/// Every instruction set in turn.
-template <typename Function>
-void OnEveryInstructionSet(Function&& f) {
-  const InstructionSet chosen = CpuInstructionSet();
-  for (const InstructionSet set : FloatInstructionSets()) {
-    SetCpuInstructionSet(set);
-    SCOPED_TRACE(Name(set));
-    f();
-  }
-  SetCpuInstructionSet(chosen);
-}
 
 /// Memory for vectors, filled with NaN, which exposes reads of what was not written.
 class Memory {

@@ -229,6 +229,17 @@ TEST_F(ConvertImagesetTest, ImagesBecomeRecords) {
   EXPECT_EQ(second.data(), string(20, '\1') + string(20, '\2') + string(20, '\3'));
 }
 
+TEST_F(ConvertImagesetTest, PathsAloneHaveTheLabel0) {
+  Write("list", "a.png\nb c.png\n\nd.png\n");
+  const Outcome run = Tool("convert_imageset", "%images/ %list %db");
+  ASSERT_EQ(run.status, 0) << run.output;
+  ExpectContains(run.output, "no line has a label");
+  const map<string, Datum> records = Records("db");
+  ASSERT_EQ(records.size(), 3u);
+  for (const auto& record : records) EXPECT_EQ(record.second.label(), 0);
+  EXPECT_EQ(records.count("00000001_b c.png"), 1u);
+}
+
 TEST_F(ConvertImagesetTest, ResizesGraysAndEncodes) {
   Write("list", "a.png 3\nd.png 4\n");
   ASSERT_EQ(

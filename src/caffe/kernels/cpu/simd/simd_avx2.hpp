@@ -86,6 +86,11 @@ struct Simd : GenericSimd<8> {
     const Lanes root = (Lanes)_mm256_rsqrt_ps((__m256)x);
     return root * (1.5f - 0.5f * x * root * root);
   }
+  CAFFE_SIMD Lanes Pick(const Lanes& low, const Lanes& high, const Integers& places) {
+    const __m256i at = (__m256i)places, is_high = _mm256_cmpgt_epi32(at, _mm256_set1_epi32(7));
+    return (Lanes)_mm256_blendv_ps(_mm256_permutevar8x32_ps((__m256)low, at),
+                                   _mm256_permutevar8x32_ps((__m256)high, at), (__m256)is_high);
+  }
   template <typename To, typename From>
   CAFFE_SIMD To Rounded(From value, const From& low, const From& high) {
     const __m256 clipped = _mm256_min_ps(_mm256_max_ps((__m256)value, (__m256)low), (__m256)high);

@@ -89,6 +89,9 @@ struct Simd : GenericSimd<16> {
     const Lanes root = (Lanes)_mm512_rsqrt14_ps((__m512)x);
     return root * (1.5f - 0.5f * x * root * root);
   }
+  CAFFE_SIMD Lanes Pick(const Lanes& low, const Lanes& high, const Integers& places) {
+    return (Lanes)_mm512_permutex2var_ps((__m512)low, (__m512i)places, (__m512)high);
+  }
   template <typename To, typename From>
   CAFFE_SIMD To Rounded(From value, const From& low, const From& high) {
     if constexpr (sizeof(From) == 64) {

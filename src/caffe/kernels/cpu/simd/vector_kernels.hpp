@@ -63,6 +63,9 @@ struct ArithmeticLoops {
   void (*hard_swish_gradient)(size_t n, T a, T b, const T* x, const T* dy, T* dx);
   void (*gelu)(size_t n, const T* x, T* y);  ///< Activation::GELU
   void (*gelu_gradient)(size_t n, const T* x, const T* dy, T* dx);
+  /// y[i] = the sum of w[t * n + i] x[first[i] + t] over the terms t. `first` grows by 0 to 2 from
+  /// one to the next; x can be read kResampleMargin elements beyond the last of them.
+  void (*resample)(size_t n, size_t terms, const int32_t* first, const T* w, const T* x, T* y);
   /// Of losses.hpp, SmoothL1.
   void (*smooth_l1)(size_t n, T sigma2, const T* d, T* y);
   void (*smooth_l1_gradient)(size_t n, T sigma2, const T* d, T* slope);
@@ -89,6 +92,8 @@ struct QuantizeLoops {
   void (*summarize)(size_t n, const float* x, ValueSummary* summary);
   void (*bins)(size_t n, float factor, const float* x, int32_t* y);
 };
+
+constexpr size_t kResampleMargin = 32;  ///< of ArithmeticLoops::resample: two vectors
 
 constexpr size_t kOverlapLanes = 16;  ///< VectorKernels::overlap takes multiples of it
 
