@@ -1,11 +1,11 @@
-#!/usr/bin/env bash
+#!/usr/bin/env sh
 # Writes CIFAR-10's binary files to the databases that models/cifar10_quick reads, and their mean
 # image to examples/cifar10/mean.binaryproto.
 #
 #     examples/cifar10/create_cifar10.sh [DIR [lmdb|leveldb]]
 #
 # DIR holds data_batch_1.bin to data_batch_5.bin and test_batch.bin (default: data/cifar10).
-set -euo pipefail
+set -eu
 cd "$(dirname "$0")/../.."
 bin=${1:-data/cifar10}
 backend=${2:-lmdb}

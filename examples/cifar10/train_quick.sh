@@ -1,7 +1,7 @@
-#!/usr/bin/env bash
+#!/usr/bin/env sh
 # Trains CIFAR-10 quick on the databases of create_cifar10.sh: 4000 iterations at rate 0.001, then
 # 1000 at a tenth of it.
-set -euo pipefail
+set -eu
 cd "$(dirname "$0")/../.."
 caffe=${BUILD:-build}/tools/caffe
 model=models/cifar10_quick

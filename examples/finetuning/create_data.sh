@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/usr/bin/env sh
 # Writes the databases that base_train_test.prototxt and finetune_train_test.prototxt read.
 #
 #     examples/finetuning/create_data.sh DIR [NEW_PICTURES]
@@ -6,7 +6,7 @@
 # DIR holds CIFAR-10 as image files: DIR/train/CLASS/... and DIR/test/CLASS/..., or an archive
 # CLASS*.tar.gz of them in place of each folder. Five classes are for the base net, all their
 # images; the other five are new, with NEW_PICTURES (default: 100) of each to train with.
-set -euo pipefail
+set -eu
 cd "$(dirname "$0")/../.."
 if [ $# -lt 1 ] || [ ! -d "$1/train" ] || [ ! -d "$1/test" ]; then
   echo "usage: create_data.sh DIR [NEW_PICTURES], DIR with folders train and test" >&2
@@ -20,37 +20,40 @@ base="airplane automobile bird cat deer"
 new="dog frog horse ship truck"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM  # dash runs the first one only where the script exits by itself
 
 # list PART COUNT CLASS...: lines "file label" of the first COUNT images of each class.
-list() {
-  local part=$1 count=$2 label=0 class archive
+list() (
+  part=$1 count=$2 label=0
   shift 2
+  cd "$work"
   for class in "$@"; do
-    if [ ! -d "$work/$part/$class" ]; then
-      mkdir -p "$work/$part/$class"
+    if [ ! -d "$part/$class" ]; then
+      mkdir -p "$part/$class"
       if [ -d "$images/$part/$class" ]; then
-        cp -r "$images/$part/$class/." "$work/$part/$class"
+        cp -r "$images/$part/$class/." "$part/$class"
       else
         for archive in "$images/$part/$class"*.tar.gz; do
-          tar xzf "$archive" -C "$work/$part/$class"
+          tar xzf "$archive" -C "$part/$class"
         done
       fi
     fi
-    (cd "$work" && find "$part/$class" -type f | LC_ALL=C sort | awk -v n="$count" -v l="$label" \
-      'NR <= n { print $0, l }')
+    find "$part/$class" -type f > files.txt
+    LC_ALL=C sort -o files.txt files.txt
+    awk -v n="$count" -v l="$label" 'NR <= n { print $0, l }' files.txt
     label=$((label + 1))
   done
-}
+)
 
 # database NAME PART COUNT CLASS...
-database() {
-  local name=$1
+database() (
+  name=$1
   shift
   list "$@" > "$work/$name.txt"
   rm -rf "$out/${name}_lmdb"
   "$convert" -shuffle "$work/" "$work/$name.txt" "$out/${name}_lmdb"
   echo "$out/${name}_lmdb: $(wc -l < "$work/$name.txt") images"
-}
+)
 
 # shellcheck disable=SC2086  # classes are words
 {

@@ -1,11 +1,11 @@
-#!/usr/bin/env bash
+#!/usr/bin/env sh
 # Writes MNIST's idx files to the databases that models/lenet reads.
 #
 #     examples/mnist/create_mnist.sh [DIR [lmdb|leveldb]]
 #
 # DIR holds train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
 # t10k-labels-idx1-ubyte, gzipped or not (default: data/mnist).
-set -euo pipefail
+set -eu
 cd "$(dirname "$0")/../.."
 . scripts/idx_files.sh
 idx=${1:-data/mnist}
@@ -18,7 +18,11 @@ if [ ! -x "$convert" ]; then
   exit 1
 fi
 
-for part in train t10k; do
+for phase in train test; do
+  case $phase in
+    train) part=train ;;
+    test) part=t10k ;;
+  esac
   images=$(idx_files "$idx" "$part-images*idx3-ubyte*")
   labels=$(idx_files "$idx" "$part-labels*idx1-ubyte*")
   if [ -z "$images" ] || [ -z "$labels" ]; then
@@ -26,7 +30,7 @@ for part in train t10k; do
       "$idx; the argument names their folder" >&2
     exit 1
   fi
-  database=$out/mnist_${part/t10k/test}_$backend
+  database=$out/mnist_${phase}_$backend
   rm -rf "$database"
   "$convert" "$images" "$labels" "$database" --backend="$backend"
   echo "$database"

@@ -1,5 +1,5 @@
-#!/usr/bin/env bash
+#!/usr/bin/env sh
 # Trains LeNet on the databases of create_mnist.sh. Further arguments go to caffe.
-set -euo pipefail
+set -eu
 cd "$(dirname "$0")/../.."
 exec "${BUILD:-build}/tools/caffe" train -solver examples/mnist/lenet_solver_rmsprop.prototxt "$@"

@@ -1,12 +1,13 @@
-#!/usr/bin/env bash
+#!/usr/bin/env sh
 # Turns annotated images into what the detector's nets read.
 #
 #     examples/ssd/prepare_data.sh DIR
 #
 # DIR (relative to the repository's root) has what make_images.py writes, or the same of images
-# of your own: train.txt and test.txt (lines "image annotation", paths below DIR) and labels.txt (lines "name number name"). It gets
-# labelmap.prototxt, train_lmdb, test_lmdb and test_name_size.txt.
-set -euo pipefail
+# of your own: train.txt and test.txt (lines "image annotation", paths below DIR) and labels.txt
+# (lines "name number name"). It gets labelmap.prototxt, train_lmdb, test_lmdb and
+# test_name_size.txt.
+set -eu
 cd "$(dirname "$0")/../.."
 tools=${BUILD:-build}/tools
 if [ $# != 1 ] || [ ! -e "$1/train.txt" ]; then

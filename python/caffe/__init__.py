@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Set
 if TYPE_CHECKING:
     from .pycaffe import (  # noqa: F401
         NCCL, TEST, TRAIN, AdaDeltaSolver, AdaGradSolver, AdamSolver, Blob, Error, Layer,
-        LayerParameter, NesterovSolver, Net, RMSPropSolver, SAGSolver, SGDSolver, Solver, Timer,
-        __version__, create_layer, get_solver, has_nccl, init_log, layer_type_list, limits, log, set_device,
+        LayerBase, LayerParameter, NesterovSolver, Net, RMSPropSolver, SAGSolver, SGDSolver, Solver,
+        Timer, __version__, create_layer, get_solver, has_nccl, init_log, layer_type_list, limits, log, set_device,
         set_devices, set_gpu_fallback, set_ignore_unknown_fields, set_limits, set_logging_disabled,
         set_mode_cpu, set_mode_gpu, set_multiprocess, set_phase_test, set_phase_train, set_random_seed,
         set_solver_count, set_solver_rank, set_threads, solver_count, solver_rank, threads)
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 #: What is made on the compiled module, in :mod:`caffe.pycaffe`.
 _COMPILED_NAMES = [
     "AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Error", "Layer",
-    "LayerParameter", "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SAGSolver", "SGDSolver", "Solver",
+    "LayerBase", "LayerParameter", "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SAGSolver",
+    "SGDSolver", "Solver",
     "TEST", "TRAIN", "Timer", "__version__", "create_layer", "get_solver", "has_nccl", "init_log",
     "layer_type_list", "limits", "log", "set_device", "set_devices", "set_gpu_fallback",
     "set_ignore_unknown_fields", "set_limits", "set_logging_disabled", "set_mode_cpu", "set_mode_gpu",
@@ -36,11 +37,11 @@ _COMPILED_NAMES = [
 
 #: What lies in modules of its own, imported when it is first asked for.
 _ELSEWHERE = {
-    "Classifier": "classifier", "Detector": "detector", "layers": "net_spec", "params": "net_spec",
-    "NetSpec": "net_spec", "to_proto": "net_spec",
+    "Classifier": "classifier", "Detector": "detector", "params": "net_spec", "NetSpec": "net_spec",
+    "to_proto": "net_spec",
 }
-_MODULES = ["classifier", "coord_map", "detector", "draw", "inference", "io", "model_libs",
-            "net_spec", "proto", "pycaffe"]
+_MODULES = ["classifier", "coord_map", "detector", "draw", "inference", "io", "layers",
+            "model_libs", "net_spec", "proto", "pycaffe"]
 
 # Scripts count on `import google.protobuf as pb2; pb2.text_format` behind `import caffe`.
 with contextlib.suppress(ImportError):  # caffe_pb2 says what to install
@@ -78,7 +79,7 @@ if importlib.util.find_spec("caffe._caffe") is not None:
             del os.environ[_name]
     globals().update({name: getattr(_pycaffe, name) for name in _COMPILED_NAMES})
 
-__all__ = [name for name in _COMPILED_NAMES if name != "__version__"] + list(_ELSEWHERE)
+__all__ = [name for name in _COMPILED_NAMES if name != "__version__"] + [*_ELSEWHERE, "layers"]
 
 
 def _what_to_build() -> str:

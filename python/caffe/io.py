@@ -83,6 +83,10 @@ def arraylist_to_blobprotovector_str(arraylist: Sequence[np.ndarray]) -> bytes:
     return vector.SerializeToString()
 
 
+#: As older versions spelt it, and NVCaffe.
+arraylist_to_blobprotovecor_str = arraylist_to_blobprotovector_str
+
+
 def blobprotovector_str_to_arraylist(str: bytes) -> list[np.ndarray]:
     """The arrays of a serialized ``BlobProtoVector``."""
     vector = caffe_pb2.BlobProtoVector.FromString(str)

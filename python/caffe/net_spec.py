@@ -312,8 +312,9 @@ class NetSpec:
         """Sets or replaces fields of the layer that makes the top ``name``."""
         self.tops[name]._update(params)
 
-    def to_proto(self) -> Message:
-        """The net as a ``NetParameter``."""
+    def to_proto(self, verbose: bool = False) -> Message:
+        """The net as a ``NetParameter``. ``verbose`` is accepted for NVCaffe's scripts, without
+        effect."""
         writer = _Writer({top: name for name, top in self.tops.items()})
         for top in self.tops.values():
             writer.write(top.fn if isinstance(top, Top) else top)

@@ -15,6 +15,9 @@ from ._caffe import (  # noqa: F401
     solver_count, solver_rank, threads)
 from ._deprecated import set_phase_test, set_phase_train  # noqa: F401
 
+#: NVCaffe's name: there every layer is one.
+LayerBase = Layer
+
 
 class BlobsByName(Mapping):
     """A net's blobs by name; each is looked up when it is asked for."""

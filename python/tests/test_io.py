@@ -73,6 +73,7 @@ def test_blobprotovector():
     arrays = [np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(1, np.float32)]
     text = io.arraylist_to_blobprotovector_str(arrays)
     assert isinstance(text, bytes)
+    assert io.arraylist_to_blobprotovecor_str(arrays) == text
     for result, array in zip(io.blobprotovector_str_to_arraylist(text), arrays):
         np.testing.assert_array_equal(result, array)
 

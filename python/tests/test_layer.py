@@ -18,6 +18,7 @@ def message():
 def test_create_layer(description):
     layer = caffe.create_layer(description)
     assert isinstance(layer, caffe.Layer) and layer.type == "InnerProduct"
+    assert caffe.LayerBase is caffe.Layer  # NVCaffe's name
     assert layer.layer_param.to_message() == message()
     assert "'ip' of type InnerProduct" in repr(layer)
 

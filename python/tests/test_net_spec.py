@@ -164,7 +164,7 @@ def test_a_top_writes_its_own_net():
 def test_writing_a_net_twice_gives_the_same():
     n = NetSpec()
     n.relu = L.ReLU(data())
-    assert n.to_proto() == n.to_proto()
+    assert n.to_proto() == n.to_proto(verbose=True)
 
 
 # --- Fields ---

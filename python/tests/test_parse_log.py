@@ -183,14 +183,37 @@ def test_the_plotting_program_writes_an_image(tmp_path):
     assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_parse_log_sh_writes_columns_for_gnuplot(tmp_path):
-    log = write(tmp_path, OURS)
-    result = subprocess.run([os.path.join(EXTRA, "parse_log.sh"), log], cwd=tmp_path, text=True,
-                            capture_output=True, check=False)
+def columns(tmp_path, text, name="train.log"):
+    """The tables of training and of testing that parse_log.sh writes."""
+    log = write(tmp_path, text, name)
+    result = subprocess.run(["sh", os.path.join(EXTRA, "parse_log.sh"), log], cwd=tmp_path,
+                            text=True, capture_output=True, check=False)
     assert result.returncode == 0, result.stderr
-    assert (tmp_path / "train.log.train").read_text() == (
-        "#NumIters Seconds LearningRate loss\n0 2.0 0.01 2.25\n20 12.25 0.001 0.5\n")
-    assert (tmp_path / "train.log.test").read_text().startswith("#NumIters Seconds LearningRate ")
+    return [(tmp_path / f"{name}.{phase}").read_text() for phase in ("train", "test")]
+
+
+def test_parse_log_sh_writes_caffes_columns(tmp_path):
+    train, test = columns(tmp_path, OURS.replace("iters), loss = 0.5", "iters), loss = 0.75"))
+    assert train == ("#Iters Seconds TrainingLoss LearningRate\n"
+                     "0 2.0 2.25 0.01\n20 12.25 0.75 0.001\n")
+    assert test == ("#Iters Seconds TestAccuracy TestLoss\n"
+                    "0 0.5 0.0625 2.5\n40 13.5 0.75 0.25\n")
+
+
+def test_parse_log_sh_writes_further_outputs_behind_them(tmp_path):
+    more = [f"I20261121 11:27:15.000000 2 solver.cpp:1]     {phase} net output #9: {name} = 3\n"
+            for phase, name in (("Train", "loss2"), ("Test", "top5"))]
+    text = OURS.replace("I20261121 11:27:12", more[0] + "I20261121 11:27:12", 1) + more[1]
+    train, test = columns(tmp_path, text, "lr=1.log")
+    assert train == ("#Iters Seconds TrainingLoss LearningRate loss loss2\n"
+                     "0 2.0 2.25 0.01 2.25 3.0\n20 12.25 0.5 0.001 0.5 nan\n")
+    assert test == ("#Iters Seconds TestAccuracy TestLoss top5\n"
+                    "0 0.5 0.0625 2.5 nan\n40 13.5 0.75 0.25 3.0\n")
+
+
+def test_parse_log_sh_names_outputs_that_are_neither_accuracy_nor_loss(tmp_path):
+    _, test = columns(tmp_path, OURS.replace("accuracy", "top1"))
+    assert test.startswith("#Iters Seconds top1 TestLoss\n")
 
 
 def test_summarize(tmp_path):
@@ -235,6 +258,10 @@ def test_resize_and_crop_images(tmp_path):
     for name in ("a/wide.png", "tall.png"):
         with image.open(tmp_path / "out" / name) as small:
             assert small.size == (10, 10) and small.getpixel((5, 5)) == (255, 0, 0)
+    as_in_caffe = run("resize_and_crop_images.py", *arguments, "--image_lib=OpenCV",
+                      "--launch=local")
+    assert as_in_caffe.stdout == result.stdout, as_in_caffe.stderr
+    assert run("resize_and_crop_images.py", *arguments, "--image_lib=gimp").returncode == 2
     names.write_text("a/wide.png\nmissing.png\n")
     result = run("resize_and_crop_images.py", *arguments)
     assert result.returncode == 1 and "missing.png" in result.stderr

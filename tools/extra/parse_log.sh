@@ -1,7 +1,7 @@
 #!/usr/bin/env sh
 # Makes two tables of columns, for gnuplot, from the log of `caffe train`:
 #
-#     parse_log.sh train.log      # writes train.log.train and train.log.test into the present folder
+#     parse_log.sh train.log      # writes train.log.train and train.log.test into this folder
 #
 # with Caffe's columns, whose names follow a '#' in the first line:
 #
@@ -20,6 +20,7 @@ name=$(basename "$1")
 tab=$(printf '\t')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM  # dash runs the first one only where the script exits by itself
 "$(dirname "$0")/parse_log.py" "$1" "$work" --delimiter "$tab"
 
 if [ -f "$work/$name.train" ]; then

@@ -99,6 +99,17 @@ TEST(PoolingKernels, MaximaAreTheFirstOfTheirWindowsInHalf) {
   kernels::OnEveryInstructionSet(ExpectMaximaOfRandomWindows<float16>);
 }
 
+TEST(PoolingKernels, WindowsMayBeMuchLargerThanTheImage) {
+  PoolingShape s;
+  s.planes = 2;
+  s.height = s.width = 3;
+  s.kernel_h = s.kernel_w = 1000;
+  s.stride_h = s.stride_w = 700;
+  s.pad_h = s.pad_w = 999;
+  s.pooled_height = s.pooled_width = 2;
+  ExpectMaxima<float, int>(s, {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 8, 7, 6, 5, 4, 3, 2, 1});
+}
+
 TEST(PoolingKernels, PlacesBeyondAFloatsDigitsAreExact) {
   PoolingShape s;
   s.planes = s.pooled_height = s.pooled_width = 1;

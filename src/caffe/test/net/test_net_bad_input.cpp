@@ -148,12 +148,10 @@ TEST(NetBadInput, UnknownBottomOfALayerInPlaceTellsOfItsMaker) {
   ExpectContains(Refusal(left_out + in_place),
                  "layer 'c' would make it, but its include and exclude rules leave it out");
   ExpectContains(Refusal(left_out + in_place + in_place), "layer 'c' would make it");
-  ExpectContains(
-      Refusal(in_place + "layer { name: 'c' type: 'ReLU' bottom: 'data' top: 'conv' }"),
-      "layer 'c' makes it, but stands after its reader");
-  ExpectContains(
-      Refusal("layer { name: 'c' type: 'ReLU' bottom: 'data' top: 'comv' }" + in_place),
-      "did you mean 'comv'");
+  ExpectContains(Refusal(in_place + "layer { name: 'c' type: 'ReLU' bottom: 'data' top: 'conv' }"),
+                 "layer 'c' makes it, but stands after its reader");
+  ExpectContains(Refusal("layer { name: 'c' type: 'ReLU' bottom: 'data' top: 'comv' }" + in_place),
+                 "did you mean 'comv'");
   ExpectContains(Refusal(in_place), "no layer makes it");
 }
 

@@ -140,8 +140,14 @@ void MaximaOfWindows(const PoolingShape& s, F lowest, const F* x, F* y, I* mask)
   });
 }
 
-/// Positions in a window that a float tells apart.
-constexpr int64_t kExactPlaces = int64_t(1) << 24;
+/// True where MaximaOfPlane takes memory for little more than the image, and a float tells the
+/// places in a window apart.
+bool SuitsMaximaOfPlane(const PoolingShape& s) {
+  constexpr int64_t kExactPlaces = int64_t(1) << 24, kBeyond = 256;
+  const int64_t windows = int64_t(s.pooled_width - 1) * s.stride_w + s.kernel_w;
+  return int64_t(s.kernel_h) * s.kernel_w <= kExactPlaces &&
+         std::max<int64_t>(windows, s.pad_w) <= s.width + kBeyond;
+}
 
 }  // namespace
 
@@ -160,7 +166,7 @@ void MaxPoolingForward(const PoolingShape& s, const T* x, T* y, I* mask) {
                    return;
                  }
                  I* plane_mask = mask + plane * s.output_plane();
-                 if (int64_t(s.kernel_h) * s.kernel_w <= kExactPlaces) {
+                 if (SuitsMaximaOfPlane(s)) {
                    MaximaOfPlane<F, I>(s, lowest).Pool(in, out, plane_mask);
                  } else {
                    MaximaOfWindows(s, lowest, in, out, plane_mask);
