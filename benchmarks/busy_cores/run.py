@@ -227,20 +227,21 @@ class Patience:
     def _accepts(self, share: float, least: float, what: str) -> bool:
         """Ends the program where the share of a core has been too little for too long."""
         if share < least and time.monotonic() > self.end:
-            sys.exit(f"run.py: each core {what} {100 * share:.0f}% of what it would by itself: "
-                     "something else runs, or the host has fewer cores for this machine")
+            sys.exit(f"run.py: {what.format(100 * share)}: something else runs, or the host has fewer "
+                     "cores for this machine")
         return share >= least
 
     def _accepts_time(self, share: float) -> bool:
-        return self._accepts(share, 0.95, "gives a loop")
+        return self._accepts(share, 0.95, "a loop on each core gets {:.0f}% of its time")
 
     def _has_products(self) -> bool:
         """The cores multiply together as fast as one by one."""
         cores = self.bench.cores
         together = self.bench.products(cores)
-        if self.alone == 0 or together < 2 * 0.95 * self.alone:  # clocks change
-            self.alone = max(self.bench.products([core]) for core in cores)
-        return self._accepts(together / (2 * self.alone), 0.9, "computes")
+        if self.alone == 0 or together < 2 * 0.95 * self.alone:
+            self.alone = max([self.alone, *(self.bench.products([core]) for core in cores)])
+        return self._accepts(together / (2 * self.alone), 0.9,
+                             "both cores compute {:.0f}% of what each does by itself")
 
     def _has_cores(self) -> bool:
         """Nothing else runs, and they are two."""

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times layers alone, forward and backward: a net of one layer on made up data, in `caffe time`.
+"""Times layers alone, forward and backward: a net of one layer on made-up data, in `caffe time`.
 
     benchmarks/layers/run.py [--build-dir build[,other]] [--layers WORD] [--threads 2] [--rounds 3]
 
 Prints a Markdown table: milliseconds, the least of the rounds, and what a pass reads and writes at
-least, in GB/s: bottoms and tops once forward, their gradients and the bottoms once backward. A layer
-that is far below the others with as many numbers deserves a look. With several build folders these
+least, in GB/s: bottoms and tops once forward, their gradients and the bottoms once backward. A
+layer that is far slower than others of the same size deserves a look. With several build folders these
 take turns, one pair of columns each.
 """
 from __future__ import annotations
@@ -49,9 +49,9 @@ ROWS = (Bottom((64, 512)),)
 SCORES = (Bottom((256, 1000)), Bottom((256,), 1))
 PIXELS = (Bottom((8, 21, 112, 112)), Bottom((8, 1, 112, 112), 1))
 CASES = [
-    *(Case(name) for name in ("ReLU", "PReLU", "ELU", "Sigmoid", "TanH", "AbsVal", "BNLL", "Exp", "Log",
-                              "Swish", "GELU", "HardSwish", "ReLU6", "Dropout", "Softmax", "LRN",
-                              "BatchNorm", "Scale", "Bias", "MVN", "Normalize")),
+    *(Case(name) for name in ("ReLU", "PReLU", "ELU", "Sigmoid", "TanH", "AbsVal", "BNLL", "Exp",
+                              "Log", "Swish", "GELU", "HardSwish", "ReLU6", "Dropout", "Softmax",
+                              "LRN", "BatchNorm", "Scale", "Bias", "MVN", "Normalize")),
     Case("Power", "power_param { power: 2 scale: 0.5 shift: 1 }", "2"),
     Case("Clip", "clip_param { min: -0.5 max: 0.5 }"),
     Case("LRN", "lrn_param { norm_region: WITHIN_CHANNEL local_size: 3 }", "within channels"),
@@ -83,10 +83,12 @@ CASES = [
     Case("HingeLoss", "", "", SCORES),
     Case("InnerProduct", f"inner_product_param {{ num_output: 4096 {XAVIER} }}", "",
          (Bottom((16, 9216)),)),
-    Case("Convolution", f"convolution_param {{ num_output: 64 kernel_size: 3 pad: 1 {XAVIER} }}", "3x3"),
+    Case("Convolution",
+         f"convolution_param {{ num_output: 64 kernel_size: 3 pad: 1 {XAVIER} }}", "3x3"),
     Case("Convolution", f"convolution_param {{ num_output: 256 kernel_size: 1 {XAVIER} }}", "1x1"),
     Case("Convolution",
-         f"convolution_param {{ num_output: 64 group: 64 kernel_size: 3 pad: 1 {XAVIER} }}", "depthwise"),
+         f"convolution_param {{ num_output: 64 group: 64 kernel_size: 3 pad: 1 {XAVIER} }}",
+         "depthwise"),
     Case("Deconvolution",
          f"convolution_param {{ num_output: 64 kernel_size: 4 stride: 2 pad: 1 {XAVIER} }}"),
     Case("LSTM", f"recurrent_param {{ num_output: 256 {XAVIER} }}", "",
@@ -105,7 +107,8 @@ def net_of(case: Case) -> str:
         text += (f"layer {{ name: 'x{i}' type: 'DummyData' top: 'x{i}' dummy_data_param {{\n"
                  f"  shape {{ {dims} }} data_filler {{ {filler} }} }} }}\n")
     bottoms = " ".join(f"bottom: '{name}'" for name in names)
-    return text + f"layer {{ name: 'timed' type: '{case.type}' {bottoms} top: 'y' {case.fields} }}\n"
+    return (f"{text}layer {{ name: 'timed' type: '{case.type}' {bottoms} top: 'y'\n"
+            f"  {case.fields} }}\n")
 
 
 class Times(NamedTuple):
@@ -119,26 +122,25 @@ class Times(NamedTuple):
 
 def time(build: pathlib.Path, net: pathlib.Path, threads: int, iterations: int) -> Times:
     """Ends the program with the tool's last line where it fails."""
-    done = subprocess.run([str(build / "tools" / "caffe"), "time", "-model", str(net), "-phase", "TRAIN",
-                           "-iterations", str(iterations)], stdout=subprocess.PIPE,
+    done = subprocess.run([str(build / "tools" / "caffe"), "time", "-model", str(net), "-phase",
+                           "TRAIN", "-iterations", str(iterations)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False,
                           env=dict(os.environ, OMP_NUM_THREADS=str(threads), GLOG_logtostderr="1",
                                    GLOG_minloglevel="0"))
-    if done.returncode != 0:
-        sys.exit(f"run.py: {net.read_text(encoding='utf-8')}{done.stdout.strip().splitlines()[-1]}")
-
-    def milliseconds(direction: str) -> float:
-        return float(re.search(rf"\btimed\s+{direction}: ([0-9.e+-]+) ms", done.stdout).group(1))
-
+    found = {direction: re.search(rf"\btimed\s+{direction}: ([0-9.e+-]+) ms", done.stdout)
+             for direction in ("forward", "backward")}
+    if done.returncode != 0 or not all(found.values()):
+        sys.exit(f"run.py: {net.read_text(encoding='utf-8')}{done.stdout.strip()[-300:]}")
     counts = [int(count) for count in re.findall(r"Top shape:.*\((\d+)\)", done.stdout)]
-    return Times(milliseconds("forward"), milliseconds("backward"), sum(counts[:-1]), counts[-1])
+    return Times(float(found["forward"].group(1)), float(found["backward"].group(1)),
+                 sum(counts[:-1]), counts[-1])
 
 
 def cells(times: List[Times]) -> List[str]:
     """Of a build: forward and backward."""
-    last = times[0]
+    first = times[0]
     forward, backward = (min(t.forward for t in times), min(t.backward for t in times))
-    moved = (4e-6 * (last.bottoms + last.tops), 4e-6 * (2 * last.bottoms + last.tops))
+    moved = (4e-6 * (first.bottoms + first.tops), 4e-6 * (2 * first.bottoms + first.tops))
     return [f"{ms:.3g} ({megabytes / ms:.0f})" if ms > 0 else "-"
             for ms, megabytes in zip((forward, backward), moved)]
 
@@ -164,7 +166,8 @@ def main() -> None:
         net = pathlib.Path(folder, "net.prototxt")
         for number, case in enumerate(cases):
             if sys.stderr.isatty():
-                print(f"{number + 1} of {len(cases)}, {case.name}" + 20 * " ", end="\r", file=sys.stderr)
+                print(f"{number + 1} of {len(cases)}, {case.name}" + 20 * " ", end="\r",
+                      file=sys.stderr)
             net.write_text(net_of(case), encoding="utf-8")
             times: List[List[Times]] = [[] for _ in builds]
             for _ in range(arguments.rounds):

@@ -65,7 +65,7 @@ class SGDSolver : public Solver<Dtype> {
   bool UpdateOnDevice(Dtype rate);
   Dtype LarcRate(int param_id, Dtype rate);
   void SaveUpdateState(TrainingState* state);
-  void CheckUpdateState(const TrainingState& state) const;
+  void WarnOfOtherType(const TrainingState& state) const;
   void RestoreUpdateState(const TrainingState& state);
 
   Blob<double> cosines_;  // larc_turbo: smoothed cosine between gradient and history

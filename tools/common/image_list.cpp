@@ -1,6 +1,7 @@
 #include "image_list.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 
@@ -37,10 +38,13 @@ void Split(const std::string& file, const std::string& rest, std::vector<ListLin
   }
 }
 
-bool EndsWithNumber(const ListLine& line) {
+/// False if the last word is the end of a file's name, with an extension, as of "b c.png".
+bool MayEndWithLabel(const ListLine& line) {
   const auto parts = SplitListLine(line.path);
-  int number = 0;
-  return parts && ParseWholeNumber(parts->rest, &number);
+  if (!parts) return false;
+  const size_t dot = parts->rest.rfind('.');
+  return dot == std::string::npos || dot + 1 == parts->rest.size() ||
+         !std::isalpha(static_cast<unsigned char>(parts->rest[dot + 1]));
 }
 
 }  // namespace
@@ -53,11 +57,11 @@ std::vector<ListLine> ReadImageList(const std::string& file, const std::string& 
 
 std::vector<ListLine> ReadLabelledImages(const std::string& file) {
   std::vector<ListLine> lines = LinesOf(file);
-  if (std::any_of(lines.begin(), lines.end(), EndsWithNumber)) {
+  if (std::any_of(lines.begin(), lines.end(), MayEndWithLabel)) {
     Split(file, "a label", &lines);
     return lines;
   }
-  LOG(WARNING) << file << ": no line has a label behind its path: each image gets the label 0";
+  LOG(WARNING) << file << ": no line has a label behind its path, so each image gets the label 0";
   for (ListLine& line : lines) line.rest = "0";
   return lines;
 }

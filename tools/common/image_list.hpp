@@ -16,8 +16,8 @@ struct ListLine {
 /// list without lines.
 std::vector<ListLine> ReadImageList(const std::string& file, const std::string& rest);
 
-/// The same for paths and labels, as in Caffe also for paths alone: where no line ends with a number,
-/// each has the label 0, and a warning is logged.
+/// The same for paths and labels, and as in Caffe for paths alone: each has the label 0 then, and a
+/// warning is logged.
 std::vector<ListLine> ReadLabelledImages(const std::string& file);
 
 /// The whole number in the rest of a line of `file`.

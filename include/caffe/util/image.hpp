@@ -15,7 +15,7 @@ namespace caffe {
 
 // Images in files and records. Heights and widths of 0 leave the size as it is; channels are in
 // OpenCV's order: blue, green, red. Pixels lie as the file stores them: the orientation that a
-// camera noted in EXIF is not applied.
+// camera noted in EXIF is not applied. In a library without OpenCV only ReadFileToDatum is there.
 
 /// A file's bytes as an encoded record. False if the file cannot be read.
 bool ReadFileToDatum(const string& filename, const int label, Datum* datum);

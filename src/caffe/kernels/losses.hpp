@@ -9,12 +9,12 @@ namespace caffe::kernels {
 
 // T: float or double.
 
-/// The sum over n logits x and targets t of -t log p - (1 - t) log(1 - p), where p = sigmoid(x).
-/// Targets whose whole part is *ignored do not count; null: all do.
 struct LossSum {
   double loss = 0;
-  size_t counted = 0;
+  size_t counted = 0;  ///< terms
 };
+/// The sum over n logits x and targets t of -t log p - (1 - t) log(1 - p), where p = sigmoid(x).
+/// Targets whose whole part is *ignored do not count; null: all do.
 template <typename T>
 LossSum SigmoidCrossEntropy(size_t n, const T* x, const T* t, const T* ignored);
 /// dx = weight (p - t), 0 for those that do not count.

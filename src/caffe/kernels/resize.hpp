@@ -20,7 +20,7 @@ struct ResizeAxis {
   int terms(int i) const { return start[i + 1] - start[i]; }
   /// Appends an output.
   void Add(int first_input, const std::vector<double>& weights_of_inputs);
-  /// Whose outputs are this one's inputs: the gradient is resampled by it.
+  /// The axis whose outputs are this one's inputs, by which gradients are resampled.
   ResizeAxis Transposed() const;
 };
 

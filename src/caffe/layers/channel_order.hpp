@@ -20,15 +20,21 @@ Layout OrderedLayout(const Blob<Dtype>& blob, size_t outer, size_t channels) {
   return ChannelLayout<T>(blob, outer, channels);
 }
 
-/// (outer, channels, inner) as kernels take it in a layout of OrderedLayout. With one position the
-/// channels lie side by side in Caffe's order, too.
+/// True where Caffe's order has the channels side by side: with one position. Sums over them take
+/// some hundred bytes a channel, so channels have to be few.
+inline bool HasChannelsLast(size_t channels, size_t inner) {
+  constexpr size_t kMostChannels = 1 << 14;
+  return inner == 1 && channels <= kMostChannels;
+}
+
+/// (outer, channels, inner) as kernels take it in a layout of OrderedLayout.
 inline kernels::ChannelOrder OrderIn(const Layout& layout, size_t outer, size_t channels,
                                      size_t inner) {
   if (layout.kind == Layout::CHANNELS_BLOCKED) {
     return {outer, channels, inner, size_t(layout.block)};
   }
   return {outer, channels, inner,
-          layout.kind == Layout::CHANNELS_LAST || inner == 1 ? channels : 1};
+          layout.kind == Layout::CHANNELS_LAST || HasChannelsLast(channels, inner) ? channels : 1};
 }
 
 }  // namespace caffe

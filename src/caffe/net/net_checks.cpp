@@ -36,7 +36,7 @@ vector<int> FindPath(const NetParameter& net, int from, int to) {
       queue.push_back(next);
     }
   }
-  if (from != to && before[to] < 0) return {};
+  if (before[to] < 0) return {};
   vector<int> path = {to};
   while (path.back() != from) path.push_back(before[path.back()]);
   std::reverse(path.begin(), path.end());
@@ -51,7 +51,7 @@ bool Makes(const LayerParameter& layer, const string& blob) {
 /// What may have been meant by a bottom that no earlier layer makes, and what to do.
 string ExplainUnknown(const NetParameter& net, const NetParameter& unfiltered, int reader,
                       const string& blob, const vector<string>& known) {
-  for (int maker = reader; maker < net.layer_size(); ++maker) {
+  for (int maker = reader + 1; maker < net.layer_size(); ++maker) {
     if (!Makes(net.layer(maker), blob)) continue;
     const vector<int> path = FindPath(net, reader, maker);
     if (path.empty()) {

@@ -38,11 +38,11 @@ void SGDSolver<Dtype>::SaveUpdateState(TrainingState* state) {
 }
 
 template <typename Dtype>
-void SGDSolver<Dtype>::CheckUpdateState(const TrainingState& state) const {
+void SGDSolver<Dtype>::WarnOfOtherType(const TrainingState& state) const {
   for (const string& type : ExtrasOf(state, kSolverType)) {
     LOG_IF(WARNING, type != this->type())
         << "this is the state of a solver of type '" << type << "': '" << this->type()
-        << "' goes on with its history, as in Caffe, whatever it means to that";
+        << "' continues from its history, as in Caffe, although it may mean something else to it";
   }
 }
 
@@ -95,7 +95,7 @@ void SGDSolver<Dtype>::RestoreSolverStateFromBinaryProto(const string& state_fil
   Require(state.has_iter(),
           "this is not a solver state: it names no iteration; a caffemodel is given ",
           "as weights, not as a snapshot");
-  CheckUpdateState(state.training_state());
+  WarnOfOtherType(state.training_state());
   CheckLength(state.history_size(), history_.size(), this->type());
   vector<shared_ptr<Blob<Dtype>>> read;
   for (size_t i = 0; i < history_.size(); ++i) {
@@ -149,7 +149,7 @@ void SGDSolver<Dtype>::RestoreSolverStateFromHDF5(const string& state_file) {
     Require(state.ParseFromString(hdf5_load_string(file.id(), "training_state")),
             "training_state is damaged");
   }
-  CheckUpdateState(state);
+  WarnOfOtherType(state);
   const Hdf5Handle history = Hdf5Handle::OpenGroup(file.id(), "history");
   CheckLength(hdf5_get_num_links(history.id()), history_.size(), this->type());
   vector<shared_ptr<Blob<Dtype>>> read;

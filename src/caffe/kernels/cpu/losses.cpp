@@ -116,7 +116,8 @@ void SoftmaxLossGradient(size_t outer, size_t classes, size_t inner, double smoo
           if (labels[item] < 0) {
             std::fill_n(to, length, F(0));
           } else {
-            loops.affine(length, factors[item], -factors[item] * other, p + row + c, to);
+            loops.affine(length, F(1), -other, p + row + c, to);
+            loops.affine(length, factors[item], F(0), to, to);
           }
           out.Store(dx + row + c, length);
         }

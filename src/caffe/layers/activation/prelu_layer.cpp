@@ -7,6 +7,7 @@
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/channels.hpp"
 #include "caffe/kernels/pointwise.hpp"
+#include "caffe/layers/channel_order.hpp"
 #include "caffe/layers/kept_for_backward.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
@@ -69,7 +70,8 @@ Layout PReLULayer<Dtype>::LayoutOf(const Blob<Dtype>& blob) const {
 /// (outer, channels, inner) as the kernels take it in a layout.
 template <typename Dtype>
 kernels::ChannelOrder PReLULayer<Dtype>::OrderIn(const Layout& layout) const {
-  const bool last = !channel_shared_ && (layout.kind == Layout::CHANNELS_LAST || inner_ == 1);
+  const bool last = !channel_shared_ &&
+                    (layout.kind == Layout::CHANNELS_LAST || HasChannelsLast(channels_, inner_));
   if (last) return {outer_ * inner_, channels_, 1, channels_};
   return {outer_, channels_, inner_, 1};
 }

@@ -173,6 +173,20 @@ void ExpectGradientsAtCorners() {
 TEST(ActivationKernels, GradientsAtCornersAreRightInFloat) { ExpectGradientsAtCorners<float>(); }
 TEST(ActivationKernels, GradientsAtCornersAreRightInDouble) { ExpectGradientsAtCorners<double>(); }
 
+TEST(ActivationKernels, SlopesOfPReluGetTheNegativeInputsAndNan) {
+  OnEveryInstructionSet([] {
+    std::vector<float> x = {-1, 2, -3, 4, 0, -0.5}, dy = {1, 1, 2, 1, 1, 4};
+    double d_slope[2];
+    kernels::PReluSlopeGradient(1, 2, 3, x.data(), dy.data(), d_slope);
+    EXPECT_EQ(d_slope[0], -7);
+    EXPECT_EQ(d_slope[1], -2);
+    x[4] = std::numeric_limits<float>::quiet_NaN();
+    kernels::PReluSlopeGradient(1, 2, 3, x.data(), dy.data(), d_slope);
+    EXPECT_EQ(d_slope[0], -7);
+    EXPECT_TRUE(std::isnan(d_slope[1]));
+  });
+}
+
 TEST(ActivationKernels, AreRightAtTheEndsInFloat) { ExpectRightAtTheEnds<float>(); }
 TEST(ActivationKernels, AreRightAtTheEndsInDouble) { ExpectRightAtTheEnds<double>(); }
 

@@ -46,6 +46,7 @@ class PixelKernels : public OnInstructionSet, protected SeededNumbers {
             {2000, 24},
             {40, 300},
             {9, 257},
+            {2, 30000},
             {size_t(Number(1, 3000)), size_t(Number(1, 70))}};
   }
   template <typename Function>

@@ -1,8 +1,8 @@
-// Maxima in Caffe's order and their places, against the definition, window by window.
+// Maxima in Caffe's order with their places, and gradients, against the definition, window by
+// window.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
@@ -64,8 +64,44 @@ void ExpectMaxima(const PoolingShape& s, const std::vector<T>& x) {
   }
 }
 
+/// The gradient of each output goes to where `mask` says, or in equal shares to its window.
+template <typename D>
+void ExpectGradients(const PoolingShape& s, std::mt19937* random, double rounding) {
+  const size_t outputs = s.planes * s.output_plane(), inputs = s.planes * s.input_plane();
+  std::vector<D> dy(outputs), dx_of_mask(inputs), dx_of_mean(inputs);
+  std::vector<uint8_t> mask(outputs, 255);
+  std::vector<double> of_mask(inputs), of_mean(inputs);
+  std::normal_distribution<float> normal;
+  for (size_t o = 0; o < outputs; ++o) {
+    dy[o] = static_cast<D>(normal(*random));
+    const size_t plane = o / s.output_plane();
+    const int h = static_cast<int>(o / s.pooled_width) % s.pooled_height * s.stride_h - s.pad_h;
+    const int w = static_cast<int>(o) % s.pooled_width * s.stride_w - s.pad_w;
+    // Padding counts, but not what lies beyond it.
+    const double share =
+        static_cast<double>(dy[o]) / (std::min(s.kernel_h, s.height + s.pad_h - h) *
+                                      std::min(s.kernel_w, s.width + s.pad_w - w));
+    for (int i = std::max(h, 0); i < std::min(h + s.kernel_h, s.height); ++i) {
+      for (int j = std::max(w, 0); j < std::min(w + s.kernel_w, s.width); ++j) {
+        const size_t place = plane * s.input_plane() + size_t(i) * s.width + j;
+        of_mean[place] += share;
+        if ((*random)() % 3 == 0) mask[o] = static_cast<uint8_t>((i - h) * s.kernel_w + (j - w));
+      }
+    }
+    if (mask[o] == 255) continue;
+    const int i = h + mask[o] / s.kernel_w, j = w + mask[o] % s.kernel_w;
+    of_mask[plane * s.input_plane() + size_t(i) * s.width + j] += static_cast<double>(dy[o]);
+  }
+  kernels::MaskPoolingBackward(s, dy.data(), mask.data(), dx_of_mask.data());
+  kernels::AveragePoolingBackward(s, dy.data(), dx_of_mean.data());
+  for (size_t i = 0; i < inputs; ++i) {
+    ASSERT_NEAR(static_cast<double>(dx_of_mask[i]), of_mask[i], rounding) << "element " << i;
+    ASSERT_NEAR(static_cast<double>(dx_of_mean[i]), of_mean[i], rounding) << "element " << i;
+  }
+}
+
 template <typename T>
-void ExpectMaximaOfRandomWindows() {
+void ExpectPoolingOfRandomWindows() {
   const unsigned seed = TestSeed();
   std::mt19937 random(seed);
   for (int round = 0; round < 300; ++round) {
@@ -85,18 +121,19 @@ void ExpectMaximaOfRandomWindows() {
     }
     ExpectMaxima<T, uint8_t>(s, x);
     ExpectMaxima<T, int>(s, x);
+    ExpectGradients<T>(s, &random, std::is_same<T, float16>::value ? 2e-2 : 1e-5);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
 
-TEST(PoolingKernels, MaximaAreTheFirstOfTheirWindowsInFloat) {
-  kernels::OnEveryInstructionSet(ExpectMaximaOfRandomWindows<float>);
+TEST(PoolingKernels, AreTheirDefinitionInFloat) {
+  kernels::OnEveryInstructionSet(ExpectPoolingOfRandomWindows<float>);
 }
-TEST(PoolingKernels, MaximaAreTheFirstOfTheirWindowsInDouble) {
-  kernels::OnEveryInstructionSet(ExpectMaximaOfRandomWindows<double>);
+TEST(PoolingKernels, AreTheirDefinitionInDouble) {
+  kernels::OnEveryInstructionSet(ExpectPoolingOfRandomWindows<double>);
 }
-TEST(PoolingKernels, MaximaAreTheFirstOfTheirWindowsInHalf) {
-  kernels::OnEveryInstructionSet(ExpectMaximaOfRandomWindows<float16>);
+TEST(PoolingKernels, AreTheirDefinitionInHalf) {
+  kernels::OnEveryInstructionSet(ExpectPoolingOfRandomWindows<float16>);
 }
 
 TEST(PoolingKernels, WindowsMayBeMuchLargerThanTheImage) {

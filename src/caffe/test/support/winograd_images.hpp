@@ -14,8 +14,8 @@
 
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/winograd.hpp"
-#include "caffe/test/support/every_instruction_set.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
+#include "caffe/test/support/every_instruction_set.hpp"
 #include "caffe/test/support/seeded_numbers.hpp"
 
 // Random shapes and images of the tests of Winograd's algorithm.

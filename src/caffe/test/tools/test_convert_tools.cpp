@@ -287,6 +287,10 @@ TEST_F(ConvertImagesetTest, SaysWhatIsWrong) {
   ExpectContains(ToolError(tool, "%images/ %list %db"), "line 2");
   Write("list", "a.png 1\nd.png two\n");
   ExpectContains(ToolError(tool, "%images/ %list %db"), "line 2: the label 'two'");
+  Write("list", "a.png cat\nd.png dog\n");
+  ExpectContains(ToolError(tool, "%images/ %list %db"), "line 1: the label 'cat'");
+  Write("list", "a.png 0.5\n");
+  ExpectContains(ToolError(tool, "%images/ %list %db"), "line 1: the label '0.5'");
   Write("list", "");
   ExpectContains(ToolError(tool, "%images/ %list %db"), "names no images");
   EXPECT_EQ(Count("db"), 0);

@@ -115,6 +115,19 @@ template <typename X, typename Z>
 void ChannelSums(size_t outer, size_t channels, size_t inner, const X* x, const Z* z, double* sum,
                  double* dot) {
   using F = LoopType<X, Z>;
+  if (inner == 1) {
+    ParallelFor(channels, RowGrain(outer), [&](size_t begin, size_t end) {
+      if (sum) std::fill(sum + begin, sum + end, 0.);
+      if (dot) std::fill(dot + begin, dot + end, 0.);
+      for (size_t row = 0; row < outer * channels; row += channels) {
+        for (size_t c = begin; sum && c < end; ++c) sum[c] += static_cast<F>(x[row + c]);
+        for (size_t c = begin; dot && c < end; ++c) {
+          dot[c] += double(static_cast<F>(x[row + c])) * static_cast<F>(z[row + c]);
+        }
+      }
+    });
+    return;
+  }
   ParallelFor(channels, RowGrain(outer * inner), [&](size_t begin, size_t end) {
     for (size_t c = begin; c < end; ++c) {
       double channel_sum = 0, channel_dot = 0;

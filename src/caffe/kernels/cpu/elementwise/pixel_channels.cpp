@@ -29,7 +29,9 @@ void ForEachPart(const PixelRows& s, Function&& f) {
 class Segments {
  public:
   explicit Segments(const PixelRows& s)
-      : s_(s), count_(std::clamp<size_t>(s.rows * s.period / kLoopGrain, 1, kMaxSegments)) {}
+      : s_(s),
+        count_(std::clamp<size_t>(s.rows * s.period / kLoopGrain, 1,
+                                  std::clamp<size_t>(s.rows, 1, kMaxSegments))) {}
 
   size_t count() const { return count_; }
   size_t rows(size_t segment) const { return end(segment) - begin(segment); }

@@ -1,6 +1,8 @@
 #include "caffe/kernels/pooling.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "caffe/kernels/cpu/convolution/planes.hpp"
@@ -78,9 +80,9 @@ void PoolRowsThenColumns(const PoolingShape& s, F start, const F* x, F* y, F* ro
   }
 }
 
-/// Maxima of a plane and where they are, without branches: of each column of a window first, whole
-/// rows of the image at once, then of these. Among equal numbers the first one of the window, row
-/// by row, counts.
+/// Maxima of a plane and where they are, without branches: first over the rows of the windows, for
+/// whole rows of the image at once, then over the columns of each window. Among equal numbers the
+/// first one of the window, row by row, counts.
 template <typename F, typename I>
 class MaximaOfPlane {
  public:
@@ -220,7 +222,7 @@ void ExpectedPoolingForward(const PoolingShape& s, const T* x, T* y) {
 
 namespace {
 
-/// The places in the plane, from that of a window on, of the numbers of the window.
+/// Offsets in the plane from a window's first position, by mask value.
 template <typename I>
 class PlacesInPlane {
  public:
@@ -228,15 +230,15 @@ class PlacesInPlane {
     if (!std::is_same<I, uint8_t>::value) return;
     for (int i = 0; i < s.kernel_h * s.kernel_w; ++i) places_[i] = Place(i);
   }
-  int operator[](I mask) const {  // bytes without divisions
+  int64_t operator[](I mask) const {
     return std::is_same<I, uint8_t>::value ? places_[mask & 255] : Place(static_cast<int>(mask));
   }
 
  private:
-  int Place(int i) const { return i / kernel_w_ * width_ + i % kernel_w_; }
+  int64_t Place(int i) const { return int64_t(i / kernel_w_) * width_ + i % kernel_w_; }
 
   const int kernel_w_, width_;
-  int places_[256] = {};
+  int64_t places_[256] = {};  // of bytes, without divisions
 };
 
 /// The position in the plane of a mask value of the window at (ph, pw), or -1.
@@ -259,7 +261,7 @@ void MaskPoolingBackward(const PoolingShape& s, const D* dy, const I* mask, D* d
                  std::fill_n(out, s.input_plane(), F(0));
                  const I* where = mask + plane * s.output_plane();
                  for (int ph = 0; ph < s.pooled_height; ++ph) {
-                   int window = (ph * s.stride_h - s.pad_h) * s.width - s.pad_w;
+                   int64_t window = int64_t(ph * s.stride_h - s.pad_h) * s.width - s.pad_w;
                    for (int pw = 0; pw < s.pooled_width; ++pw, window += s.stride_w) {
                      if (*where != kNone<I>) out[window + places[*where]] += *in;
                      ++in;

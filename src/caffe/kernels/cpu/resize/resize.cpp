@@ -16,9 +16,9 @@ std::vector<F> WeightsAs(const ResizeAxis& axis) {
   return std::vector<F>(axis.weights.begin(), axis.weights.end());
 }
 
-/// An axis for rows of columns side by side. Where neighbouring outputs read neighbouring inputs
-/// they are computed together, as if each had as many terms as most of them; those that have fewer
-/// are computed again, one by one, as the others' weights of 0 would make a NaN of an infinity.
+/// An axis for whole rows. Where neighbouring outputs read neighbouring inputs they are computed
+/// together, as if each had the most terms of any; those that have fewer are computed again, one by
+/// one, as the weights of 0 that fill up their terms would make a NaN of an infinity.
 template <typename F>
 class Columns {
  public:
@@ -63,7 +63,7 @@ class Columns {
  private:
   const ResizeAxis& axis_;
   const std::vector<F> weights_;
-  int terms_ = 0;  // at most
+  int terms_ = 0;  // the most of an output
   bool together_ = true;
   std::vector<int32_t> first_;
   std::vector<F> side_by_side_;  // (terms, outputs)

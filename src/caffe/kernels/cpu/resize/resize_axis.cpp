@@ -12,7 +12,8 @@ void ResizeAxis::Add(int first_input, const std::vector<double>& weights_of_inpu
 }
 
 ResizeAxis ResizeAxis::Transposed() const {
-  // The outputs that an input takes part in lie next to each other, as an output's inputs do.
+  // The outputs that an input takes part in lie next to each other, as an output's inputs do, but
+  // for gaps of cubic axes, which become weights of 0.
   std::vector<std::vector<double>> shares(input);
   std::vector<int> first_output(input, 0);
   for (int i = 0; i < output(); ++i) {

@@ -86,6 +86,7 @@ struct Simd : GenericSimd<8> {
     const Lanes root = (Lanes)_mm256_rsqrt_ps((__m256)x);
     return root * (1.5f - 0.5f * x * root * root);
   }
+  /// The lanes `places` of low and high, one behind the other.
   CAFFE_SIMD Lanes Pick(const Lanes& low, const Lanes& high, const Integers& places) {
     const __m256i at = (__m256i)places, is_high = _mm256_cmpgt_epi32(at, _mm256_set1_epi32(7));
     return (Lanes)_mm256_blendv_ps(_mm256_permutevar8x32_ps((__m256)low, at),

@@ -177,15 +177,6 @@ struct GenericSimd {
     for (int lane = 0; lane < kBlock; ++lane) roots[lane] = 1.f / __builtin_sqrtf(x[lane]);
     return roots;
   }
-  /// The lanes `places` of low and high, one behind the other.
-  CAFFE_SIMD Lanes Pick(const Lanes& low, const Lanes& high, const Integers& places) {
-    Lanes picked;
-    for (int lane = 0; lane < kBlock; ++lane) {
-      const int place = places[lane];
-      picked[lane] = place < kBlock ? low[place] : high[place - kBlock];
-    }
-    return picked;
-  }
   /// The nearest integers in [low, high], halves to even; no NaN.
   template <typename To, typename From>
   CAFFE_SIMD To Rounded(From value, const From& low, const From& high) {

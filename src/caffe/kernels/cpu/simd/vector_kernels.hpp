@@ -43,7 +43,7 @@ struct ArithmeticLoops {
   double (*absolute_sum)(size_t n, const T* x);
   double (*square_sum)(size_t n, const T* x);
   double (*dot)(size_t n, const T* x, const T* z);
-  double (*negative_dot)(size_t n, const T* x, const T* z);  ///< of min(x, 0) and z
+  double (*negative_dot)(size_t n, const T* x, const T* z);  ///< of min(x, 0), or NaN, and z
   /// sums[2 r + j] += the dot product of w[r] and x[j], r < 4, j < 2; for n up to a few thousand.
   void (*dot_tile)(size_t n, const T* const* w, const T* const* x, double* sums);
   /// y[r][i] += the sum of w[4 t + r] x[t][i] over the terms t, r < 4; y is none of the x.
