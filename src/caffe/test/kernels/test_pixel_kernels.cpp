@@ -34,20 +34,13 @@ class PixelKernels : public OnInstructionSet, protected SeededNumbers {
   }
   /// Pixels and channels: whole vectors or not, few or many, none.
   std::vector<std::pair<size_t, size_t>> Sizes() {
-    return {{0, 5},
-            {1, 1},
-            {1, 37},
-            {3, 16},
-            {50, 20},
-            {7, 64},
-            {33, 3},
-            {700, 1},
-            {600, 5},
-            {2000, 24},
-            {40, 300},
-            {9, 257},
-            {2, 30000},
-            {size_t(Number(1, 3000)), size_t(Number(1, 70))}};
+    return {{0, 5},     {1, 1},
+            {1, 37},    {3, 16},
+            {50, 20},   {7, 64},
+            {33, 3},    {700, 1},
+            {600, 5},   {2000, 24},
+            {40, 300},  {9, 257},
+            {2, 30000}, {size_t(Number(1, 3000)), size_t(Number(1, 70))}};
   }
   template <typename Function>
   void ForEachSize(Function&& f) {
