@@ -67,7 +67,8 @@ caffe::Command Program() {
   program.usage = {"[flags] ROOTFOLDER/ LISTFILE DB_NAME"};
   program.about =
       R"(LISTFILE has a line for each image: its path below ROOTFOLDER, a space, its label (a number).
-Paths may contain spaces. In a list of paths alone each image has the label 0. DB_NAME must not exist yet. Files that are not images are left out.
+Paths may contain spaces. In a list of paths alone each image has the label 0. DB_NAME must not
+exist yet. Files that are not images are left out.
 )";
   program.groups = {{"flags", "", caffe::ImageFlags(), ""}};
   program.examples =

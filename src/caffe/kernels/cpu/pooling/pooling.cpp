@@ -241,13 +241,16 @@ class PlacesInPlane {
   int64_t places_[256] = {};  // of bytes, without divisions
 };
 
-/// The position in the plane of a mask value of the window at (ph, pw), or -1.
-template <typename I>
-int PositionOf(const PoolingShape& s, int ph, int pw, I mask) {
-  if (mask == kNone<I>) return -1;
-  const int h = ph * s.stride_h - s.pad_h + mask / s.kernel_w;
-  const int w = pw * s.stride_w - s.pad_w + mask % s.kernel_w;
-  return h * s.width + w;
+/// Calls f(position in the plane, -1 for none) for the mask values of a plane.
+template <typename I, typename Function>
+void ForEachPosition(const PoolingShape& s, const PlacesInPlane<I>& places, const I* mask,
+                     Function&& f) {
+  for (int ph = 0; ph < s.pooled_height; ++ph) {
+    int64_t window = int64_t(ph * s.stride_h - s.pad_h) * s.width - s.pad_w;
+    for (int pw = 0; pw < s.pooled_width; ++pw, window += s.stride_w, ++mask) {
+      f(*mask == kNone<I> ? int64_t(-1) : window + places[*mask]);
+    }
+  }
 }
 
 }  // namespace
@@ -259,26 +262,19 @@ void MaskPoolingBackward(const PoolingShape& s, const D* dy, const I* mask, D* d
   ForEachPlane(s.planes, s.output_plane(), s.input_plane(), dy, dx,
                [&](size_t plane, const F* in, F* out) {
                  std::fill_n(out, s.input_plane(), F(0));
-                 const I* where = mask + plane * s.output_plane();
-                 for (int ph = 0; ph < s.pooled_height; ++ph) {
-                   int64_t window = int64_t(ph * s.stride_h - s.pad_h) * s.width - s.pad_w;
-                   for (int pw = 0; pw < s.pooled_width; ++pw, window += s.stride_w) {
-                     if (*where != kNone<I>) out[window + places[*where]] += *in;
-                     ++in;
-                     ++where;
-                   }
-                 }
+                 ForEachPosition(s, places, mask + plane * s.output_plane(), [&](int64_t position) {
+                   if (position >= 0) out[position] += *in;
+                   ++in;
+                 });
                });
 }
 
 template <typename I, typename Dtype>
 void MaskPositions(const PoolingShape& s, const I* mask, Dtype* positions) {
+  const PlacesInPlane<I> places(s);
   for (size_t plane = 0; plane < s.planes; ++plane) {
-    for (int ph = 0; ph < s.pooled_height; ++ph) {
-      for (int pw = 0; pw < s.pooled_width; ++pw) {
-        *positions++ = static_cast<Dtype>(PositionOf(s, ph, pw, *mask++));
-      }
-    }
+    ForEachPosition(s, places, mask + plane * s.output_plane(),
+                    [&](int64_t position) { *positions++ = static_cast<Dtype>(position); });
   }
 }
 
