@@ -8,6 +8,7 @@
 #include "caffe/device/on_device.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/util/text/shape_text.hpp"
 
 namespace caffe {
@@ -219,7 +220,7 @@ void CopyTensor(const Tensor& source, size_t count, Tensor* to) {
   Tensor& from = const_cast<Tensor&>(source);
   if (on_device::Copy(&from, count, to)) return;
   const ElementType type = from.newest_type();
-  std::memcpy(to->overwrite_cpu_data(type), from.cpu_data(type), count * SizeOf(type));
+  kernels::CopyBytes(count * SizeOf(type), from.cpu_data(type), to->overwrite_cpu_data(type));
 }
 
 }  // namespace

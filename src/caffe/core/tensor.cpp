@@ -202,7 +202,8 @@ void Tensor::Resize(size_t count) {
 
 Tensor::Slot* Tensor::Find(ElementType type, const Layout& layout) const {
   for (Slot* slot = slots_.load(std::memory_order_acquire); slot; slot = slot->next) {
-    if (slot->type == type && slot->layout == layout) return slot;
+    if (slot->type != type || slot->layout.kind != layout.kind) continue;
+    if (layout.kind == Layout::PLAIN || slot->layout == layout) return slot;
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <vector>
 
@@ -47,6 +48,14 @@ void ParallelParts(size_t n, size_t grain, Function&& f) {
 template <typename Function>
 void ParallelFor(size_t n, size_t grain, Function&& f) {
   ParallelParts(n, grain, [&f](size_t, size_t begin, size_t end) { f(begin, end); });
+}
+
+/// Copies so many bytes; threads share 256 KB or more.
+inline void CopyBytes(size_t bytes, const void* from, void* to) {
+  ParallelFor(bytes, 1 << 17, [&](size_t begin, size_t end) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                end - begin);
+  });
 }
 
 /// While it lives, loops of the calling thread are shared by `threads` threads, 1 or more.

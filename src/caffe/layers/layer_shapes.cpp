@@ -33,10 +33,11 @@ namespace {
 
 int FirstAxis(const std::string& what, const Shape& bottom, int axis, size_t axes) {
   if (axes == 0) return 0;
-  const int first = CheckedAxis((what + "_param: axis").c_str(), axis, bottom);
-  Require(bottom.size() >= first + axes, Error::Field{what + "_param"}, ": a ", what, " of ", axes,
-          " axes from axis ", first, " on does not fit a bottom of shape ", ShapeString(bottom));
-  return first;
+  const int all = static_cast<int>(bottom.size()), first = axis < 0 ? axis + all : axis;
+  if (first >= 0 && first + axes <= bottom.size()) return first;  // in each pass: no strings
+  CheckedAxis((what + "_param: axis").c_str(), axis, bottom);
+  Fail(Error::Field{what + "_param"}, ": a ", what, " of ", axes, " axes from axis ", first,
+       " on does not fit a bottom of shape ", ShapeString(bottom));
 }
 
 }  // namespace

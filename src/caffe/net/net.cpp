@@ -150,11 +150,8 @@ void Net<Dtype>::StampInputs() {
     constexpr ElementType kType = kElementType<Dtype>;
     const Tensor& values = input.data_tensor();
     const bool known = input.count() > 0 && values.has_slot(kType) && !values.is_stale(kType);
-    const char* data = known ? reinterpret_cast<const char*>(input.cpu_data()) : nullptr;
     last[i].resize(known ? input.count() * sizeof(Dtype) : 0);
-    kernels::ParallelFor(last[i].size(), 1 << 17, [&](size_t begin, size_t end) {
-      std::memcpy(last[i].data() + begin, data + begin, end - begin);
-    });
+    kernels::CopyBytes(last[i].size(), known ? input.cpu_data() : nullptr, last[i].data());
   }
 }
 

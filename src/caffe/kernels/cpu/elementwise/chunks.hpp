@@ -13,7 +13,7 @@
 namespace caffe::kernels {
 
 constexpr size_t kChunk = 1024;         // elements
-constexpr size_t kLoopGrain = 1 << 14;  // elements below which a loop stays on one thread
+constexpr size_t kLoopGrain = 1 << 13;  // elements below which a loop stays on one thread
 
 /// The type a loop over operands of these types runs in: double if any of them is.
 template <typename... T>
