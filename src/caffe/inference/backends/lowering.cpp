@@ -450,11 +450,6 @@ class Rewriting {
     nodes.swap(graph_.nodes);
     formats_.assign(graph_.values.size(), Format());
     for (size_t i = 0; i < nodes.size(); ++i) Rewrite(nodes[i], search_.chosen(i));
-    for (Node& node : graph_.nodes) {
-      WithLayer(node, [&] {
-        node.parameters = ImplementationOf(target_, node.implementation).Pack(graph_, node);
-      });
-    }
     graph_.target = target_.name();
     return std::move(graph_);
   }
@@ -558,7 +553,7 @@ double WeightedTime(double microseconds, double bytes, double float_bytes) {
   return float_bytes == 0 ? microseconds : microseconds * (1 + kWeight * bytes / float_bytes);
 }
 
-Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
+Graph ChooseImplementations(Graph graph, const LoweringOptions& options, Timing* timing) {
   std::vector<ElementType> storage = {ElementType::FLOAT};
   for (const std::set<ElementType>& maths : options.maths) {
     for (const ElementType type : maths) {
@@ -583,6 +578,26 @@ Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
     options.on_candidates(search.Described(static_cast<int>(i)));
   }
   return Rewriting(context, in_timed, options, search, timing).Run();
+}
+
+Graph PackWeights(Graph graph, const Target& target) {
+  for (Node& node : graph.nodes) {
+    WithLayer(node, [&] {
+      const bool is_joined = IsJoined(node);
+      node.parameters = ImplementationOf(target, node.implementation).Pack(graph, node);
+      if (!is_joined) return;
+      for (Epilogue& step : node.epilogue) {  // the node has them now
+        if (OperationTable::Of(step.layer.type()).weights != Operation::Weights::NONE) {
+          step.parameters.clear();
+        }
+      }
+    });
+  }
+  return graph;
+}
+
+Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
+  return PackWeights(ChooseImplementations(std::move(graph), options, timing), timing->target());
 }
 
 }  // namespace caffe::inference

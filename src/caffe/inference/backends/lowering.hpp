@@ -31,10 +31,16 @@ double WeightedTime(double microseconds, double bytes, double float_bytes);
 
 /// Chooses for each node of an optimized graph the implementation, and for each value the type and
 /// layout, that minimize the total time (WeightedTime) on the timing's target; inserts reorders
-/// where a value is read in several formats; packs weights. Inputs and outputs of the graph stay
-/// FLOAT in Caffe's order. For a range of shapes the time is that in the shapes of opt_inputs, and
-/// the chosen candidates can compute the smallest and the largest too.
+/// where a value is read in several formats. Inputs and outputs of the graph stay FLOAT in Caffe's
+/// order. For a range of shapes the time is that in the shapes of opt_inputs, and the chosen
+/// candidates can compute the smallest and the largest too.
 /// How candidates are combined: choose_candidates.hpp.
+Graph ChooseImplementations(Graph graph, const LoweringOptions& options, Timing* timing);
+
+/// The graph with the parameters of all nodes as their implementations read them.
+Graph PackWeights(Graph graph, const Target& target);
+
+/// One behind the other.
 Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing);
 
 }  // namespace caffe::inference

@@ -98,7 +98,9 @@ bool HasLayout(const Target& target, Layout::Kind layout) {
 
 const Implementation& ImplementationOf(const Target& target, const std::string& name) {
   const std::string family = name.substr(0, name.find(':'));
-  for (const Implementation* implementation : target.implementations()) {
+  std::vector<const Implementation*> all = target.implementations();
+  if (target.separable_block()) all.push_back(target.separable_block());
+  for (const Implementation* implementation : all) {
     if (implementation->name() != family) continue;
     Require(name == family || implementation->has_variants(), "implementation '", family,
             "' has no variants, and '", name,

@@ -1,6 +1,8 @@
 #include "timing.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <new>
 #include <stdexcept>
 
@@ -35,6 +37,8 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
   for (const Epilogue& step : node.epilogue) {
     key += " + " + step.layer.type();
     if (step.operand >= 0) key += describe(step.operand);
+    if (!step.layer.has_convolution_param()) continue;
+    key += " " + CanonicalText(step.layer);
   }
   return key + " " + CanonicalText(node.layer);
 }
@@ -132,6 +136,38 @@ double Timing::Again(const LoweringContext& context, const Node& node, const Can
   }
   if (cache_) cache_->Set(isolated.key, least);
   return least;
+}
+
+double Timing::OfLowered(const Graph& graph, const std::vector<Shape>& shapes, const Node& node) {
+  if (iterations_ == 0) return std::numeric_limits<double>::infinity();
+  IsolatedNode isolated;
+  isolated.node = node;
+  std::map<int, int> places;
+  const auto take = [&](int* value) {
+    const auto [known, is_new] =
+        places.insert({*value, static_cast<int>(isolated.graph.values.size())});
+    if (is_new) {
+      isolated.graph.values.push_back(graph.values[*value]);
+      isolated.graph.values.back().shape = shapes[*value];
+    }
+    *value = known->second;
+  };
+  for (int& input : isolated.node.inputs) take(&input);
+  for (Epilogue& step : isolated.node.epilogue) {
+    if (step.operand >= 0) take(&step.operand);
+  }
+  for (int& output : isolated.node.outputs) take(&output);
+  isolated.key = KeyOf(isolated.graph, isolated.node);
+  if (const std::optional<double> known = cache_ ? cache_->Find(isolated.key) : std::nullopt) {
+    return *known;
+  }
+  Candidate candidate;
+  candidate.implementation = &ImplementationOf(target_, node.implementation);
+  candidate.variant = VariantOf(node);
+  candidate.math = node.math;
+  const double time = Measured(candidate, &isolated);
+  if (cache_) cache_->Set(isolated.key, time);
+  return time;
 }
 
 // An estimate without measuring: the number of multiplications.

@@ -33,6 +33,9 @@ class Timing {
   /// Measures again a candidate that `Of` has just measured, and returns the least time: the
   /// machine may have been slower then. Times from the cache are returned as they are.
   double Again(const LoweringContext& context, const Node& node, const Candidate& candidate);
+  /// The time of a node of a lowered graph whose weights are not packed yet, for values of these
+  /// shapes. Throws as `Of` does. Without measuring: infinity.
+  virtual double OfLowered(const Graph& graph, const std::vector<Shape>& shapes, const Node& node);
   /// The time of changing a value's format.
   double OfReorder(const LoweringContext& context, int value, const Format& from, const Format& to);
 

@@ -42,6 +42,8 @@ std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
       Require(InputsOfARow(node, inputs[0]) == InputsOfARow(node, built), "a bottom of shape ",
               ShapeString(inputs[0]), " does not go with weights for ", ShapeString(built));
     }
+    if (IsJoined(node))
+      return std::vector<Shape>{JoinedShapes(JoinedLayers(node), inputs[0]).back()};
     return tops;
   });
 }

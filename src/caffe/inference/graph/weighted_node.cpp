@@ -126,6 +126,57 @@ bool Activates(const Node& node) {
   return epilogue && epilogue->residual < 0;
 }
 
+namespace {
+
+bool HasWeights(const Epilogue& step) {
+  const Operation* const operation = OperationTable::Find(step.layer.type());
+  return operation && operation->weights != Operation::Weights::NONE;
+}
+
+}  // namespace
+
+bool IsJoined(const Node& node) {
+  return std::any_of(node.epilogue.begin(), node.epilogue.end(), HasWeights);
+}
+
+std::vector<Node> JoinedLayers(const Node& node) {
+  std::vector<Node> layers = {node};
+  layers[0].epilogue.clear();
+  for (const Epilogue& step : node.epilogue) {
+    if (!HasWeights(step)) {
+      layers.back().epilogue.push_back(step);
+      continue;
+    }
+    layers.push_back(layers[0]);
+    layers.back().layer = step.layer;
+    layers.back().parameters = step.parameters;
+    layers.back().epilogue.clear();
+  }
+  if (layers.size() == 1 || node.parameters.size() != 2 * layers.size()) return layers;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    layers[i].parameters = {node.parameters[2 * i], node.parameters[2 * i + 1]};
+  }
+  return layers;
+}
+
+std::vector<Shape> JoinedShapes(const std::vector<Node>& layers, const Shape& input) {
+  std::vector<Shape> shapes;
+  for (const Node& layer : layers) {
+    LayerParameter param = layer.layer;
+    param.clear_bottom();
+    param.clear_top();
+    param.add_bottom("bottom");
+    param.add_top("top");
+    const Operation& operation = layer.operation();
+    Require(bool(operation.top_shapes), "layer '", layer.name(), "' does not say its shapes");
+    const std::vector<Shape> tops =
+        operation.top_shapes(param, {shapes.empty() ? input : shapes.back()});
+    Require(tops.size() == 1, "layer '", layer.name(), "' has ", tops.size(), " tops");
+    shapes.push_back(tops[0]);
+  }
+  return shapes;
+}
+
 std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,
                                                             const Shape& output) {
   if (!IsConvolution(node) || node.inputs.size() != 1 || node.outputs.size() != 1 ||
@@ -193,6 +244,15 @@ std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExt
 
 double ProductsOf(const Node& node, const Shape& x, const Shape& y) {
   if (!MultipliesWeights(node)) return 0;
+  if (IsJoined(node)) {
+    const std::vector<Node> layers = JoinedLayers(node);
+    const std::vector<Shape> shapes = JoinedShapes(layers, x);
+    double products = 0;
+    for (size_t i = 0; i < layers.size(); ++i) {
+      products += ProductsOf(layers[i], i == 0 ? x : shapes[i - 1], shapes[i]);
+    }
+    return products;
+  }
   if (node.type() == "InnerProduct") {
     const InnerProductExtents extents = ExtentsOf(node, x, y);
     return double(extents.rows) * extents.inputs * extents.outputs;

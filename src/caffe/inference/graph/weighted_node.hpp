@@ -51,6 +51,17 @@ std::optional<NodePostOps> ActivationOfNode(const Node& node, int channels);
 /// True if the epilogue is an activation, or empty.
 bool Activates(const Node& node);
 
+/// Layers with weights that are computed as one node (passes/separable_blocks.cpp): the node's own,
+/// and behind it those of its epilogue. Each as a node of one input and one output, which are those
+/// of the whole, with the steps behind it as its epilogue, and its parameters: packed ones are all
+/// the node's, two of each layer. One layer for most nodes.
+std::vector<Node> JoinedLayers(const Node& node);
+/// True if there are several.
+bool IsJoined(const Node& node);
+/// The shapes of what they make, the last that of the whole, for a bottom of shape `input`. Throws
+/// Error where they do not go with it.
+std::vector<Shape> JoinedShapes(const std::vector<Node>& layers, const Shape& input);
+
 /// The shape of a node with channels on axis 1, one input, one output, images on axis 0; not set
 /// for others.
 std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,

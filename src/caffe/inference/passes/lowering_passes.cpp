@@ -13,6 +13,7 @@
 #include "caffe/inference/quantize/integers.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "memory_plan.hpp"
+#include "separable_blocks.hpp"
 #include "siblings.hpp"
 
 namespace caffe::inference {
@@ -27,6 +28,12 @@ std::vector<Range> RangesInFloats(const Graph& graph, const BuildContext& build)
   }
   return RangesOf(graph, *build.table, integers, rounds, build.target->takes_unsigned(),
                   build.Scheme());
+}
+
+Timing TimingOf(const BuildContext& build) {
+  const BuilderConfig& config = build.config;
+  return Timing(*build.target, config.timing_iterations, config.timing_cache.get(),
+                config.max_workspace);
 }
 
 /// Says which bottoms of a Concat lose half of their bits, or more, to others with which they share
@@ -68,6 +75,10 @@ bool FusesSumsOfIntegers(const BuildContext& build) {
 bool Equalizes(const BuildContext& build) {
   return IsLowered(build) && build.table && !build.HasIntegersAlone() &&
          build.Scheme() == QuantizationScheme::SYMMETRIC;
+}
+
+bool JoinsSeparableBlocks(const BuildContext& build) {
+  return IsLowered(build) && build.target->separable_block() != nullptr;
 }
 
 // On a GPU the runner allocates scratch memory: its size differs between devices.
@@ -147,9 +158,17 @@ Graph ChooseKernels(Graph graph, BuildContext* build) {
   options.ranges = build->ranges;
   for (const Node& node : graph.nodes) options.maths.push_back(build->LoweredTypesFor(node));
   if (build->table && !build->HasIntegersAlone()) options.means = MeansOf(graph, *build->table);
-  Timing timing(*build->target, config.timing_iterations, config.timing_cache.get(),
-                config.max_workspace);
-  return Lower(std::move(graph), options, &timing);
+  Timing timing = TimingOf(*build);
+  return ChooseImplementations(std::move(graph), options, &timing);
+}
+
+Graph JoinSeparable(Graph graph, BuildContext* build) {
+  Timing timing = TimingOf(*build);
+  return JoinSeparableBlocks(std::move(graph), &timing, build->config.on_candidates);
+}
+
+Graph PackWeightsOfBuild(Graph graph, BuildContext* build) {
+  return PackWeights(std::move(graph), *build->target);
 }
 
 Graph FindScratch(Graph graph, BuildContext* build) {

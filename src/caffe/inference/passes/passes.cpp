@@ -54,6 +54,12 @@ const std::vector<Pass>& Passes() {
        Equalize, kCanBeSkipped, Equalizes},
       {"kernels", "each layer gets the kernel, and each blob the type and layout, that are fastest",
        ChooseKernels, kIsNeeded, IsLowered},
+      {"separable_blocks",
+       "on the CPU: a depthwise convolution and the 1x1 ones around it become one where that is "
+       "as fast",
+       JoinSeparable, kCanBeSkipped, JoinsSeparableBlocks},
+      {"packing", "weights are put into the order in which kernels read them", PackWeightsOfBuild,
+       kIsNeeded, IsLowered},
       {"views", "Concat, Slice, Flatten and Reshape cost nothing: blobs lie within others",
        Of<MakeViews>},
       {"order", "layers run in the order in which the least memory is in use at a time",

@@ -86,6 +86,7 @@ class Cpu : public Target {
   }
   const Implementation& reorder() const override { return Reorder(); }
   const Implementation& any_layer() const override { return AnyLayer(); }
+  const Implementation* separable_block() const override { return &SeparableBlock(); }
   const std::vector<Layout::Kind>& layouts() const override {
     static const std::vector<Layout::Kind> all = {kBlocked, kChannelsLast};
     return all;

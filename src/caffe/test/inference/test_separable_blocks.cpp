@@ -1,0 +1,267 @@
+// Depthwise separable convolutions that become one node: which ones do, and that what they compute
+// stays the same.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/inference/backends/lowering.hpp"
+#include "caffe/inference/engine.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
+#include "caffe/inference/passes/separable_blocks.hpp"
+#include "caffe/test/support/inference_test.hpp"
+#include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/test_files.hpp"
+
+namespace caffe::inference {
+namespace {
+
+/// Channels in blocks are fastest for every layer, and joined blocks, of one variant, than
+/// anything.
+class BlocksTiming : public Timing {
+ public:
+  explicit BlocksTiming(const std::string& variant)
+      : Timing(cpu::CpuTarget(), 1, nullptr, 0), variant_(variant) {}
+  double Of(const LoweringContext&, const Node&, const Candidate& candidate) override {
+    const auto blocked = [](const Format& format) {
+      return format.layout == Layout::CHANNELS_BLOCKED;
+    };
+    const bool all = std::all_of(candidate.inputs.begin(), candidate.inputs.end(), blocked) &&
+                     std::all_of(candidate.outputs.begin(), candidate.outputs.end(), blocked);
+    return all ? 10 : 1000;
+  }
+  double OfLowered(const Graph& graph, const std::vector<Shape>& shapes,
+                   const Node& node) override {
+    EXPECT_GT(Timing::OfLowered(graph, shapes, node), 0) << "it runs alone";
+    return VariantOf(node) == variant_ ? 1 : 1e9;
+  }
+
+ private:
+  const std::string variant_;
+};
+
+/// Two inverted residuals, one with a residual, and a separable convolution that nothing expands.
+const char kNet[] = R"(
+  layer { name: "data" type: "Input" top: "data"
+          input_param { shape { dim: 2 dim: 3 dim: 19 dim: 22 } } }
+  layer { name: "first" type: "Convolution" bottom: "data" top: "first"
+          convolution_param { num_output: 24 kernel_size: 3 stride: 2 weight_filler { type: "msra" } } }
+  layer { name: "expand" type: "Convolution" bottom: "first" top: "expand"
+          convolution_param { num_output: 72 kernel_size: 1 weight_filler { type: "msra" } } }
+  layer { name: "relu1" type: "ReLU6" bottom: "expand" top: "expand" }
+  layer { name: "dw" type: "Convolution" bottom: "expand" top: "dw"
+          convolution_param { num_output: 72 group: 72 kernel_size: 3 pad: 1 bias_term: false
+                              weight_filler { type: "msra" } } }
+  layer { name: "relu2" type: "PReLU" bottom: "dw" top: "dw" }
+  layer { name: "linear" type: "Convolution" bottom: "dw" top: "linear"
+          convolution_param { num_output: 24 kernel_size: 1 weight_filler { type: "msra" }
+                              bias_filler { type: "uniform" } } }
+  layer { name: "sum" type: "Eltwise" bottom: "linear" bottom: "first" top: "sum" }
+  layer { name: "expand2" type: "Convolution" bottom: "sum" top: "expand2"
+          convolution_param { num_output: 40 kernel_size: 1 weight_filler { type: "msra" } } }
+  layer { name: "dw2" type: "ConvolutionDepthwise" bottom: "expand2" top: "dw2"
+          convolution_param { kernel_size: 5 pad: 2 stride: 2 weight_filler { type: "msra" } } }
+  layer { name: "linear2" type: "Convolution" bottom: "dw2" top: "linear2"
+          convolution_param { num_output: 21 kernel_size: 1 weight_filler { type: "msra" } } }
+  layer { name: "pool" type: "Pooling" bottom: "linear2" top: "pool"
+          pooling_param { kernel_size: 2 stride: 1 } }
+  layer { name: "dw3" type: "Convolution" bottom: "pool" top: "dw3"
+          convolution_param { num_output: 21 group: 21 kernel_size: 3 pad: 1
+                              weight_filler { type: "msra" } } }
+  layer { name: "linear3" type: "Convolution" bottom: "dw3" top: "out"
+          convolution_param { num_output: 8 kernel_size: 1 weight_filler { type: "msra" } } }
+)";
+
+std::unique_ptr<Net<float>> NetOf(const std::string& text) {
+  Caffe::set_random_seed(TestSeed());
+  auto net = std::make_unique<Net<float>>(ParseNet(text));
+  Blob<float>& data = *net->input_blobs()[0];
+  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(0.7f * i);
+  net->Forward();
+  return net;
+}
+
+/// Lowered for weights of type `math`, of one layer in another one.
+Graph Lowered(const Net<float>& net, ElementType math, const std::string& variant,
+              const std::string& exception = "",
+              const std::function<void(const LayerCandidates&)>& on_candidates = nullptr) {
+  const auto lower = [&](Graph graph) {
+    LoweringOptions options;
+    for (const Node& node : graph.nodes) {
+      options.maths.push_back({node.name() == exception ? ElementType::FLOAT : math});
+    }
+    options.ranges.resize(graph.values.size());
+    BlocksTiming timing(variant);
+    graph = ChooseImplementations(std::move(graph), options, &timing);
+    graph = JoinSeparableBlocks(std::move(graph), &timing, on_candidates);
+    return PackWeights(std::move(graph), timing.target());
+  };
+  return LoweredBy(lower, GraphOf(net));
+}
+
+std::vector<std::string> JoinedIn(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes) {
+    if (IsJoined(node)) names.push_back(node.name());
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+struct BlocksCase {
+  const char* name;
+  ElementType math;
+  const char* variant;
+  double bound;
+};
+
+class SeparableBlockEngines : public ::testing::TestWithParam<BlocksCase> {};
+
+TEST_P(SeparableBlockEngines, ComputeWhatTheNetDoes) {
+  const std::unique_ptr<Net<float>> net = NetOf(kNet);
+  const BlocksCase& c = GetParam();
+  const Graph graph = Lowered(*net, c.math, c.variant);
+  SCOPED_TRACE(ToText(graph));
+  EXPECT_EQ(JoinedIn(graph), (Names{"expand", "expand2", "dw3"}));
+  ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), c.bound);
+  // In a smaller batch.
+  const NamedValues one = RunGraph(graph, InputsOf(*net), 1);
+  NamedValues first = OutputsOf(*net);
+  first["out"].resize(first["out"].size() / 2);
+  ExpectSame(first, one, c.bound);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Types, SeparableBlockEngines,
+    ::testing::Values(BlocksCase{"FloatByRows", ElementType::FLOAT, "rows", 2e-5},
+                      BlocksCase{"FloatByChannels", ElementType::FLOAT, "channels", 2e-5},
+                      BlocksCase{"Float16", ElementType::FLOAT16, "rows", 1e-2},
+                      BlocksCase{"BFloat16", ElementType::BFLOAT16, "channels", 8e-2}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(SeparableBlocks, BecomeStepsOfTheFirstLayersEpilogue) {
+  const std::unique_ptr<Net<float>> net = NetOf(kNet);
+  const Graph graph = Lowered(*net, ElementType::FLOAT, "rows");
+  const Node& node = graph.nodes[graph.FindNode("expand")];
+  EXPECT_EQ(node.implementation, "separable:rows");
+  Names steps;
+  for (const Epilogue& step : node.epilogue) steps.push_back(step.layer.name());
+  EXPECT_EQ(steps, (Names{"relu1", "dw", "relu2", "linear", "sum"}));
+  EXPECT_EQ(graph.values[node.outputs[0]].name, "sum");
+  EXPECT_LT(graph.FindValue("expand"), 0) << "a value between needs no memory";
+  EXPECT_LT(graph.FindValue("dw"), 0);
+  EXPECT_LT(graph.FindNode("dw"), 0);
+  // 9 x 10 pixels of 2 images: 24 to 72, 9 for each of 72, 72 to 24.
+  EXPECT_EQ(ProductsByLayer(graph, ShapesFor(graph, InputShapes(graph, 2))).at("expand"),
+            2 * 90 * (24 * 72 + 9 * 72 + 72 * 24));
+  for (const Epilogue& step : node.epilogue) {
+    if (step.layer.type() == "Convolution") {
+      EXPECT_TRUE(step.parameters.empty()) << "packed";
+    }
+  }
+  EXPECT_EQ(node.parameters.size(), 6u);
+}
+
+TEST(SeparableBlocks, AreKeptInPlans) {
+  const std::unique_ptr<Net<float>> net = NetOf(kNet);
+  const Graph graph = Lowered(*net, ElementType::FLOAT, "rows");
+  const std::string file = NewFileName();
+  Engine(graph).Save(file);
+  const auto loaded = Engine::Load(file);
+  ExpectSame(RunGraph(graph, InputsOf(*net)), RunGraph(*loaded->graph(), InputsOf(*net)), 0);
+}
+
+TEST(SeparableBlocks, AreReportedWithWhatTheyAreComparedWith) {
+  const std::unique_ptr<Net<float>> net = NetOf(kNet);
+  std::vector<LayerCandidates> all;
+  Lowered(*net, ElementType::FLOAT, "channels", "",
+          [&](const LayerCandidates& candidates) { all.push_back(candidates); });
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].layers, (Names{"expand", "relu1", "dw", "relu2", "linear", "sum"}));
+  Names ways;
+  for (const LayerCandidates::Possible& way : all[0].possible) {
+    ways.push_back(way.implementation);
+    EXPECT_EQ(way.is_chosen, way.implementation == "separable:channels") << way.implementation;
+  }
+  EXPECT_EQ(ways, (Names{"apart", "separable:rows", "separable:channels"}));
+}
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(SeparableBlocks, AreNotJoinedWhereSomethingElseIsThere) {
+  const auto joined = [](const std::string& text, const std::string& exception = "") {
+    const std::unique_ptr<Net<float>> net = NetOf(text);
+    const Graph graph = Lowered(*net, ElementType::FLOAT16, "rows", exception);
+    ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), 2e-2);
+    return JoinedIn(graph);
+  };
+  EXPECT_EQ(joined(kNet), (Names{"expand", "expand2", "dw3"}));
+  EXPECT_EQ(joined(kNet, "linear2"), (Names{"expand", "dw3"})) << "another type";
+  EXPECT_EQ(joined(kNet, "expand"), (Names{"dw", "expand2", "dw3"})) << "another type in front";
+  EXPECT_EQ(joined(std::string(kNet) + R"(
+              layer { name: "also" type: "Pooling" bottom: "dw" top: "also"
+                      pooling_param { kernel_size: 2 } })"),
+            (Names{"expand2", "dw3"}))
+      << "a value between is read by another layer";
+  EXPECT_EQ(joined(std::string(kNet) + R"(
+              layer { name: "also" type: "Pooling" bottom: "expand" top: "also"
+                      pooling_param { kernel_size: 2 } })"),
+            (Names{"dw", "expand2", "dw3"}))
+      << "what is expanded is read by another layer";
+  EXPECT_EQ(joined(Replaced(kNet, "kernel_size: 5 pad: 2 stride: 2",
+                            "kernel_size: 3 pad: 2 dilation: 2")),
+            (Names{"expand", "dw3"}))
+      << "no kernel for a dilation";
+  EXPECT_EQ(joined(Replaced(kNet, "num_output: 72 group: 72", "num_output: 72 group: 36")),
+            (Names{"expand2", "dw3"}))
+      << "not depthwise";
+}
+
+TEST(SeparableBlocks, ThatAreSlowerStayApart) {
+  const std::unique_ptr<Net<float>> net = NetOf(kNet);
+  EXPECT_EQ(JoinedIn(Lowered(*net, ElementType::FLOAT, "none")), Names());
+}
+
+// What a damaged plan may say.
+TEST(SeparableBlocks, RefuseWhatTheyCannotCompute) {
+  const std::unique_ptr<Net<float>> net = NetOf(kNet);
+  const Graph good = Lowered(*net, ElementType::FLOAT, "rows");
+  const int index = good.FindNode("expand");
+  const auto expect_error = [&](const char* what, const std::function<void(Node*)>& damage) {
+    Graph graph = good;
+    damage(&graph.nodes[index]);
+    EXPECT_THROW(RunGraph(graph, InputsOf(*net)), Error) << what;
+  };
+  expect_error("a parameter is missing", [](Node* node) { node->parameters.pop_back(); });
+  expect_error("weights are too few", [](Node* node) { node->parameters[0].shape = {5}; });
+  expect_error("weights of another type",
+               [](Node* node) { node->parameters[2].type = ElementType::INT8; });
+  expect_error("a fourth convolution", [](Node* node) {
+    node->epilogue.push_back(node->epilogue[3]);
+    node->epilogue.back().layer.set_name("again");
+  });
+  expect_error("a residual in between",
+               [](Node* node) { std::swap(node->epilogue[2], node->epilogue[4]); });
+  expect_error("other outputs", [](Node* node) {
+    node->epilogue[3].layer.mutable_convolution_param()->set_num_output(23);
+  });
+  expect_error("another kernel", [](Node* node) {
+    node->epilogue[1].layer.mutable_convolution_param()->set_kernel_size(0, 7);
+  });
+  expect_error("an implementation for one layer",
+               [](Node* node) { node->implementation = "packed"; });
+  expect_error("an unknown layer", [](Node* node) { node->epilogue[3].layer.set_type("Nothing"); });
+  Graph graph = good;
+  graph.nodes[graph.FindNode("first")].implementation = "separable:rows";
+  EXPECT_THROW(RunGraph(graph, InputsOf(*net)), Error) << "one convolution alone";
+}
+
+}  // namespace
+}  // namespace caffe::inference
