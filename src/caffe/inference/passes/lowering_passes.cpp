@@ -5,6 +5,7 @@
 
 #include "caffe/inference/backends/lowering.hpp"
 #include "caffe/inference/backends/operand_places.hpp"
+#include "caffe/inference/backends/separable_blocks.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/inference/passes/split_epilogues.hpp"
 #include "caffe/inference/quantize/blob_intervals.hpp"
@@ -13,7 +14,7 @@
 #include "caffe/inference/quantize/integers.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "memory_plan.hpp"
-#include "separable_blocks.hpp"
+
 #include "siblings.hpp"
 
 namespace caffe::inference {

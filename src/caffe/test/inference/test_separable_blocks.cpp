@@ -9,7 +9,7 @@
 #include "caffe/inference/backends/lowering.hpp"
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
-#include "caffe/inference/passes/separable_blocks.hpp"
+#include "caffe/inference/backends/separable_blocks.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
@@ -43,7 +43,7 @@ class BlocksTiming : public Timing {
 };
 
 /// Two inverted residuals, one with a residual, and a separable convolution that nothing expands.
-const char kNet[] = R"(
+const char kBlocksNet[] = R"(
   layer { name: "data" type: "Input" top: "data"
           input_param { shape { dim: 2 dim: 3 dim: 19 dim: 22 } } }
   layer { name: "first" type: "Convolution" bottom: "data" top: "first"
@@ -74,7 +74,7 @@ const char kNet[] = R"(
           convolution_param { num_output: 8 kernel_size: 1 weight_filler { type: "msra" } } }
 )";
 
-std::unique_ptr<Net<float>> NetOf(const std::string& text) {
+std::unique_ptr<Net<float>> BlocksNet(const std::string& text) {
   Caffe::set_random_seed(TestSeed());
   auto net = std::make_unique<Net<float>>(ParseNet(text));
   Blob<float>& data = *net->input_blobs()[0];
@@ -84,9 +84,9 @@ std::unique_ptr<Net<float>> NetOf(const std::string& text) {
 }
 
 /// Lowered for weights of type `math`, of one layer in another one.
-Graph Lowered(const Net<float>& net, ElementType math, const std::string& variant,
-              const std::string& exception = "",
-              const std::function<void(const LayerCandidates&)>& on_candidates = nullptr) {
+Graph LoweredBlocks(const Net<float>& net, ElementType math, const std::string& variant,
+                    const std::string& exception = "",
+                    const std::function<void(const LayerCandidates&)>& on_candidates = nullptr) {
   const auto lower = [&](Graph graph) {
     LoweringOptions options;
     for (const Node& node : graph.nodes) {
@@ -121,9 +121,9 @@ struct BlocksCase {
 class SeparableBlockEngines : public ::testing::TestWithParam<BlocksCase> {};
 
 TEST_P(SeparableBlockEngines, ComputeWhatTheNetDoes) {
-  const std::unique_ptr<Net<float>> net = NetOf(kNet);
+  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
   const BlocksCase& c = GetParam();
-  const Graph graph = Lowered(*net, c.math, c.variant);
+  const Graph graph = LoweredBlocks(*net, c.math, c.variant);
   SCOPED_TRACE(ToText(graph));
   EXPECT_EQ(JoinedIn(graph), (Names{"expand", "expand2", "dw3"}));
   ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), c.bound);
@@ -143,8 +143,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(SeparableBlocks, BecomeStepsOfTheFirstLayersEpilogue) {
-  const std::unique_ptr<Net<float>> net = NetOf(kNet);
-  const Graph graph = Lowered(*net, ElementType::FLOAT, "rows");
+  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const Graph graph = LoweredBlocks(*net, ElementType::FLOAT, "rows");
   const Node& node = graph.nodes[graph.FindNode("expand")];
   EXPECT_EQ(node.implementation, "separable:rows");
   Names steps;
@@ -166,8 +166,8 @@ TEST(SeparableBlocks, BecomeStepsOfTheFirstLayersEpilogue) {
 }
 
 TEST(SeparableBlocks, AreKeptInPlans) {
-  const std::unique_ptr<Net<float>> net = NetOf(kNet);
-  const Graph graph = Lowered(*net, ElementType::FLOAT, "rows");
+  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const Graph graph = LoweredBlocks(*net, ElementType::FLOAT, "rows");
   const std::string file = NewFileName();
   Engine(graph).Save(file);
   const auto loaded = Engine::Load(file);
@@ -175,10 +175,10 @@ TEST(SeparableBlocks, AreKeptInPlans) {
 }
 
 TEST(SeparableBlocks, AreReportedWithWhatTheyAreComparedWith) {
-  const std::unique_ptr<Net<float>> net = NetOf(kNet);
+  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
   std::vector<LayerCandidates> all;
-  Lowered(*net, ElementType::FLOAT, "channels", "",
-          [&](const LayerCandidates& candidates) { all.push_back(candidates); });
+  LoweredBlocks(*net, ElementType::FLOAT, "channels", "",
+                [&](const LayerCandidates& candidates) { all.push_back(candidates); });
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].layers, (Names{"expand", "relu1", "dw", "relu2", "linear", "sum"}));
   Names ways;
@@ -197,42 +197,43 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
 
 TEST(SeparableBlocks, AreNotJoinedWhereSomethingElseIsThere) {
   const auto joined = [](const std::string& text, const std::string& exception = "") {
-    const std::unique_ptr<Net<float>> net = NetOf(text);
-    const Graph graph = Lowered(*net, ElementType::FLOAT16, "rows", exception);
+    const std::unique_ptr<Net<float>> net = BlocksNet(text);
+    const Graph graph = LoweredBlocks(*net, ElementType::FLOAT16, "rows", exception);
     ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), 2e-2);
     return JoinedIn(graph);
   };
-  EXPECT_EQ(joined(kNet), (Names{"expand", "expand2", "dw3"}));
-  EXPECT_EQ(joined(kNet, "linear2"), (Names{"expand", "dw3"})) << "another type";
-  EXPECT_EQ(joined(kNet, "expand"), (Names{"dw", "expand2", "dw3"})) << "another type in front";
-  EXPECT_EQ(joined(std::string(kNet) + R"(
+  EXPECT_EQ(joined(kBlocksNet), (Names{"expand", "expand2", "dw3"}));
+  EXPECT_EQ(joined(kBlocksNet, "linear2"), (Names{"expand", "dw3"})) << "another type";
+  EXPECT_EQ(joined(kBlocksNet, "expand"), (Names{"dw", "expand2", "dw3"}))
+      << "another type in front";
+  EXPECT_EQ(joined(std::string(kBlocksNet) + R"(
               layer { name: "also" type: "Pooling" bottom: "dw" top: "also"
                       pooling_param { kernel_size: 2 } })"),
             (Names{"expand2", "dw3"}))
       << "a value between is read by another layer";
-  EXPECT_EQ(joined(std::string(kNet) + R"(
+  EXPECT_EQ(joined(std::string(kBlocksNet) + R"(
               layer { name: "also" type: "Pooling" bottom: "expand" top: "also"
                       pooling_param { kernel_size: 2 } })"),
             (Names{"dw", "expand2", "dw3"}))
       << "what is expanded is read by another layer";
-  EXPECT_EQ(joined(Replaced(kNet, "kernel_size: 5 pad: 2 stride: 2",
+  EXPECT_EQ(joined(Replaced(kBlocksNet, "kernel_size: 5 pad: 2 stride: 2",
                             "kernel_size: 3 pad: 2 dilation: 2")),
             (Names{"expand", "dw3"}))
       << "no kernel for a dilation";
-  EXPECT_EQ(joined(Replaced(kNet, "num_output: 72 group: 72", "num_output: 72 group: 36")),
+  EXPECT_EQ(joined(Replaced(kBlocksNet, "num_output: 72 group: 72", "num_output: 72 group: 36")),
             (Names{"expand2", "dw3"}))
       << "not depthwise";
 }
 
 TEST(SeparableBlocks, ThatAreSlowerStayApart) {
-  const std::unique_ptr<Net<float>> net = NetOf(kNet);
-  EXPECT_EQ(JoinedIn(Lowered(*net, ElementType::FLOAT, "none")), Names());
+  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  EXPECT_EQ(JoinedIn(LoweredBlocks(*net, ElementType::FLOAT, "none")), Names());
 }
 
 // What a damaged plan may say.
 TEST(SeparableBlocks, RefuseWhatTheyCannotCompute) {
-  const std::unique_ptr<Net<float>> net = NetOf(kNet);
-  const Graph good = Lowered(*net, ElementType::FLOAT, "rows");
+  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const Graph good = LoweredBlocks(*net, ElementType::FLOAT, "rows");
   const int index = good.FindNode("expand");
   const auto expect_error = [&](const char* what, const std::function<void(Node*)>& damage) {
     Graph graph = good;

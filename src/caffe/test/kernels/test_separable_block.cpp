@@ -35,7 +35,7 @@ SeparableBlock::Shapes SquareBlock(int inputs, int middle, int outputs, const Ex
   return BlockOf(inputs, middle, outputs, extents, extents);
 }
 
-double Activated(const Activation& f, double x) {
+double BlockActivation(const Activation& f, double x) {
   if (f.kind == Activation::RELU) return x > 0 ? x : f.a * x;
   if (f.kind == Activation::CLIP) return std::min<double>(std::max<double>(x, f.a), f.b);
   return x;
@@ -71,7 +71,7 @@ struct TestedLayer {
     return y;
   }
   std::vector<double> Activate(std::vector<double> x) const {
-    for (double& value : x) value = Activated(activation, value);
+    for (double& value : x) value = BlockActivation(activation, value);
     return x;
   }
   SeparableBlock::Layer Packed(const SeparableBlock::Packing& packing) {

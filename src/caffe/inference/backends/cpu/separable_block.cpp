@@ -1,4 +1,4 @@
-// Depthwise separable convolutions that passes/separable_blocks.cpp has joined, in FLOAT, FLOAT16
+// Depthwise separable convolutions that backends/separable_blocks.cpp has joined, in FLOAT, FLOAT16
 // and BFLOAT16 by kernels/separable_block.hpp.
 #include "caffe/kernels/separable_block.hpp"
 

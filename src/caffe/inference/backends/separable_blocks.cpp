@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "caffe/core/unsupported.hpp"
-#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
-#include "graph_editing.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
+#include "element_types.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -66,7 +66,7 @@ std::vector<int> BlockAround(const Graph& graph, const std::vector<std::vector<i
   return block;
 }
 
-Node Joined(const Graph& graph, const std::vector<int>& block) {
+Node JoinedNode(const Graph& graph, const std::vector<int>& block) {
   Node joined = graph.nodes[block[0]];
   for (size_t i = 1; i < block.size(); ++i) {
     const Node& next = graph.nodes[block[i]];
@@ -117,7 +117,7 @@ Graph JoinSeparableBlocks(Graph graph, Timing* timing,
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const std::vector<int> block = BlockAround(graph, readers, static_cast<int>(i));
     if (block.empty()) continue;
-    const Node joined = Joined(graph, block);
+    const Node joined = JoinedNode(graph, block);
     LayerCandidates found = DescribedApart(graph, block);
     Node best = joined;
     best.microseconds = static_cast<float>(kUnseen * found.possible[0].microseconds);

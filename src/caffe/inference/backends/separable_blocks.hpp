@@ -1,10 +1,10 @@
-#ifndef CAFFE_INFERENCE_PASSES_SEPARABLE_BLOCKS_HPP_
-#define CAFFE_INFERENCE_PASSES_SEPARABLE_BLOCKS_HPP_
+#ifndef CAFFE_INFERENCE_BACKENDS_SEPARABLE_BLOCKS_HPP_
+#define CAFFE_INFERENCE_BACKENDS_SEPARABLE_BLOCKS_HPP_
 
 #include <functional>
 
-#include "caffe/inference/backends/timing.hpp"
 #include "caffe/inference/layer_candidates.hpp"
+#include "timing.hpp"
 
 namespace caffe::inference {
 
@@ -12,12 +12,12 @@ namespace caffe::inference {
 /// where there is one, the 1x1 convolution before it into one node, which Target::separable_block
 /// computes: if only they read the values between, all lie in blocks of channels and compute in the
 /// same floating-point type, and the time of the whole, measured in the shapes that are timed, is
-/// no longer than theirs. The first of them keeps its name; the others become steps of its epilogue
-/// (JoinedLayers). Weights must not be packed yet.
-/// `on_candidates`, which may be null, is told of each.
+/// at most 1.1 times theirs. The first of them keeps its name; the others become steps of its
+/// epilogue (JoinedLayers). Weights must not be packed yet. `on_candidates`, which may be null, is
+/// told of each.
 Graph JoinSeparableBlocks(Graph graph, Timing* timing,
                           const std::function<void(const LayerCandidates&)>& on_candidates);
 
 }  // namespace caffe::inference
 
-#endif  // CAFFE_INFERENCE_PASSES_SEPARABLE_BLOCKS_HPP_
+#endif  // CAFFE_INFERENCE_BACKENDS_SEPARABLE_BLOCKS_HPP_
