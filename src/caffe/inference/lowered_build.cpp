@@ -17,6 +17,9 @@ namespace {
 
 using Types = std::set<ElementType>;
 
+constexpr char kSeparableBlocks[] = "separable_blocks";  // the pass
+constexpr bool kApart = false;
+
 void CheckLayerNames(const Graph& graph, const BuilderConfig& config) {
   std::vector<std::string> names;
   for (const Node& node : graph.nodes) names.push_back(node.name());
@@ -47,13 +50,18 @@ class LoweredBuild {
     return RunPasses(graph_, &build, "integers");
   }
 
-  /// `narrowed`: types of layers that override the configuration's.
-  std::shared_ptr<const Engine> Build(const std::map<std::string, Types>& narrowed = {}) const {
+  /// `narrowed`: types of layers that override the configuration's. `joins`: layers with weights
+  /// may become one node, of one type.
+  std::shared_ptr<const Engine> Build(const std::map<std::string, Types>& narrowed = {},
+                                      bool joins = true) const {
     Context::Current();  // sets the number of a thread that has not used Caffe before
     // accuracy_loss runs with the caller's number of threads again.
     const kernels::TeamSize team(threads_);
     BuildContext build = context_;
     build.narrowed = narrowed;
+    if (!joins && !build.Skips(kSeparableBlocks)) {
+      build.config.skip_passes.push_back(kSeparableBlocks);
+    }
     const BuilderConfig& config = build.config;
     const bool is_timed = config.timing_iterations > 0 && config.backend == Backend::CPU;
     return std::make_shared<const Engine>(RunPasses(graph_, &build), is_timed ? threads_ : 0);
@@ -102,7 +110,7 @@ class LoweredBuild {
   /// save.
   std::shared_ptr<const Engine> Widen(const Types& narrow, std::shared_ptr<const Engine> engine,
                                       std::map<std::string, Types>* widened) const {
-    const std::vector<Layer> layers = Sensitivities(narrow, *engine);
+    const std::vector<Layer> layers = Sensitivities(narrow, *Build(*widened, kApart));
     const std::map<std::string, Types> before = *widened;
     const auto widen = [&](size_t count) {
       *widened = before;
@@ -133,7 +141,8 @@ class LoweredBuild {
     return engine;
   }
 
-  /// All layers with weights. Those that `engine` computes in a narrow type are measured.
+  /// All layers with weights. Those that `engine`, in which none are joined, computes in a narrow
+  /// type are measured.
   std::vector<Layer> Sensitivities(const Types& narrow, const Engine& engine) const {
     const BuilderConfig& config = context_.config;
     std::map<std::string, Types> wide;
@@ -149,7 +158,7 @@ class LoweredBuild {
       }
     }
     std::map<std::string, double> float_times;
-    for (const LayerInfo& layer : Build(wide)->layers()) {
+    for (const LayerInfo& layer : Build(wide, kApart)->layers()) {
       float_times[layer.name] = layer.microseconds;
     }
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -160,7 +169,7 @@ class LoweredBuild {
       std::map<std::string, Types> alone = wide;
       alone[node.name()] = {node.math};
       const double saved = std::max(1e-3, float_times[node.name()] - node.microseconds);
-      layers.push_back({node.name(), config.accuracy_loss(Build(alone)) / saved});
+      layers.push_back({node.name(), config.accuracy_loss(Build(alone, kApart)) / saved});
     }
     std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) {
       return a.loss_for_time > b.loss_for_time;

@@ -40,7 +40,8 @@ class SeparableBlock {
   virtual ~SeparableBlock() = default;
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16
-  /// Floats that Forward needs as scratch.
+  /// Floats that Forward needs as scratch, for up to `num` images and the number of threads that
+  /// share loops now.
   virtual size_t scratch_size(int num) const = 0;
 
   /// The packed weights of a layer of the block: how many elements, zeros that pad blocks included,

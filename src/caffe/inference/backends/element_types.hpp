@@ -1,6 +1,9 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_ELEMENT_TYPES_HPP_
 #define CAFFE_INFERENCE_BACKENDS_ELEMENT_TYPES_HPP_
 
+#include <algorithm>
+#include <iterator>
+
 #include "caffe/core/dispatch_float.hpp"
 #include "caffe/element_type.hpp"
 #include "caffe/error.hpp"
@@ -25,6 +28,9 @@ void DispatchOutputType(ElementType type, F&& f) {
 /// The types of floating-point numbers in which blobs may lie, the widest first.
 constexpr ElementType kFloatTypes[] = {ElementType::FLOAT, ElementType::FLOAT16,
                                        ElementType::BFLOAT16};
+inline bool IsFloatType(ElementType type) {
+  return std::find(std::begin(kFloatTypes), std::end(kFloatTypes), type) != std::end(kFloatTypes);
+}
 
 }  // namespace caffe::inference
 

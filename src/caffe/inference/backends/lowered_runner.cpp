@@ -21,8 +21,7 @@ namespace {
 void CheckValue(const Graph& graph, const Target& target, int index) {
   const Value& value = graph.values[index];
   const bool integer = value.type == ElementType::INT8 || value.type == ElementType::UINT8;
-  Require(integer || std::count(std::begin(kFloatTypes), std::end(kFloatTypes), value.type),
-          "no kernel takes ", Name(value.type));
+  Require(integer || IsFloatType(value.type), "no kernel takes ", Name(value.type));
   Require(!integer || (std::isnormal(value.affine.scale) && value.affine.scale > 0),
           "its scale is ", value.affine.scale);
   const bool is_unsigned = value.type == ElementType::UINT8;

@@ -587,9 +587,7 @@ Graph PackWeights(Graph graph, const Target& target) {
       node.parameters = ImplementationOf(target, node.implementation).Pack(graph, node);
       if (!is_joined) return;
       for (Epilogue& step : node.epilogue) {  // the node has them now
-        if (OperationTable::Of(step.layer.type()).weights != Operation::Weights::NONE) {
-          step.parameters.clear();
-        }
+        if (MultipliesWeights(step)) step.parameters.clear();
       }
     });
   }

@@ -18,8 +18,7 @@ constexpr double kUnseen = 1.1;
 
 bool LiesInBlocks(const Graph& graph, int value) {
   const Value& v = graph.values[value];
-  return v.layout == Layout::CHANNELS_BLOCKED &&
-         std::count(std::begin(kFloatTypes), std::end(kFloatTypes), v.type) > 0;
+  return v.layout == Layout::CHANNELS_BLOCKED && IsFloatType(v.type);
 }
 
 /// The shape of a convolution between values in blocks; not set for others.
@@ -81,14 +80,17 @@ Node JoinedNode(const Graph& graph, const std::vector<int>& block) {
 constexpr char kApart[] = "apart";
 
 /// What a joined node is compared with.
-LayerCandidates DescribedApart(const Graph& graph, const std::vector<int>& block) {
+LayerCandidates DescribedApart(const Graph& graph, const std::vector<Shape>& shapes,
+                               const std::vector<int>& block, Timing* timing) {
   LayerCandidates all;
   LayerCandidates::Possible apart;
   for (const int index : block) {
     const Node& node = graph.nodes[index];
     all.layers.push_back(node.name());
     for (const Epilogue& step : node.epilogue) all.layers.push_back(step.layer.name());
-    apart.microseconds += node.microseconds;
+    // What had no other candidate was not timed.
+    apart.microseconds +=
+        node.microseconds > 0 ? node.microseconds : timing->OfLowered(graph, shapes, node);
   }
   const auto format = [&](int value) {
     return ToString(Format{graph.values[value].type, graph.values[value].layout});
@@ -108,7 +110,7 @@ LayerCandidates DescribedApart(const Graph& graph, const std::vector<int>& block
 Graph JoinSeparableBlocks(Graph graph, Timing* timing,
                           const std::function<void(const LayerCandidates&)>& on_candidates) {
   const Implementation* const implementation = timing->target().separable_block();
-  if (!implementation) return graph;
+  if (!implementation || !timing->measures()) return graph;
   const std::vector<Shape> shapes =
       graph.opt_inputs.empty() ? ShapesOf(graph) : ShapesFor(graph, graph.opt_inputs);
   const std::vector<std::vector<int>> readers = Readers(graph);
@@ -118,7 +120,7 @@ Graph JoinSeparableBlocks(Graph graph, Timing* timing,
     const std::vector<int> block = BlockAround(graph, readers, static_cast<int>(i));
     if (block.empty()) continue;
     const Node joined = JoinedNode(graph, block);
-    LayerCandidates found = DescribedApart(graph, block);
+    LayerCandidates found = DescribedApart(graph, shapes, block, timing);
     Node best = joined;
     best.microseconds = static_cast<float>(kUnseen * found.possible[0].microseconds);
     for (const Candidate& candidate : implementation->Candidates(context, joined)) {

@@ -13,7 +13,8 @@ namespace caffe::inference {
 /// computes: if only they read the values between, all lie in blocks of channels and compute in the
 /// same floating-point type, and the time of the whole, measured in the shapes that are timed, is
 /// at most 1.1 times theirs. The first of them keeps its name; the others become steps of its
-/// epilogue (JoinedLayers). Weights must not be packed yet. `on_candidates`, which may be null, is
+/// epilogue (JoinedLayers). Weights must not be packed yet. Does nothing where times are only
+/// estimated. `on_candidates`, which may be null, is
 /// told of each.
 Graph JoinSeparableBlocks(Graph graph, Timing* timing,
                           const std::function<void(const LayerCandidates&)>& on_candidates);

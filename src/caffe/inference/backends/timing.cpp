@@ -1,7 +1,6 @@
 #include "timing.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <new>
 #include <stdexcept>
@@ -97,26 +96,31 @@ double Timing::Measured(const Candidate& candidate, IsolatedNode* isolated) cons
   }
 }
 
-double Timing::Of(const LoweringContext& context, const Node& node, const Candidate& candidate) {
-  IsolatedNode isolated = Isolated(context, node, candidate);
-  if (cache_) {
-    if (const std::optional<double> known = cache_->Find(isolated.key)) {
-      // Timed for an equal node before, to the end: Again() need not go on with it.
-      measured_.erase(isolated.key);
-      if (*known == kNever)
-        throw Unsupported("was not a candidate when it was timed (timing cache)");
-      return *known;
-    }
-  }
-  double time = 0;
+std::optional<double> Timing::Known(const std::string& key) const {
+  const std::optional<double> known = cache_ ? cache_->Find(key) : std::nullopt;
+  if (known == kNever) throw Unsupported("was not a candidate when it was timed (timing cache)");
+  return known;
+}
+
+double Timing::MeasuredOrNoted(const Candidate& candidate, IsolatedNode* isolated) const {
   try {
-    time = Measured(candidate, &isolated);
+    return Measured(candidate, isolated);
   } catch (const LacksMemory&) {
     throw;
   } catch (const Unsupported&) {
-    if (cache_) cache_->Set(isolated.key, kNever);
+    if (cache_) cache_->Set(isolated->key, kNever);
     throw;
   }
+}
+
+double Timing::Of(const LoweringContext& context, const Node& node, const Candidate& candidate) {
+  IsolatedNode isolated = Isolated(context, node, candidate);
+  if (cache_ && cache_->Find(isolated.key)) {
+    // Timed for an equal node before, to the end: Again() need not go on with it.
+    measured_.erase(isolated.key);
+  }
+  if (const std::optional<double> known = Known(isolated.key)) return *known;
+  double time = MeasuredOrNoted(candidate, &isolated);
   if (iterations_ == 0) {
     time = Guess(context, node, candidate);
   } else {
@@ -139,7 +143,6 @@ double Timing::Again(const LoweringContext& context, const Node& node, const Can
 }
 
 double Timing::OfLowered(const Graph& graph, const std::vector<Shape>& shapes, const Node& node) {
-  if (iterations_ == 0) return std::numeric_limits<double>::infinity();
   IsolatedNode isolated;
   isolated.node = node;
   std::map<int, int> places;
@@ -158,14 +161,15 @@ double Timing::OfLowered(const Graph& graph, const std::vector<Shape>& shapes, c
   }
   for (int& output : isolated.node.outputs) take(&output);
   isolated.key = KeyOf(isolated.graph, isolated.node);
-  if (const std::optional<double> known = cache_ ? cache_->Find(isolated.key) : std::nullopt) {
-    return *known;
-  }
+  if (const std::optional<double> known = Known(isolated.key)) return *known;
   Candidate candidate;
   candidate.implementation = &ImplementationOf(target_, node.implementation);
   candidate.variant = VariantOf(node);
   candidate.math = node.math;
-  const double time = Measured(candidate, &isolated);
+  const Node unpacked = isolated.node;
+  double time = MeasuredOrNoted(candidate, &isolated);
+  isolated.node = unpacked;
+  time = std::min(time, MeasuredOrNoted(candidate, &isolated));
   if (cache_) cache_->Set(isolated.key, time);
   return time;
 }

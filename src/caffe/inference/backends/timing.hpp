@@ -33,8 +33,10 @@ class Timing {
   /// Measures again a candidate that `Of` has just measured, and returns the least time: the
   /// machine may have been slower then. Times from the cache are returned as they are.
   double Again(const LoweringContext& context, const Node& node, const Candidate& candidate);
+  /// False: times are estimated.
+  bool measures() const { return iterations_ > 0; }
   /// The time of a node of a lowered graph whose weights are not packed yet, for values of these
-  /// shapes. Throws as `Of` does. Without measuring: infinity.
+  /// shapes, measured twice. Throws as `Of` does.
   virtual double OfLowered(const Graph& graph, const std::vector<Shape>& shapes, const Node& node);
   /// The time of changing a value's format.
   double OfReorder(const LoweringContext& context, int value, const Format& from, const Format& to);
@@ -50,6 +52,10 @@ class Timing {
   IsolatedNode Isolated(const LoweringContext& context, const Node& node,
                         const Candidate& candidate) const;
   double Measured(const Candidate& candidate, IsolatedNode* isolated) const;
+  /// The same, and the cache notes what turns out to be no candidate.
+  double MeasuredOrNoted(const Candidate& candidate, IsolatedNode* isolated) const;
+  /// What the cache has, if there is one. Throws Unsupported for what is no candidate.
+  std::optional<double> Known(const std::string& key) const;
   double Guess(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
   std::string KeyOf(const Graph& graph, const Node& node) const;
 

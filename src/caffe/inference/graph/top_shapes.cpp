@@ -35,15 +35,15 @@ std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
     for (size_t i = 0; i < node.outputs.size(); ++i) layer.add_top("top");
     const Operation& operation = node.operation();
     Require(bool(operation.top_shapes), "its shapes are known to its layer only");
-    const std::vector<Shape> tops = operation.top_shapes(layer, inputs);
+    const std::vector<Shape> tops =
+        IsJoined(node) ? std::vector<Shape>{JoinedShapes(JoinedLayers(node), inputs[0]).back()}
+                       : operation.top_shapes(layer, inputs);
     Require(tops.size() == node.outputs.size(), "it has ", tops.size(), " tops, not ",
             node.outputs.size());
     if (MultipliesWeights(node)) {
       Require(InputsOfARow(node, inputs[0]) == InputsOfARow(node, built), "a bottom of shape ",
               ShapeString(inputs[0]), " does not go with weights for ", ShapeString(built));
     }
-    if (IsJoined(node))
-      return std::vector<Shape>{JoinedShapes(JoinedLayers(node), inputs[0]).back()};
     return tops;
   });
 }

@@ -66,6 +66,12 @@ bool MultipliesWeights(const Node& node) {
   return node.operation().weights != Operation::Weights::NONE;
 }
 
+// A damaged plan may name any type.
+bool MultipliesWeights(const Epilogue& step) {
+  const Operation* const operation = OperationTable::Find(step.layer.type());
+  return operation && operation->weights != Operation::Weights::NONE;
+}
+
 std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer) {
   const auto activation = ActivationOf(layer);
   return activation ? kernels::AsPostOp(*activation) : std::nullopt;
@@ -126,24 +132,16 @@ bool Activates(const Node& node) {
   return epilogue && epilogue->residual < 0;
 }
 
-namespace {
-
-bool HasWeights(const Epilogue& step) {
-  const Operation* const operation = OperationTable::Find(step.layer.type());
-  return operation && operation->weights != Operation::Weights::NONE;
-}
-
-}  // namespace
-
 bool IsJoined(const Node& node) {
-  return std::any_of(node.epilogue.begin(), node.epilogue.end(), HasWeights);
+  return std::any_of(node.epilogue.begin(), node.epilogue.end(),
+                     [](const Epilogue& step) { return MultipliesWeights(step); });
 }
 
 std::vector<Node> JoinedLayers(const Node& node) {
   std::vector<Node> layers = {node};
   layers[0].epilogue.clear();
   for (const Epilogue& step : node.epilogue) {
-    if (!HasWeights(step)) {
+    if (!MultipliesWeights(step)) {
       layers.back().epilogue.push_back(step);
       continue;
     }

@@ -15,6 +15,7 @@ namespace caffe::inference {
 /// True for the layers that multiply by trained weights: Convolution, its depthwise forms,
 /// Deconvolution and InnerProduct.
 bool MultipliesWeights(const Node& node);
+bool MultipliesWeights(const Epilogue& step);
 /// Convolution and its depthwise forms.
 bool IsConvolution(const Node& node);
 
@@ -51,10 +52,10 @@ std::optional<NodePostOps> ActivationOfNode(const Node& node, int channels);
 /// True if the epilogue is an activation, or empty.
 bool Activates(const Node& node);
 
-/// Layers with weights that are computed as one node (backends/separable_blocks.cpp): the node's own,
-/// and behind it those of its epilogue. Each as a node of one input and one output, which are those
-/// of the whole, with the steps behind it as its epilogue, and its parameters: packed ones are all
-/// the node's, two of each layer. One layer for most nodes.
+/// Layers with weights that are computed as one node (backends/separable_blocks.cpp): the node's
+/// own, and behind it those of its epilogue. Each as a node of one input and one output, which are
+/// those of the whole, with the steps behind it as its epilogue, and its parameters: packed ones
+/// are all the node's, two of each layer. One layer for most nodes.
 std::vector<Node> JoinedLayers(const Node& node);
 /// True if there are several.
 bool IsJoined(const Node& node);

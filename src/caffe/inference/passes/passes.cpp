@@ -56,7 +56,7 @@ const std::vector<Pass>& Passes() {
        ChooseKernels, kIsNeeded, IsLowered},
       {"separable_blocks",
        "on the CPU: a depthwise convolution and the 1x1 ones around it become one where that is "
-       "as fast",
+       "about as fast",
        JoinSeparable, kCanBeSkipped, JoinsSeparableBlocks},
       {"packing", "weights are put into the order in which kernels read them", PackWeightsOfBuild,
        kIsNeeded, IsLowered},

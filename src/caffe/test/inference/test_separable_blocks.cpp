@@ -4,16 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <set>
 
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/backends/lowering.hpp"
+#include "caffe/inference/backends/separable_blocks.hpp"
+#include "caffe/inference/builder.hpp"
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
-#include "caffe/inference/backends/separable_blocks.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
+#include "caffe/util/io.hpp"
 
 namespace caffe::inference {
 namespace {
@@ -230,6 +234,66 @@ TEST(SeparableBlocks, ThatAreSlowerStayApart) {
   EXPECT_EQ(JoinedIn(LoweredBlocks(*net, ElementType::FLOAT, "none")), Names());
 }
 
+/// Times of all ways of computing the net, in which FLOAT16 and joined blocks are faster.
+std::shared_ptr<TimingCache> CacheForHalves(const NetworkDefinition& net) {
+  BuilderConfig config;
+  config.timing_iterations = 1;
+  config.timing_cache = std::make_shared<TimingCache>();
+  for (const Precision precision : {Precision::FP16, Precision::FP32}) {
+    config.precision = precision;
+    Builder(config).Build(net);
+  }
+  const std::string file = NewFileName();
+  config.timing_cache->Write(file);
+  std::ifstream lines(file);
+  std::string text, line;
+  std::getline(lines, text);
+  text += "\n";
+  while (std::getline(lines, line)) {
+    const std::string key = line.substr(line.find(' ') + 1);
+    const auto has = [&](const char* part) { return key.find(part) != std::string::npos; };
+    const bool is_fast = has(" separable:") || has(" reorder ");
+    text += std::string(is_fast ? "1" : has(" FLOAT16 ") ? "100" : "1000") + " " + key + "\n";
+  }
+  return std::make_shared<TimingCache>(NewFile(text));
+}
+
+// Each layer is widened by itself, whatever it would be joined with.
+TEST(SeparableBlocks, AreTakenApartWhereOneLayerLosesAccuracy) {
+  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const std::string model = NewFile(kBlocksNet), weights = NewFileName() + ".caffemodel";
+  NetParameter trained;
+  net->ToProto(&trained);
+  WriteProtoToBinaryFile(trained, weights);
+  const NetworkDefinition definition = NetworkDefinition::FromCaffe(model, {weights});
+  BuilderConfig config;
+  config.precision = Precision::BEST;
+  config.allowed = {Precision::FP16};
+  config.timing_iterations = 1;
+  config.timing_cache = CacheForHalves(definition);
+  config.max_accuracy_loss = 0.5;
+  const auto in_half = [](const Engine& engine) {
+    std::set<std::string> names;
+    for (const Node& node : engine.graph()->nodes) {
+      if (!MultipliesWeights(node) || node.math != ElementType::FLOAT16) continue;
+      for (const Node& layer : JoinedLayers(node)) names.insert(layer.name());
+    }
+    return names;
+  };
+  EXPECT_EQ(JoinedIn(*Builder(config).Build(definition)->graph()),
+            (Names{"expand", "expand2", "dw3"}));
+  for (const char* const inexact : {"expand", "dw", "linear"}) {
+    config.accuracy_loss = [&](const std::shared_ptr<const Engine>& engine) {
+      return in_half(*engine).count(inexact) ? 1. : 0.;
+    };
+    const auto engine = Builder(config).Build(definition);
+    std::set<std::string> others = {"first", "expand",  "dw",  "linear", "expand2",
+                                    "dw2",   "linear2", "dw3", "linear3"};
+    others.erase(inexact);
+    EXPECT_EQ(in_half(*engine), others) << inexact;
+  }
+}
+
 // What a damaged plan may say.
 TEST(SeparableBlocks, RefuseWhatTheyCannotCompute) {
   const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
@@ -256,6 +320,13 @@ TEST(SeparableBlocks, RefuseWhatTheyCannotCompute) {
   expect_error("another kernel", [](Node* node) {
     node->epilogue[1].layer.mutable_convolution_param()->set_kernel_size(0, 7);
   });
+  expect_error("fewer outputs than channels", [](Node* node) {
+    node->epilogue[1].layer.set_type("ConvolutionDepthwise");
+    node->epilogue[1].layer.mutable_convolution_param()->set_num_output(1);
+    node->parameters[3].shape = {1};
+  });
+  expect_error("no variant", [](Node* node) { node->implementation = "separable"; });
+  expect_error("an unknown variant", [](Node* node) { node->implementation = "separable:x"; });
   expect_error("an implementation for one layer",
                [](Node* node) { node->implementation = "packed"; });
   expect_error("an unknown layer", [](Node* node) { node->epilogue[3].layer.set_type("Nothing"); });

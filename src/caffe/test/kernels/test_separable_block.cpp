@@ -239,6 +239,11 @@ TEST_P(SeparableBlocks, ReadAndWritePartsOfLargerImages) {
   CheckBothSplits<float16, float16, float>(test);
 }
 
+TEST_P(SeparableBlocks, TakeImagesWithoutColumns) {
+  BlockTest test{BlockOf(0, 32, 16, {8, 3, 1, 2}, {0, 3, 1, 2})};
+  CheckBothSplits<float, float, float>(test);
+}
+
 TEST_P(SeparableBlocks, AreNotMadeOfOtherConvolutions) {
   const auto makes = [](const SeparableBlock::Shapes& shapes) {
     return SeparableBlock::Make(shapes, Split::ROWS) != nullptr;

@@ -2,6 +2,10 @@
 // and BFLOAT16 by kernels/separable_block.hpp.
 #include "caffe/kernels/separable_block.hpp"
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "caffe/blob.hpp"
 #include "caffe/core/dispatch_float.hpp"
 #include "caffe/core/unsupported.hpp"
@@ -21,8 +25,8 @@ constexpr char kRows[] = "rows", kChannels[] = "channels";
 /// The layers of a joined node, the first of which may be missing.
 struct BlockLayers {
   explicit BlockLayers(const Node& node) : all(JoinedLayers(node)) {
-    Require(all.size() == 2 || all.size() == 3, "it joins ", all.size(),
-            " convolutions, not 2 or 3");
+    Require(all.size() == 2 || all.size() == 3, "layer '", node.name(), "' joins ", all.size(),
+            " convolutions, not 2 or 3", Error::Remedy{"build the plan again"});
   }
   bool expands() const { return all.size() == 3; }
   size_t size() const { return all.size(); }
@@ -30,7 +34,8 @@ struct BlockLayers {
   std::vector<Node> all;
 };
 
-/// Null where there is no kernel for it.
+/// Null where there is no kernel for it. Throws Error where a layer, in a damaged plan, does not
+/// have the outputs that it says.
 std::shared_ptr<const SeparableBlock> KernelOf(const Node& node, const BlockLayers& layers,
                                                const Shape& input) {
   const std::vector<Shape> made = JoinedShapes(layers.all, input);
@@ -38,6 +43,10 @@ std::shared_ptr<const SeparableBlock> KernelOf(const Node& node, const BlockLaye
   for (size_t i = 0; i < layers.size(); ++i) {
     const auto shape = ConvolutionShapeOf(layers.all[i], i == 0 ? input : made[i - 1], made[i]);
     if (!shape) return nullptr;
+    const uint32_t outputs = layers.all[i].layer.convolution_param().num_output();
+    Require(outputs == static_cast<uint32_t>(shape->outputs), "layer '", layers.all[i].name(),
+            "': ", Error::Field{"num_output"}, " is ", outputs, ", and it has ", shape->outputs,
+            Error::Remedy{"build the plan again"});
     shapes.push_back(*shape);
   }
   SeparableBlock::Shapes all;
@@ -57,13 +66,12 @@ std::vector<SeparableBlock::Packing> PackingsOf(const SeparableBlock& kernel, bo
   return all;
 }
 
-bool IsFloating(ElementType type) {
-  return std::count(std::begin(kFloatTypes), std::end(kFloatTypes), type) > 0;
-}
-
 class SeparableStep : public Step {
  public:
   explicit SeparableStep(const Node& node) : node_(node), layers_(node) {
+    const std::string variant = VariantOf(node);
+    Require(variant == kRows || variant == kChannels, "implementation 'separable' has no variant '",
+            variant, "': was the plan built by another version?");
     const size_t count = node.epilogue.size();
     for (size_t i = 0; i < layers_.size(); ++i) {
       const auto post = PostOpsOf(layers_.all[i]);
@@ -80,7 +88,7 @@ class SeparableStep : public Step {
     y_ = binding.outputs.at(0);
     residual_ = residual_step_ ? binding.operands.at(*residual_step_) : Operand();
     const auto takes = [](const Operand& operand) {
-      return operand.blocked() && IsFloating(operand.type);
+      return operand.blocked() && IsFloatType(operand.type);
     };
     Require(takes(x_) && takes(y_) &&
                 (!residual_.data || (residual_.layout == y_.layout && residual_.type == y_.type &&
@@ -137,6 +145,9 @@ class SeparableImplementation : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (!IsJoined(node)) return context.None("is for separable blocks, which a later pass joins");
+    if (!KernelOf(node, BlockLayers(node), context.graph.values[node.inputs[0]].shape)) {
+      return context.None("has no kernel for its shape");
+    }
     std::vector<Candidate> all;
     for (const char* const variant : {kRows, kChannels}) {
       const Format blocked = {node.math, kBlocked};

@@ -42,13 +42,6 @@ bool WidensInTiles() {
 #endif
 }
 
-/// n numbers as floats: x itself, or widened into `wide`.
-const float* Widened(Storage storage, size_t n, const void* x, float* wide) {
-  if (storage == STORED_FLOAT) return static_cast<const float*>(x);
-  ChosenPackedTiles().widen[storage](n, 1, x, wide);
-  return wide;
-}
-
 /// True for activations that only bound numbers, as AmxTiles' functions can.
 bool IsClamp(const Activation& f) {
   return f.kind == Activation::NONE || f.kind == Activation::CLIP ||

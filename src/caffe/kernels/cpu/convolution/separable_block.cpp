@@ -1,7 +1,6 @@
 #include "caffe/kernels/separable_block.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
 #include "caffe/kernels/cpu/resize/image_sizes.hpp"
@@ -57,10 +56,15 @@ class BlockedSeparableBlock : public SeparableBlock {
         strip_(StripRows()) {}
 
   int block() const override { return tiles_.block; }
+  // Fewer images may need more: threads share each of them.
   size_t scratch_size(int num) const override {
-    const Plan plan = PlanFor(num);
-    const size_t parts = std::min(Threads(), std::max<size_t>(1, plan.items.count()));
-    return (BiasBytes() + parts * (BytesOf(plan) + kBetweenThreads)) / sizeof(float);
+    size_t bytes = 0;
+    for (const int some : {num, std::min(num, static_cast<int>(Threads())), std::min(num, 1)}) {
+      const Plan plan = PlanFor(some);
+      const size_t parts = std::min(Threads(), std::max<size_t>(1, plan.items.count()));
+      bytes = std::max(bytes, parts * (BytesOf(plan) + kBetweenThreads));
+    }
+    return (BiasBytes() + bytes) / sizeof(float);
   }
 
   Packing expand_packing() const override {
@@ -172,7 +176,7 @@ class BlockedSeparableBlock : public SeparableBlock {
 
   int StripRows() const {
     const BandAxis& rows = bands_.rows();
-    const int kept = static_cast<int>(kStripFloats / (row() * most()));
+    const int kept = static_cast<int>(kStripFloats / std::max<size_t>(1, row() * most()));
     return std::clamp((kept - rows.kernel) / rows.stride + 1, 1, rows.output);
   }
   Plan PlanFor(int num) const {
@@ -185,7 +189,7 @@ class BlockedSeparableBlock : public SeparableBlock {
     }
     plan.ranges = num % Threads() == 0 ? 1 : std::min(Threads(), rows);
     plan.items.cuts = num * plan.ranges;
-    const size_t fit = kSumFloats / (bands_.columns().output * sums_channels());
+    const size_t fit = kSumFloats / (bands_.columns().output * sums_channels());  // or none
     plan.most_rows =
         static_cast<int>(std::min(std::max<size_t>(fit, strip_), CeilDiv(rows, plan.ranges)));
     return plan;
@@ -227,9 +231,7 @@ class BlockedSeparableBlock : public SeparableBlock {
 };
 
 const float* AsFloats(const Stored& x, size_t offset, size_t n, float* wide) {
-  if (x.storage == STORED_FLOAT) return static_cast<const float*>(x.at(offset));
-  ChosenPackedTiles().widen[x.storage](n, 1, x.at(offset), wide);
-  return wide;
+  return Widened(x.storage, n, x.at(offset), wide);
 }
 
 const float* SlopesFrom(const Activation& f, size_t channel) {
@@ -425,32 +427,31 @@ void BlockedSeparableBlock::RunInParts(const Call& call, size_t image, const Pla
   });
   const auto add = Loops<float>().add;
   const Buffers all = buffers(0);
-  // Pixels of a vector of outputs at a time.
+  const size_t size = SizeOf(call.y.type);
   const size_t together = std::max<size_t>(1, kFinishedTogether / sums_channels());
   ParallelFor(pixels, together, [&](size_t begin, size_t end) {
-    std::vector<int32_t> places(end - begin);
-    for (size_t p = begin; p < end; ++p) places[p - begin] = static_cast<int32_t>(p);
-    for (size_t to = 0; to < outputs_.count(); ++to) {
-      const size_t v = outputs_.Count(to), start = outputs_.Begin(to) * block * pixels;
-      const size_t first = start + begin * v * block, count = (end - begin) * v * block;
-      for (size_t i = 1; i < parts; ++i) {
-        add(count, all.sums + first, buffers(i).sums + first, all.sums + first);
-      }
-      PackedTiles::Work work = OutputsOf(call, image, to, 0);
-      const size_t size = SizeOf(call.y.type);
-      for (size_t i = 0; i < v; ++i) {
-        PixelSums sums = {all.sums + first + i * block,
-                          v * block,
-                          static_cast<int>(end - begin),
-                          1,
-                          places.data(),
-                          block,
-                          block};
-        tiles_.finish_pixels(work, sums);
-        work.y = static_cast<char*>(work.y) + work.plane * size;
-        if (work.residual)
-          work.residual = static_cast<const char*>(work.residual) + work.plane * size;
-        if (work.slopes) work.slopes += block;
+    constexpr size_t kSome = 128;
+    int32_t places[kSome];
+    for (size_t some = begin; some < end; some += kSome) {
+      const size_t count = std::min(kSome, end - some);
+      for (size_t p = 0; p < count; ++p) places[p] = static_cast<int32_t>(some + p);
+      for (size_t to = 0; to < outputs_.count(); ++to) {
+        const size_t v = outputs_.Count(to), start = outputs_.Begin(to) * block * pixels;
+        float* const sum = all.sums + start + some * v * block;
+        for (size_t i = 1; i < parts; ++i) {
+          add(count * v * block, sum, buffers(i).sums + (sum - all.sums), sum);
+        }
+        PackedTiles::Work work = OutputsOf(call, image, to, 0);
+        for (size_t i = 0; i < v; ++i) {
+          const PixelSums sums = {sum + i * block, v * block, static_cast<int>(count), 1, places,
+                                  block,           block};
+          tiles_.finish_pixels(work, sums);
+          work.y = static_cast<char*>(work.y) + work.plane * size;
+          if (work.residual) {
+            work.residual = static_cast<const char*>(work.residual) + work.plane * size;
+          }
+          if (work.slopes) work.slopes += block;
+        }
       }
     }
   });
@@ -496,9 +497,9 @@ void BlockedSeparableBlock::Forward(int num, Numbers x, const Layers& layers, fl
       PrepareOffsets(plan, own);
       for (size_t i = begin; i < end; ++i) {
         const size_t range = i % plan.ranges;
-        const int end = static_cast<int>(rows * (range + 1) / plan.ranges);
-        for (int row = static_cast<int>(rows * range / plan.ranges); row < end;) {
-          const RowRange some = {row, std::min(end, row + plan.most_rows)};
+        const int last = static_cast<int>(rows * (range + 1) / plan.ranges);
+        for (int row = static_cast<int>(rows * range / plan.ranges); row < last;) {
+          const RowRange some = {row, std::min(last, row + plan.most_rows)};
           RunRange(call, i / plan.ranges, some, 0, middle_.count(), /*in_parts=*/false, own);
           row = some.end;
         }

@@ -82,6 +82,13 @@ struct PackedTiles {
 /// The kernels of the instruction set in use.
 const PackedTiles& ChosenPackedTiles();
 
+/// n numbers as floats: x itself, or widened into `wide`.
+inline const float* Widened(Storage storage, size_t n, const void* x, float* wide) {
+  if (storage == STORED_FLOAT) return static_cast<const float*>(x);
+  ChosenPackedTiles().widen[storage](n, 1, x, wide);
+  return wide;
+}
+
 }  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_CPU_PACKED_TILES_HPP_
