@@ -40,11 +40,12 @@ refuses "time needs a net definition" "$caffe" time -solver none.prototxt -sigin
 refuses "'x.prototxt' is not expected" "$caffe" time x.prototxt
 
 # What the processor does at most, measured unless the flag says no; by the units of the set in use.
-runs "$caffe" device_query
+runs "$caffe" device_query -threads 2
 has err.txt 'CPU peaks, measured with [0-9]* threads*  *unit  *rate$'
 has err.txt ' FLOAT  *[a-z0-9_]*  *[0-9.]* [GT]FLOP/s$'
 has err.txt ' 8-bit integers  *[a-z0-9_]*  *[0-9.]* [GT]OP/s$'
 has err.txt 'reading memory  *[0-9.]* GB/s$'
+has err.txt 'a cache line from core to core  *\([0-9.]*\( to [0-9.]*\)* ns\|other programs have the cores\)$'
 CAFFE_CPU_ISA=emulated_amx runs "$caffe" device_query -threads 1
 has err.txt 'measured with 1 thread  *unit  *rate$'
 has err.txt ' BFLOAT16  *emulated_amx  *[0-9.]* GFLOP/s$'

@@ -29,6 +29,13 @@ void QueryPeaks() {
          peak.unit, inference::RateText(2 * peak.per_second, integers)});
   }
   table.Add({"reading memory", "", ThreeDigits(kernels::MeasureMemoryBandwidth() / 1e9) + " GB/s"});
+  const kernels::HandOver line = kernels::MeasureHandOver();
+  if (Caffe::threads() > 1) {
+    const std::string nearest = ThreeDigits(line.nearest), farthest = ThreeDigits(line.farthest);
+    const std::string range = nearest == farthest ? nearest : nearest + " to " + farthest;
+    table.Add({"a cache line from core to core", "",
+               line.nearest > 0 ? range + " ns" : "other programs have the cores"});
+  }
   LogTable(table);
 }
 

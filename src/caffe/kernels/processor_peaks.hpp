@@ -33,6 +33,16 @@ double FastestProducts(const std::vector<ProductPeak>& peaks, ElementType math);
 /// memory.
 double MeasureMemoryBandwidth();
 
+/// Nanoseconds from a write of the first thread until another thread that reads the cache line
+/// again and again has it: for the threads whose cores are nearest and farthest. Cores that share a
+/// cache take some 20 to 50, those of other chiplets or sockets 100 and more: what one layer's
+/// threads have written then reaches the next layer's as much later. 0 for one thread, and where
+/// other programs have the cores. Takes milliseconds for each thread.
+struct HandOver {
+  double nearest = 0, farthest = 0;
+};
+HandOver MeasureHandOver();
+
 }  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_PROCESSOR_PEAKS_HPP_

@@ -20,8 +20,8 @@ class Target {
   virtual const std::vector<const Implementation*>& implementations() const = 0;
   virtual const Implementation& reorder() const = 0;
   virtual const Implementation& any_layer() const = 0;
-  /// What computes a depthwise separable convolution as one node (backends/separable_blocks.hpp); not
-  /// among the implementations, as it takes no layer by itself. Null: nothing does.
+  /// What computes a depthwise separable convolution as one node (backends/separable_blocks.hpp);
+  /// not among the implementations, as it takes no layer by itself. Null: nothing does.
   virtual const Implementation* separable_block() const { return nullptr; }
   /// The layouts that kernels prefer to Caffe's, the most common first; in them the channels of a
   /// value of this type are padded to a multiple of `block`.

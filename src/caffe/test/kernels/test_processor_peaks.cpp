@@ -116,5 +116,20 @@ TEST(FastestProducts, AreThoseOfTheFastestUnitForTheType) {
   EXPECT_EQ(FastestProducts({}, ElementType::FLOAT), 0);
 }
 
+TEST(ProcessorPeaks, KnowHowLongACacheLineTakesToAnotherCore) {
+  {
+    const TeamSize one(1);
+    const HandOver none = MeasureHandOver();
+    EXPECT_EQ(none.nearest, 0);
+    EXPECT_EQ(none.farthest, 0);
+  }
+  if (omp_get_num_procs() < 2) GTEST_SKIP() << "there is one processor";
+  const TeamSize two(2);
+  const HandOver line = MeasureHandOver();
+  if (line.nearest == 0) GTEST_SKIP() << "other programs have the cores";
+  EXPECT_GT(line.nearest, 1) << "light goes 30 cm in a nanosecond";
+  EXPECT_EQ(line.nearest, line.farthest) << "there is one other thread";
+}
+
 }  // namespace
 }  // namespace caffe::kernels

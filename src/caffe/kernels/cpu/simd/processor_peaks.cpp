@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -255,6 +256,66 @@ double MeasureMemoryBandwidth() {
     for (size_t i = 0; i + kPart <= size; i += kPart) keep = keep + sum(kPart, piece + i);
     return static_cast<double>(size / kPart * kPart * sizeof(float));
   });
+}
+
+namespace {
+
+// Which of two threads may write the line next, or that neither will.
+constexpr int kSender = 0, kReceiver = 1, kEnd = 2;
+
+void SendBack(std::atomic<int>* turn) {
+  for (int now = turn->load(); now != kEnd; now = turn->load(std::memory_order_acquire)) {
+    if (now == kReceiver) turn->store(kSender, std::memory_order_release);
+  }
+}
+
+/// Half of the least time in which the line comes back, in nanoseconds. Ends soon where a core is
+/// shared, and the other thread has to wait for it.
+double SendAndWait(std::atomic<int>* turn) {
+  constexpr int kBatches = 60, kTrips = 50;
+  constexpr double kSeconds = 0.01;
+  double least = std::numeric_limits<double>::infinity();
+  const PeakClock::time_point start = PeakClock::now();
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const PeakClock::time_point begin = PeakClock::now();
+    if (Seconds(begin - start) > kSeconds) break;
+    for (int trip = 0; trip < kTrips; ++trip) {
+      turn->store(kReceiver, std::memory_order_release);
+      while (turn->load(std::memory_order_acquire) != kSender) {
+      }
+    }
+    least = std::min(least, Seconds(PeakClock::now() - begin) * 1e9 / (2 * kTrips));
+  }
+  turn->store(kEnd);
+  return least;
+}
+
+}  // namespace
+
+HandOver MeasureHandOver() {
+  struct alignas(128) Line {
+    std::atomic<int> turn{kSender};
+  };
+  const int threads = std::min(omp_get_max_threads(), omp_get_num_procs());
+  std::vector<Line> lines(std::max(1, threads));
+  std::vector<double> times(lines.size(), 0.);
+#pragma omp parallel num_threads(threads)
+  {
+    const int me = omp_get_thread_num();
+    for (int other = 1; other < omp_get_num_threads(); ++other) {
+#pragma omp barrier
+      if (me == 0) times[other] = SendAndWait(&lines[other].turn);
+      if (me == other) SendBack(&lines[other].turn);
+    }
+  }
+  HandOver result;
+  for (size_t other = 1; other < times.size(); ++other) {
+    constexpr double kTimeSlice = 1e5;  // or more: the cores are shared with other programs
+    if (times[other] == 0 || times[other] > kTimeSlice) continue;  // 0: there were fewer threads
+    result.nearest = result.nearest == 0 ? times[other] : std::min(result.nearest, times[other]);
+    result.farthest = std::max(result.farthest, times[other]);
+  }
+  return result;
 }
 
 }  // namespace caffe::kernels
