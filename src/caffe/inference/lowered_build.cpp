@@ -77,7 +77,7 @@ class LoweredBuild {
     std::map<std::string, Types> widened;
     for (const Types& narrow :
          {Types{ElementType::INT8}, Types{ElementType::FLOAT16, ElementType::BFLOAT16}}) {
-      engine = Widen(narrow, engine, &widened);
+      engine = Widen(narrow, &widened);
       if (Accepts(engine)) return engine;
     }
     // Layers without weights, too.
@@ -108,7 +108,7 @@ class LoweredBuild {
 
   /// Widens as few layers as necessary, those first that lose most accuracy for the time that they
   /// save.
-  std::shared_ptr<const Engine> Widen(const Types& narrow, std::shared_ptr<const Engine> engine,
+  std::shared_ptr<const Engine> Widen(const Types& narrow,
                                       std::map<std::string, Types>* widened) const {
     const std::vector<Layer> layers = Sensitivities(narrow, *Build(*widened, kApart));
     const std::map<std::string, Types> before = *widened;
@@ -125,7 +125,7 @@ class LoweredBuild {
     };
     // The smallest accepted number by bisection; `engine` is that of `high`.
     size_t low = 0, high = layers.size();
-    engine = with(high);
+    std::shared_ptr<const Engine> engine = with(high);
     if (!Accepts(engine)) return engine;
     while (low + 1 < high) {
       const size_t middle = (low + high) / 2;

@@ -115,11 +115,11 @@ double Timing::MeasuredOrNoted(const Candidate& candidate, IsolatedNode* isolate
 
 double Timing::Of(const LoweringContext& context, const Node& node, const Candidate& candidate) {
   IsolatedNode isolated = Isolated(context, node, candidate);
-  if (cache_ && cache_->Find(isolated.key)) {
+  if (const std::optional<double> known = Known(isolated.key)) {
     // Timed for an equal node before, to the end: Again() need not go on with it.
     measured_.erase(isolated.key);
+    return *known;
   }
-  if (const std::optional<double> known = Known(isolated.key)) return *known;
   double time = MeasuredOrNoted(candidate, &isolated);
   if (iterations_ == 0) {
     time = Guess(context, node, candidate);
