@@ -59,6 +59,16 @@ class Layer {
   /// Returns how many of the first of them ForwardFused and, in the TRAIN phase, BackwardFused do
   /// the work of, on the CPU.
   virtual int FuseFollowers(const vector<Layer<Dtype>*>& /*followers*/) { return 0; }
+  /// Offers the layers of which each reads only the one's top before it, which no other layer
+  /// reads: true if ForwardJoined may compute them with this one, in the TEST phase on the CPU,
+  /// fused followers of each included.
+  virtual bool Join(const vector<Layer<Dtype>*>& /*next*/) { return false; }
+  /// Computes the tops of the last of them from this layer's bottoms; tops between are not written.
+  /// All have been reshaped. Returns false, and writes nothing, if it has no kernel for the shapes.
+  virtual bool ForwardJoined(const vector<Blob<Dtype>*>& /*bottom*/,
+                             const vector<Blob<Dtype>*>& /*top*/) {
+    return false;
+  }
   /// Forward, and what the fused followers compute.
   Dtype ForwardFused(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   /// Backward, and what the fused followers compute, which must not run then.

@@ -298,6 +298,8 @@ class Net {
 
   // Running (net.cpp, net_debug.cpp).
   void FindFusions();
+  void FindJoinedLayers();
+  bool RunJoined(int layer_id, int end, vector<bool>* done);
   bool IsWatched() const;
   void RunBackward(int layer_id, int end, vector<bool>* left);
   void RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done);
@@ -354,6 +356,7 @@ class Net {
   std::shared_ptr<QuantizedTraining<Dtype>> quantized_training_;  // null: nothing is rounded
   vector<vector<int>> fused_followers_;  // per layer: those whose work it can do as well
   vector<int> fused_into_;               // per layer: the one that can do its work, -1
+  vector<vector<int>> joined_layers_;    // per layer: those that can be computed with it
   Arena arena_;                          // where parameters lie in it; `data` is not used
   std::weak_ptr<void> data_arena_;       // held by the tensors in it
   std::weak_ptr<void> diff_arena_;

@@ -65,6 +65,8 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   virtual void compute_output_shape() = 0;
 
   struct Products;
+  template <typename>
+  friend class JoinedConvolutions;
   /// The tops; `fused`: and what the fused followers compute.
   void ForwardAll(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top, bool fused);
   void BackwardAll(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,

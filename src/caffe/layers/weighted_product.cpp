@@ -36,7 +36,8 @@ struct TypePair {
   ElementType data, diff;
 };
 
-/// The bias (zeros where there is none), followed by `pointwise`.
+}  // namespace
+
 template <typename Dtype>
 vector<float> FoldedBias(const WeightBlobs<Dtype>& blobs, const Pointwise& pointwise) {
   vector<float> bias(blobs.outputs, 0.f);
@@ -50,8 +51,6 @@ vector<float> FoldedBias(const WeightBlobs<Dtype>& blobs, const Pointwise& point
   }
   return bias;
 }
-
-}  // namespace
 
 template <typename Dtype>
 Weights PackedWeights<Dtype>::Get(const AlgorithmPtr& algorithm, const WeightBlobs<Dtype>& blobs,
@@ -185,6 +184,8 @@ template class WeightedProduct<float, algorithms::ConvolutionProblem>;
 template class WeightedProduct<double, algorithms::ConvolutionProblem>;
 template class WeightedProduct<float, algorithms::InnerProductProblem>;
 template class WeightedProduct<double, algorithms::InnerProductProblem>;
+template vector<float> FoldedBias(const WeightBlobs<float>&, const Pointwise&);
+template vector<float> FoldedBias(const WeightBlobs<double>&, const Pointwise&);
 template algorithms::Settings SettingsOf<float>(const LayerTypes&, Phase, Engine);
 template algorithms::Settings SettingsOf<double>(const LayerTypes&, Phase, Engine);
 

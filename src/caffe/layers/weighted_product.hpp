@@ -20,6 +20,10 @@ struct WeightBlobs {
   ElementType type;
 };
 
+/// The bias (zeros where there is none), followed by `pointwise`.
+template <typename Dtype>
+vector<float> FoldedBias(const WeightBlobs<Dtype>& blobs, const Pointwise& pointwise);
+
 /// The packed weights of a layer: packed again when they have been written.
 template <typename Dtype>
 class PackedWeights {

@@ -103,6 +103,7 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
 // between them.
 template <typename Dtype>
 void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done) {
+  if (RunJoined(layer_id, end, done)) return;
   Layer<Dtype>& layer = *layers_[layer_id];
   const vector<Blob<Dtype>*>& bottoms = bottom_vecs_[layer_id];
   for (const int id : top_id_vecs_[layer_id]) {
@@ -127,6 +128,43 @@ void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* do
     (*done)[id] = true;
   }
   if (debug_info_) ForwardDebugInfo(layer_id);
+}
+
+// Blobs between are not computed: only while they may be freed, as they are then, behind the layers
+// that would have read them, and computed by these one by one when they are asked for.
+template <typename Dtype>
+bool Net<Dtype>::RunJoined(int layer_id, int end, vector<bool>* done) {
+  const vector<int>& next = joined_layers_[layer_id];
+  if (next.empty() || !activations_->shares() || activations_->recomputes() || IsWatched() ||
+      Caffe::mode() != Caffe::CPU) {
+    return false;
+  }
+  vector<int> all = {layer_id};
+  all.insert(all.end(), next.begin(), next.end());
+  for (const int id : all) {
+    const vector<int>& followers = fused_followers_[id];
+    if (std::max(id, followers.empty() ? id : followers.back()) > end) return false;
+    if (id != all.back() && activations_->StaysAfterPass(top_id_vecs_[id][0])) return false;
+  }
+  const auto reshape = [&](int id) {
+    WithLayer(layers_[id]->layer_param(),
+              [&] { layers_[id]->Reshape(bottom_vecs_[id], top_vecs_[id]); });
+  };
+  for (const int id : all) {
+    reshape(id);
+    for (const int follower : fused_followers_[id]) reshape(follower);
+  }
+  PrepareTop(top_id_vecs_[all.back()][0]);
+  Layer<Dtype>& layer = *layers_[layer_id];
+  const bool joined = WithLayer(layer.layer_param(), [&] {
+    return layer.ForwardJoined(bottom_vecs_[layer_id], top_vecs_[all.back()]);
+  });
+  if (!joined) return false;
+  for (const int id : all) {
+    (*done)[id] = true;
+    for (const int follower : fused_followers_[id]) (*done)[follower] = true;
+  }
+  return true;
 }
 
 // Programs take the input's mutable pointer once, at start-up, and keep writing through it. So the

@@ -40,7 +40,43 @@ void Net<Dtype>::FindFusions() {
   }
 }
 
+// Three layers in a row: the two blobs between are read by one layer each, but for fused followers.
+template <typename Dtype>
+void Net<Dtype>::FindJoinedLayers() {
+  if (quantized_training_) return;  // blobs are rounded as they are made
+  vector<vector<int>> readers(blobs_.size());
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (fused_into_[i] >= 0) continue;
+    for (const int id : bottom_id_vecs_[i]) readers[id].push_back(i);
+    for (const int id : top_id_vecs_[i]) {  // in place: not a fused follower
+      if (std::count(bottom_id_vecs_[i].begin(), bottom_id_vecs_[i].end(), id) > 0) {
+        readers[id].push_back(i);
+      }
+    }
+  }
+  const auto may_be_joined = [&](int layer) {
+    const LayerParameter& param = layers_[layer]->layer_param();
+    return layers_[layer]->is_built_in() && param.phase() == phase_ &&
+           param.loss_weight_size() == 0 && bottom_id_vecs_[layer].size() == 1 &&
+           top_id_vecs_[layer].size() == 1;
+  };
+  const auto next_of = [&](int layer) {
+    const vector<int>& all = readers[top_id_vecs_[layer][0]];
+    return all.size() == 1 && may_be_joined(all[0]) ? all[0] : -1;
+  };
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (!may_be_joined(i)) continue;
+    const int second = next_of(i), third = second < 0 ? -1 : next_of(second);
+    if (third < 0) continue;
+    if (layers_[i]->Join({layers_[second].get(), layers_[third].get()})) {
+      joined_layers_[i] = {second, third};
+    }
+  }
+}
+
 template void Net<float>::FindFusions();
 template void Net<double>::FindFusions();
+template void Net<float>::FindJoinedLayers();
+template void Net<double>::FindJoinedLayers();
 
 }  // namespace caffe

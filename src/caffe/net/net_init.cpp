@@ -91,7 +91,9 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   PlaceParameters();
   fused_followers_.assign(layers_.size(), vector<int>());
   fused_into_.assign(layers_.size(), -1);
+  joined_layers_.assign(layers_.size(), vector<int>());
   if (phase_ == TRAIN || !param.force_backward()) FindFusions();
+  if (phase_ == TEST && !param.force_backward()) FindJoinedLayers();
   debug_info_ = param.debug_info();
   PlanActivations(/*share=*/phase_ == TEST && !param.force_backward() && !debug_info_);
   global_grad_scale_ = param.global_grad_scale();

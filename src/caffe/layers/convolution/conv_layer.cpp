@@ -43,6 +43,21 @@ int ConvolutionLayer<Dtype>::FuseFollowers(const vector<Layer<Dtype>*>& follower
   return this->products_->followers.Take(followers, this->forward_type(), this->num_output_);
 }
 
+// An inverted residual: what expands an image, its depthwise convolution, what brings it together.
+template <typename Dtype>
+bool ConvolutionLayer<Dtype>::Join(const vector<Layer<Dtype>*>& next) {
+  using Base = BaseConvolutionLayer<Dtype>;
+  vector<Base*> layers = {this};
+  for (Layer<Dtype>* const layer : next) layers.push_back(dynamic_cast<Base*>(layer));
+  return this->products_->joined.Join(layers);
+}
+
+template <typename Dtype>
+bool ConvolutionLayer<Dtype>::ForwardJoined(const vector<Blob<Dtype>*>& bottom,
+                                            const vector<Blob<Dtype>*>& top) {
+  return this->products_->joined.Forward(*bottom[0], top[0]);
+}
+
 template <typename Dtype>
 void ConvolutionLayer<Dtype>::compute_output_shape() {
   this->output_shape_ = ConvolutionOutputExtents(this->geometry(), this->input_extents());

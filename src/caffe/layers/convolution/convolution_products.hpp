@@ -4,6 +4,7 @@
 #include "caffe/layers/base_conv_layer.hpp"
 #include "caffe/layers/weighted_product.hpp"
 #include "fused_followers.hpp"
+#include "joined_convolutions.hpp"
 
 namespace caffe {
 
@@ -19,6 +20,8 @@ struct BaseConvolutionLayer<Dtype>::Products {
   Product alone, fused;
   const Product* latest = nullptr;
   FusedFollowers<Dtype> followers;
+  /// This layer and those that are computed with it.
+  JoinedConvolutions<Dtype> joined;
 
   /// What `layer` computes for bottoms that lie as this one does, with `behind` behind it.
   const algorithms::ConvolutionProblem& ProblemOf(BaseConvolutionLayer& layer,
