@@ -134,37 +134,27 @@ void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* do
 // that would have read them, and computed by these one by one when they are asked for.
 template <typename Dtype>
 bool Net<Dtype>::RunJoined(int layer_id, int end, vector<bool>* done) {
-  const vector<int>& next = joined_layers_[layer_id];
-  if (next.empty() || !activations_->shares() || activations_->recomputes() || IsWatched() ||
-      Caffe::mode() != Caffe::CPU) {
+  const vector<int>& joined = joined_layers_[layer_id];
+  if (joined.empty() || joined.back() > end || !activations_->shares() ||
+      activations_->recomputes() || IsWatched() || Caffe::mode() != Caffe::CPU) {
     return false;
   }
-  vector<int> all = {layer_id};
-  all.insert(all.end(), next.begin(), next.end());
-  for (const int id : all) {
-    const vector<int>& followers = fused_followers_[id];
-    if (std::max(id, followers.empty() ? id : followers.back()) > end) return false;
-    if (id != all.back() && activations_->StaysAfterPass(top_id_vecs_[id][0])) return false;
+  const int top = top_id_vecs_[joined.back()][0];
+  for (const int id : joined) {
+    const int between = top_id_vecs_[id][0];
+    if (between != top && activations_->StaysAfterPass(between)) return false;
   }
-  const auto reshape = [&](int id) {
+  for (const int id : joined) {
     WithLayer(layers_[id]->layer_param(),
               [&] { layers_[id]->Reshape(bottom_vecs_[id], top_vecs_[id]); });
-  };
-  for (const int id : all) {
-    reshape(id);
-    for (const int follower : fused_followers_[id]) reshape(follower);
   }
-  PrepareTop(top_id_vecs_[all.back()][0]);
+  PrepareTop(top);
   Layer<Dtype>& layer = *layers_[layer_id];
-  const bool joined = WithLayer(layer.layer_param(), [&] {
-    return layer.ForwardJoined(bottom_vecs_[layer_id], top_vecs_[all.back()]);
+  const bool computed = WithLayer(layer.layer_param(), [&] {
+    return layer.ForwardJoined(bottom_vecs_[layer_id], top_vecs_[joined.back()]);
   });
-  if (!joined) return false;
-  for (const int id : all) {
-    (*done)[id] = true;
-    for (const int follower : fused_followers_[id]) (*done)[follower] = true;
-  }
-  return true;
+  for (size_t i = 0; computed && i < joined.size(); ++i) (*done)[joined[i]] = true;
+  return computed;
 }
 
 // Programs take the input's mutable pointer once, at start-up, and keep writing through it. So the

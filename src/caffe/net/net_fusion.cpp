@@ -48,11 +48,6 @@ void Net<Dtype>::FindJoinedLayers() {
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (fused_into_[i] >= 0) continue;
     for (const int id : bottom_id_vecs_[i]) readers[id].push_back(i);
-    for (const int id : top_id_vecs_[i]) {  // in place: not a fused follower
-      if (std::count(bottom_id_vecs_[i].begin(), bottom_id_vecs_[i].end(), id) > 0) {
-        readers[id].push_back(i);
-      }
-    }
   }
   const auto may_be_joined = [&](int layer) {
     const LayerParameter& param = layers_[layer]->layer_param();
@@ -68,8 +63,11 @@ void Net<Dtype>::FindJoinedLayers() {
     if (!may_be_joined(i)) continue;
     const int second = next_of(i), third = second < 0 ? -1 : next_of(second);
     if (third < 0) continue;
-    if (layers_[i]->Join({layers_[second].get(), layers_[third].get()})) {
-      joined_layers_[i] = {second, third};
+    if (!layers_[i]->Join({layers_[second].get(), layers_[third].get()})) continue;
+    for (const int id : {static_cast<int>(i), second, third}) {  // in the order of the net
+      const vector<int>& followers = fused_followers_[id];
+      joined_layers_[i].push_back(id);
+      joined_layers_[i].insert(joined_layers_[i].end(), followers.begin(), followers.end());
     }
   }
 }

@@ -33,14 +33,6 @@ std::vector<To> As(const std::vector<From>& values) {
   return result;
 }
 
-double ActivatedOutput(const Activation& f, double x) {
-  if (f.kind == Activation::RELU) return x > 0 ? x : f.a * x;
-  if (f.kind == Activation::CLIP) {
-    return std::min<double>(std::max<double>(x, f.a), f.b);
-  }
-  return x;
-}
-
 /// A test's operands in addition to images and weights.
 template <typename Y>
 struct Extras {
@@ -142,16 +134,14 @@ void CheckConvolution(const ConvolutionShape& s, int num, bool plain_input,
   const auto real =
       ToBlocks(std::vector<float>(exact.size(), 1.f), num, s.outputs, s.output_spatial(), block);
   ASSERT_EQ(expected.size(), y.size());
-  const double rounding = std::is_same<Y, float16>::value    ? std::ldexp(1, -11)
-                          : std::is_same<Y, bfloat16>::value ? std::ldexp(1, -8)
-                                                             : 0;
+  const double rounding = RoundingOf<Y>();
   for (size_t i = 0; i < y.size(); ++i) {
     const double value = static_cast<float>(y[i]);
     if (real[i] == 0) {
       ASSERT_EQ(value, 0) << "fills up a block at " << i;
       continue;
     }
-    const double goal = ActivatedOutput(activation, expected[i]);
+    const double goal = ActivatedValue(activation, expected[i]);
     const double bound =
         RelativeBoundOf<X, W>(s) * magnitudes[i] + rounding * std::fabs(goal) + std::ldexp(1, -24);
     ASSERT_NEAR(value, goal, bound) << i;

@@ -35,12 +35,6 @@ SeparableBlock::Shapes SquareBlock(int inputs, int middle, int outputs, const Ex
   return BlockOf(inputs, middle, outputs, extents, extents);
 }
 
-double BlockActivation(const Activation& f, double x) {
-  if (f.kind == Activation::RELU) return x > 0 ? x : f.a * x;
-  if (f.kind == Activation::CLIP) return std::min<double>(std::max<double>(x, f.a), f.b);
-  return x;
-}
-
 struct BlockTest {
   SeparableBlock::Shapes shapes;
   int num = 1;
@@ -71,7 +65,7 @@ struct TestedLayer {
     return y;
   }
   std::vector<double> Activate(std::vector<double> x) const {
-    for (double& value : x) value = BlockActivation(activation, value);
+    for (double& value : x) value = ActivatedValue(activation, value);
     return x;
   }
   SeparableBlock::Layer Packed(const SeparableBlock::Packing& packing) {
@@ -142,9 +136,7 @@ void CheckBlock(const BlockTest& test, Split split) {
   std::vector<float> scratch(kernel->scratch_size(num), nan);
   kernel->Forward(num, blocked.data(), layers, scratch.data(), {y.data(), strides});
 
-  const double rounding = std::is_same<Y, float16>::value    ? std::ldexp(1, -11)
-                          : std::is_same<Y, bfloat16>::value ? std::ldexp(1, -8)
-                                                             : 0;
+  const double rounding = RoundingOf<Y>();
   const std::vector<double> expected = ToBlocks(exact, num, outputs, spatial, block);
   const std::vector<int> real =
       ToBlocks(std::vector<int>(exact.size(), 1), num, outputs, spatial, block);

@@ -61,17 +61,6 @@ Expected ConvolveInDouble(const WinogradShape& s, const Images& x, const std::ve
   return e;
 }
 
-double ActivatedValue(const Activation& activation, double value) {
-  switch (activation.kind) {
-    case Activation::RELU:
-      return value > 0 ? value : activation.a * value;
-    case Activation::CLIP:
-      return std::min(std::max(value, double(activation.a)), double(activation.b));
-    default:
-      return value;
-  }
-}
-
 /// A test's operands in addition to the images.
 struct WinogradExtras {
   bool bias = false, residual = false;

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "caffe/element_type.hpp"
+#include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/cpu/simd/instruction_set_row.hpp"
@@ -70,6 +74,21 @@ inline ConvolutionShape Shape(int channels, int outputs, int group,
 
 inline ConvolutionShape Square(int channels, int outputs, int group, const Extents& extents) {
   return Shape(channels, outputs, group, {extents, extents});
+}
+
+/// f(x) of NONE, RELU or CLIP, in double.
+inline double ActivatedValue(const Activation& f, double x) {
+  if (f.kind == Activation::RELU) return x > 0 ? x : f.a * x;
+  if (f.kind == Activation::CLIP) return std::min<double>(std::max<double>(x, f.a), f.b);
+  return x;
+}
+
+/// What rounding a number to T changes it by at most, relative to it; 0 for float.
+template <typename T>
+double RoundingOf() {
+  return std::is_same<T, float16>::value    ? std::ldexp(1, -11)
+         : std::is_same<T, bfloat16>::value ? std::ldexp(1, -8)
+                                            : 0;
 }
 
 /// (num, channels, spatial) to (num, channels / block, spatial, block).
