@@ -79,7 +79,7 @@ INFERENCE_EXCEPTIONS = {
     ("graph/parse_caffe.cpp", "quantize/training_ranges.hpp"),
     ("passes/lowering_passes.cpp", "backends/lowering.hpp"),
     ("passes/lowering_passes.cpp", "backends/operand_places.hpp"),
-    ("passes/lowering_passes.cpp", "backends/separable_blocks.hpp"),
+    ("passes/lowering_passes.cpp", "backends/joined_layers.hpp"),
     ("passes/lowering_passes.cpp", "quantize/blob_intervals.hpp"),
     ("passes/lowering_passes.cpp", "quantize/equalization.hpp"),
     ("passes/lowering_passes.cpp", "quantize/fused_sums.hpp"),

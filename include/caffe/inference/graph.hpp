@@ -73,6 +73,9 @@ struct Epilogue {
   std::vector<Constant> parameters;
   int operand = -1;  ///< a value; -1: none
   std::string blob;  ///< the former name of the step's bottom 0; not kept in plans
+  /// How kernels store that bottom, which is not a value of the graph: of steps with weights.
+  ElementType type = ElementType::FLOAT;
+  AffineParameters affine = {};  ///< of INT8 and UINT8
 };
 
 /// How a node computes in integer-only arithmetic: its inputs and output 0 are 8-bit integers with

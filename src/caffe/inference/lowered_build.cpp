@@ -17,7 +17,7 @@ namespace {
 
 using Types = std::set<ElementType>;
 
-constexpr char kSeparableBlocks[] = "separable_blocks";  // the pass
+constexpr char kJoinedLayers[] = "joined_layers";  // the pass
 constexpr bool kApart = false;
 
 void CheckLayerNames(const Graph& graph, const BuilderConfig& config) {
@@ -59,8 +59,8 @@ class LoweredBuild {
     const kernels::TeamSize team(threads_);
     BuildContext build = context_;
     build.narrowed = narrowed;
-    if (!joins && !build.Skips(kSeparableBlocks)) {
-      build.config.skip_passes.push_back(kSeparableBlocks);
+    if (!joins && !build.Skips(kJoinedLayers)) {
+      build.config.skip_passes.push_back(kJoinedLayers);
     }
     const BuilderConfig& config = build.config;
     const bool is_timed = config.timing_iterations > 0 && config.backend == Backend::CPU;

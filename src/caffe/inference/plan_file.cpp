@@ -116,6 +116,9 @@ void Write(const Node& node, Writer* out) {
     out->Add(step.layer);
     out->Add(step.parameters);
     out->Number(step.operand);
+    out->Number(static_cast<int64_t>(step.type));
+    out->Real(step.affine.scale);
+    out->Number(step.affine.zero_point);
   }
   out->Number(node.integers.has_value());
   if (node.integers) {
@@ -311,12 +314,15 @@ Node ReadNode(Reader* in) {
   node.inputs = in->Numbers();
   node.outputs = in->Numbers();
   node.parameters = in->Constants();
-  node.epilogue.resize(in->Count(24));
+  node.epilogue.resize(in->Count(44));
   for (Epilogue& step : node.epilogue) {
     step.layer = in->Layer();
     step.parameters = in->Constants();
     step.operand = in->Int();
     Require(step.operand >= -1, "an epilogue's operand is no value");
+    step.type = in->Type();
+    step.affine.scale = in->Real();
+    step.affine.zero_point = in->Int();
   }
   if (in->Number()) node.integers = ReadIntegers(in);
   // Kernels for signed bytes take weights as they are: the results would be wrong.

@@ -13,9 +13,13 @@ namespace caffe::kernels {
 /// which the channels of a pixel are padded. An image's stride is then that of its pixels times
 /// their number. x, y and the residual are all in blocks or all channels last, except that the
 /// input of a convolution may be a plain image.
+///
+/// Channels in blocks: elements from one block of channels to the next, where rows are parts of
+/// higher images. Only Int8Convolution takes them.
 struct ImageStrides {
   size_t x = 0, y = 0, residual = 0;
   size_t x_pixel = 0, y_pixel = 0, residual_pixel = 0;  ///< 0: channels in blocks
+  size_t x_plane = 0, y_plane = 0;  ///< the latter of the residual, too; 0: rows are whole images
 };
 
 }  // namespace caffe::kernels

@@ -99,7 +99,8 @@ bool HasLayout(const Target& target, Layout::Kind layout) {
 const Implementation& ImplementationOf(const Target& target, const std::string& name) {
   const std::string family = name.substr(0, name.find(':'));
   std::vector<const Implementation*> all = target.implementations();
-  if (target.separable_block()) all.push_back(target.separable_block());
+  const std::vector<const Implementation*> joining = target.joining();
+  all.insert(all.end(), joining.begin(), joining.end());
   for (const Implementation* implementation : all) {
     if (implementation->name() != family) continue;
     Require(name == family || implementation->has_variants(), "implementation '", family,

@@ -20,9 +20,9 @@ class Target {
   virtual const std::vector<const Implementation*>& implementations() const = 0;
   virtual const Implementation& reorder() const = 0;
   virtual const Implementation& any_layer() const = 0;
-  /// What computes a depthwise separable convolution as one node (backends/separable_blocks.hpp);
-  /// not among the implementations, as it takes no layer by itself. Null: nothing does.
-  virtual const Implementation* separable_block() const { return nullptr; }
+  /// What computes several layers with weights as one node (backends/joined_layers.hpp); not among
+  /// the implementations, as these take no layer by itself.
+  virtual std::vector<const Implementation*> joining() const { return {}; }
   /// The layouts that kernels prefer to Caffe's, the most common first; in them the channels of a
   /// value of this type are padded to a multiple of `block`.
   virtual const std::vector<Layout::Kind>& layouts() const = 0;

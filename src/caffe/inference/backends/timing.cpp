@@ -37,7 +37,7 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
     key += " + " + step.layer.type();
     if (step.operand >= 0) key += describe(step.operand);
     if (!step.layer.has_convolution_param()) continue;
-    key += " " + CanonicalText(step.layer);
+    key += Join(" ", Name(step.type), " ", CanonicalText(step.layer));
   }
   return key + " " + CanonicalText(node.layer);
 }

@@ -150,9 +150,13 @@ std::vector<Node> JoinedLayers(const Node& node) {
     layers.back().parameters = step.parameters;
     layers.back().epilogue.clear();
   }
-  if (layers.size() == 1 || node.parameters.size() != 2 * layers.size()) return layers;
+  const size_t each = node.parameters.size() / layers.size();
+  if (layers.size() == 1 || each < 2 || each * layers.size() != node.parameters.size()) {
+    return layers;
+  }
   for (size_t i = 0; i < layers.size(); ++i) {
-    layers[i].parameters = {node.parameters[2 * i], node.parameters[2 * i + 1]};
+    const auto first = node.parameters.begin() + i * each;
+    layers[i].parameters.assign(first, first + each);
   }
   return layers;
 }

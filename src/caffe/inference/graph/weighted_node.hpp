@@ -52,10 +52,10 @@ std::optional<NodePostOps> ActivationOfNode(const Node& node, int channels);
 /// True if the epilogue is an activation, or empty.
 bool Activates(const Node& node);
 
-/// Layers with weights that are computed as one node (backends/separable_blocks.cpp): the node's
+/// Layers with weights that are computed as one node (backends/joined_layers.cpp): the node's
 /// own, and behind it those of its epilogue. Each as a node of one input and one output, which are
 /// those of the whole, with the steps behind it as its epilogue, and its parameters: packed ones
-/// are all the node's, two of each layer. One layer for most nodes.
+/// are all the node's, equally many of each layer, two or more. One layer for most nodes.
 std::vector<Node> JoinedLayers(const Node& node);
 /// True if there are several.
 bool IsJoined(const Node& node);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "caffe/inference/backends/joined_layers.hpp"
 #include "caffe/inference/backends/lowering.hpp"
 #include "caffe/inference/backends/operand_places.hpp"
-#include "caffe/inference/backends/separable_blocks.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/inference/passes/split_epilogues.hpp"
 #include "caffe/inference/quantize/blob_intervals.hpp"
@@ -78,8 +78,8 @@ bool Equalizes(const BuildContext& build) {
          build.Scheme() == QuantizationScheme::SYMMETRIC;
 }
 
-bool JoinsSeparableBlocks(const BuildContext& build) {
-  return IsLowered(build) && build.target->separable_block() != nullptr;
+bool JoinsLayers(const BuildContext& build) {
+  return IsLowered(build) && !build.target->joining().empty();
 }
 
 // On a GPU the runner allocates scratch memory: its size differs between devices.
@@ -163,9 +163,9 @@ Graph ChooseKernels(Graph graph, BuildContext* build) {
   return ChooseImplementations(std::move(graph), options, &timing);
 }
 
-Graph JoinSeparable(Graph graph, BuildContext* build) {
+Graph JoinLayersOfBuild(Graph graph, BuildContext* build) {
   Timing timing = TimingOf(*build);
-  return JoinSeparableBlocks(std::move(graph), &timing, build->config.on_candidates);
+  return JoinLayers(std::move(graph), &timing, build->config.on_candidates);
 }
 
 Graph PackWeightsOfBuild(Graph graph, BuildContext* build) {

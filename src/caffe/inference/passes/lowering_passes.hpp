@@ -15,7 +15,7 @@ Graph SplitForKernels(Graph graph, BuildContext* build);
 Graph FindRanges(Graph graph, BuildContext* build);
 Graph Equalize(Graph graph, BuildContext* build);
 Graph ChooseKernels(Graph graph, BuildContext* build);
-Graph JoinSeparable(Graph graph, BuildContext* build);
+Graph JoinLayersOfBuild(Graph graph, BuildContext* build);
 Graph PackWeightsOfBuild(Graph graph, BuildContext* build);
 Graph FindScratch(Graph graph, BuildContext* build);
 Graph PlanMemoryOfBuild(Graph graph, BuildContext* build);
@@ -26,7 +26,7 @@ bool HasFloatResiduals(const BuildContext& build);
 bool HasIntegersAlone(const BuildContext& build);
 bool FusesSumsOfIntegers(const BuildContext& build);
 bool Equalizes(const BuildContext& build);
-bool JoinsSeparableBlocks(const BuildContext& build);
+bool JoinsLayers(const BuildContext& build);
 bool PlansScratch(const BuildContext& build);
 
 }  // namespace caffe::inference

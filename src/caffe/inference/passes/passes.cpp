@@ -54,10 +54,10 @@ const std::vector<Pass>& Passes() {
        Equalize, kCanBeSkipped, Equalizes},
       {"kernels", "each layer gets the kernel, and each blob the type and layout, that are fastest",
        ChooseKernels, kIsNeeded, IsLowered},
-      {"separable_blocks",
-       "on the CPU: a depthwise convolution and the 1x1 ones around it become one where that is "
-       "about as fast",
-       JoinSeparable, kCanBeSkipped, JoinsSeparableBlocks},
+      {"joined_layers",
+       "on the CPU: a depthwise convolution and the 1x1 ones around it, and convolutions of 8-bit "
+       "integers one behind another, become one where that is about as fast",
+       JoinLayersOfBuild, kCanBeSkipped, JoinsLayers},
       {"packing", "weights are put into the order in which kernels read them", PackWeightsOfBuild,
        kIsNeeded, IsLowered},
       {"views", "Concat, Slice, Flatten and Reshape cost nothing: blobs lie within others",

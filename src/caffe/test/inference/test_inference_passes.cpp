@@ -134,16 +134,15 @@ std::vector<std::string> Followed(std::vector<std::string> passes,
 
 TEST(Passes, AreAllThatABuildDoes) {
   EXPECT_EQ(PassesSeen({}),
-            Followed(kBeforeLowering, {"epilogues", "ranges", "kernels", "separable_blocks",
-                                       "packing", "views", "order", "scratch", "memory"}));
+            Followed(kBeforeLowering, {"epilogues", "ranges", "kernels", "joined_layers", "packing",
+                                       "views", "order", "scratch", "memory"}));
   BuilderConfig reference;
   reference.backend = Backend::REFERENCE;
   EXPECT_EQ(PassesSeen(reference), Followed(kBeforeLowering, {"views", "order", "memory"}));
   BuilderConfig skipping;
   skipping.skip_passes = {"memory", "order"};
-  EXPECT_EQ(PassesSeen(skipping),
-            Followed(kBeforeLowering,
-                     {"epilogues", "ranges", "kernels", "separable_blocks", "packing", "views"}))
+  EXPECT_EQ(PassesSeen(skipping), Followed(kBeforeLowering, {"epilogues", "ranges", "kernels",
+                                                             "joined_layers", "packing", "views"}))
       << "scratch memory is planned with the rest";
 }
 
@@ -157,23 +156,23 @@ TEST(Passes, ForIntegersAreThere) {
   for (const char* blob : {"data", "x"}) table.Set(blob, range);
   config.calibration = std::make_shared<const CalibrationTable>(table);
   EXPECT_EQ(PassesSeen(config), Followed(kBeforeLowering, {"epilogues", "ranges", "equalization",
-                                                           "kernels", "separable_blocks", "packing",
+                                                           "kernels", "joined_layers", "packing",
                                                            "views", "order", "scratch", "memory"}));
   config.skip_passes = {"equalization"};
   EXPECT_EQ(PassesSeen(config),
-            Followed(kBeforeLowering, {"epilogues", "ranges", "kernels", "separable_blocks",
-                                       "packing", "views", "order", "scratch", "memory"}));
+            Followed(kBeforeLowering, {"epilogues", "ranges", "kernels", "joined_layers", "packing",
+                                       "views", "order", "scratch", "memory"}));
   config.skip_passes.clear();
   config.quantization.arithmetic = Arithmetic::INTEGER;
   std::vector<std::string> alone = kBeforeLowering;
   alone.erase(std::find(alone.begin(), alone.end(), "residuals"));
-  EXPECT_EQ(PassesSeen(config), Followed(alone, {"integers", "integer_residuals", "epilogues",
-                                                 "ranges", "kernels", "separable_blocks", "packing",
-                                                 "views", "order", "scratch", "memory"}));
+  EXPECT_EQ(PassesSeen(config),
+            Followed(alone, {"integers", "integer_residuals", "epilogues", "ranges", "kernels",
+                             "joined_layers", "packing", "views", "order", "scratch", "memory"}));
   for (const char* skipped : {"residuals", "integer_residuals"}) {
     config.skip_passes = {skipped};
     EXPECT_EQ(PassesSeen(config),
-              Followed(alone, {"integers", "epilogues", "ranges", "kernels", "separable_blocks",
+              Followed(alone, {"integers", "epilogues", "ranges", "kernels", "joined_layers",
                                "packing", "views", "order", "scratch", "memory"}))
         << skipped;
   }

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/inference/backends/joined_layers.hpp"
 #include "caffe/inference/backends/lowering.hpp"
-#include "caffe/inference/backends/separable_blocks.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
@@ -99,7 +99,7 @@ Graph LoweredBlocks(const Net<float>& net, ElementType math, const std::string& 
     options.ranges.resize(graph.values.size());
     BlocksTiming timing(variant);
     graph = ChooseImplementations(std::move(graph), options, &timing);
-    graph = JoinSeparableBlocks(std::move(graph), &timing, on_candidates);
+    graph = JoinLayers(std::move(graph), &timing, on_candidates);
     return PackWeights(std::move(graph), timing.target());
   };
   return LoweredBy(lower, GraphOf(net));

@@ -240,6 +240,69 @@ TEST_P(Int8Convolutions, ReadAndWritePartsOfLargerImages) {
       << "images that overlap";
 }
 
+// Rows of images that are 3 and 5 rows higher.
+TEST_P(Int8Convolutions, ReadAndWriteRowsOfHigherImages) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
+  const auto check = [&](const ConvolutionShape& s, int winograd = 0) {
+    const auto kernel = MakeKernel(s, false, winograd);
+    if (winograd < 0 && !kernel) return;  // the set has none
+    ASSERT_TRUE(kernel);
+    const size_t block = kernel->block();
+    const auto higher = [block](const std::vector<uint8_t>& dense, size_t plane, size_t apart) {
+      std::vector<uint8_t> planes;
+      for (size_t at = 0; at < dense.size(); at += plane) {
+        planes.insert(planes.end(), dense.begin() + at, dense.begin() + at + plane);
+        planes.resize(planes.size() + apart * block, 88);
+      }
+      return planes;
+    };
+    const size_t x_plane = s.input_spatial() * block, y_plane = s.output_spatial() * block;
+    const size_t x_more = 3 * s.input[1], y_more = 5 * s.output[1];
+    const std::vector<uint8_t> x = ToBlocks(Integers<uint8_t>(2 * s.input_size(), &random), 2,
+                                            s.channels, s.input_spatial(), block);
+    const std::vector<uint8_t> residual = ToBlocks(Integers<uint8_t>(2 * s.output_size(), &random),
+                                                   2, s.outputs, s.output_spatial(), block);
+    std::vector<int8_t> weights = Integers<int8_t>(s.weight_count(), &random);
+    if (winograd < 0) MakePairsFit(s, false, &weights);
+    std::vector<int8_t> packed(kernel->packed_size());
+    kernel->PackWeights(weights.data(), packed.data());
+    const std::vector<float> scale(s.outputs, 1e-3f), bias = Floats(s.outputs, 1, &random);
+    PostOps post(bias.data(), residual.data());
+    post.scale = scale.data();
+    post.activation = {Activation::CLIP, 0.1, 6};  // makes padding of zeros nonzero
+    post.factor = 16;
+    std::vector<double> scratch(kernel->scratch_bytes(2) / sizeof(double) + 1, NAN);
+    std::vector<uint8_t> dense(residual.size());
+    kernel->Forward(2, x.data(), packed.data(), post, scratch.data(), dense.data());
+    const std::vector<uint8_t> expected = higher(dense, y_plane, y_more);
+    const std::vector<uint8_t> from = higher(x, x_plane, x_more);
+    const std::vector<uint8_t> added = higher(residual, y_plane, y_more);
+    std::vector<uint8_t> y(expected.size(), 88);
+    ImageStrides strides;
+    strides.x_plane = x_plane + x_more * block;
+    strides.y_plane = y_plane + y_more * block;
+    post.residual = added.data();
+    kernel->Forward(2, from.data(), packed.data(), post, scratch.data(), {y.data(), strides});
+    EXPECT_EQ(y, expected);
+    strides.y_plane = y_plane - 1;
+    EXPECT_THROW(
+        kernel->Forward(2, from.data(), packed.data(), post, scratch.data(), {y.data(), strides}),
+        Error)
+        << "planes that overlap";
+  };
+  for (const int winograd : {0, kSmallPairs}) {
+    check(Square(19, 37, 1, {9, 1}), winograd);
+    check(Square(35, 21, 1, {9, 3, 2, 1}), winograd);
+    check(Square(64, 32, 2, {7, 3, 1, 1}), winograd);
+  }
+  check(Square(21, 21, 21, {9, 3, 1, 1}));
+  check(Square(21, 21, 21, {9, 4, 2, 1}));
+  check(Square(19, 21, 1, {9, 3, 1, 1}), 2);
+  check(Square(19, 21, 1, {9, 3, 1, 1}), 4);
+}
+
 /// True on sets whose products of bytes saturate at 16 bits.
 bool HasSmallPairs() {
   const std::string set = Name(VectorInstructionSet());

@@ -41,7 +41,8 @@ struct BlockTest {
   Activation expanded{Activation::CLIP, 0., 6.}, convolved{Activation::RELU, 0.1, 0.};
   Activation projected = {};
   bool residual = false;
-  size_t gap = 0;  // behind each image of x, twice that in y, three times in the residual
+  size_t gap = 0;         // behind each image of x, twice that in y, three times in the residual
+  bool infinite = false;  // the first numbers of x: infinities of both signs
 };
 
 /// A layer in double and as the kernel takes it.
@@ -99,7 +100,11 @@ void CheckBlock(const BlockTest& test, Split split) {
     return values;
   };
   const int num = test.num;
-  const std::vector<X> x = operand(num * first.input_size(), X());
+  std::vector<X> x = operand(num * first.input_size(), X());
+  if (test.infinite) {
+    x[0] = static_cast<X>(std::numeric_limits<float>::infinity());
+    x[1] = static_cast<X>(-std::numeric_limits<float>::infinity());
+  }
   const std::vector<Y> residual = operand(num * shapes.project.output_size(), Y());
   TestedLayer<W> depthwise(shapes.depthwise, test.convolved, &random);
   TestedLayer<W> project(shapes.project, test.projected, &random);
@@ -219,6 +224,15 @@ TEST_P(SeparableBlocks, AddAResidualAndActivate) {
     CheckBothSplits<float, float, float>(test);
     CheckBothSplits<float16, float16, float16>(test);
   }
+}
+
+// What fills up the last block of channels is no part of a sum: zeros times infinity are NaN.
+TEST_P(SeparableBlocks, KeepWhatFillsUpABlockOutOfSums) {
+  BlockTest test{SquareBlock(5, 21, 13, {11, 3, 1, 1})};
+  test.infinite = true;
+  test.convolved = {Activation::CLIP, -1., 3.};
+  CheckBothSplits<float, float, float>(test);
+  CheckBothSplits<float16, float, float>(test);
 }
 
 TEST_P(SeparableBlocks, ReadAndWritePartsOfLargerImages) {

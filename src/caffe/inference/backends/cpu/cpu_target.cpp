@@ -86,7 +86,9 @@ class Cpu : public Target {
   }
   const Implementation& reorder() const override { return Reorder(); }
   const Implementation& any_layer() const override { return AnyLayer(); }
-  const Implementation* separable_block() const override { return &SeparableBlock(); }
+  std::vector<const Implementation*> joining() const override {
+    return {&SeparableBlock(), &Int8Chain()};
+  }
   const std::vector<Layout::Kind>& layouts() const override {
     static const std::vector<Layout::Kind> all = {kBlocked, kChannelsLast};
     return all;

@@ -225,7 +225,9 @@ class Int8InnerProductImpl : public Implementation {
     const kernels::Int8InnerProduct kernel(extents.inputs, extents.outputs);
     const Constant packed = NewConstant(ElementType::INT8, kernel.packed_size());
     kernel.PackWeights(quantized.values.data(), Elements<int8_t>(packed));
-    return {packed, BiasLessZeroPoints(graph, node, quantized, /*residual=*/-1),
+    return {packed,
+            BiasLessZeroPoints(graph, node, graph.values[node.inputs[0]].affine, quantized,
+                               /*residual=*/-1),
             Constant::Of({extents.outputs}, quantized.scales)};
   }
 

@@ -179,7 +179,8 @@ class Int8ConvolutionImpl : public Implementation {
     }
     const QuantizedWeights quantized = QuantizeWeights(node);
     kernel->PackWeights(quantized.values.data(), Elements<int8_t>(packed));
-    return {packed, BiasLessZeroPoints(graph, node, quantized, PostOpsOf(node)->residual),
+    return {packed,
+            BiasLessZeroPoints(graph, node, input.affine, quantized, PostOpsOf(node)->residual),
             Constant::Of({shape->outputs}, quantized.scales)};
   }
 

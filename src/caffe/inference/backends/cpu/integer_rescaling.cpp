@@ -63,11 +63,10 @@ std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
   return parameters;
 }
 
-Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const QuantizedWeights& weights,
-                            int residual) {
+Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const AffineParameters& x,
+                            const QuantizedWeights& weights, int residual) {
   const size_t outputs = weights.scales.size(), terms = weights.values.size() / outputs;
   std::vector<float> bias = BiasOf(node, outputs);
-  const AffineParameters& x = graph.values[node.inputs[0]].affine;
   if (x.zero_point != 0) {
     for (size_t o = 0; o < outputs; ++o) {
       const int8_t* w = weights.values.data() + o * terms;

@@ -19,10 +19,10 @@ std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
                                      const Constant& bias);
 
 /// The bias of a node that rescales its sums in floats, for weights of QuantizeWeights, less the
-/// contributions of the zero points of its input and its residual (this step of the epilogue; -1:
-/// none).
-Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const QuantizedWeights& weights,
-                            int residual);
+/// contributions of the zero points of its input `x` and its residual (this step of the epilogue;
+/// -1: none).
+Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const AffineParameters& x,
+                            const QuantizedWeights& weights, int residual);
 
 /// Sets how the node's sums become bytes, without bias and multipliers: those of its output or,
 /// with a residual, of the value before the sum.

@@ -176,7 +176,8 @@ void Bands::ClearLastLanes(int num, size_t block, size_t lanes, size_t used, siz
   for (int n = 0; n < num; ++n) {
     Band band;
     band.image = n;
-    const size_t first = FirstOfBlock(band, lanes, block, strides.y, strides.y_pixel);
+    const size_t first =
+        FirstOfBlock(band, lanes, block, strides.y_plane, strides.y, strides.y_pixel);
     ClearLanes(static_cast<char*>(y) + first * size, output_plane(), lanes, used, size, pixel);
   }
 }
@@ -184,7 +185,7 @@ void Bands::ClearLastLanes(int num, size_t block, size_t lanes, size_t used, siz
 void Bands::Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,
                   size_t image_size, float* buffer) const {
   const auto& widen = lanes == 1 ? ChosenPackedTiles().widen : ChosenPackedTiles().widen_blocks;
-  Fill(band, largest, lanes, plane, image_size, buffer,
+  Fill(band, largest, lanes, plane * input_plane() * lanes, image_size, buffer,
        [&](size_t offset, size_t count, int step, float* to) {
          widen[x.storage](count, step, x.at(offset), to);
        });

@@ -87,16 +87,16 @@ class Bands {
     return band.image * image_size +
            (size_t(band.row) * columns_.output + band.column) * output_lanes;
   }
-  /// Where in the output the band's first pixel of a block of outputs of `lanes` lanes lies;
-  /// `pixel`: elements from one pixel to the next with channels last, else 0.
-  size_t FirstOfBlock(const Band& band, size_t lanes, size_t block, size_t image_size,
+  /// Where in the output the band's first pixel of a block of outputs of `lanes` lanes lies; from
+  /// one block to the next are `plane` elements; with channels last, `pixel` from one pixel to the
+  /// next, else 0.
+  size_t FirstOfBlock(const Band& band, size_t lanes, size_t block, size_t plane, size_t image_size,
                       size_t pixel) const {
     return pixel ? block * lanes + FirstTarget(band, static_cast<int>(pixel), image_size)
-                 : block * output_plane() * lanes +
-                       FirstTarget(band, static_cast<int>(lanes), image_size);
+                 : block * plane + FirstTarget(band, static_cast<int>(lanes), image_size);
   }
   /// Zeros the lanes from `used` on of y's block `block`, the last one, whose elements have `size`
-  /// bytes.
+  /// bytes. No stride of a plane is 0.
   void ClearLastLanes(int num, size_t block, size_t lanes, size_t used, size_t size,
                       const ImageStrides& strides, void* y) const;
   /// Elements of the buffer from one row of windows to the next.
@@ -108,8 +108,9 @@ class Bands {
   void Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,
              size_t image_size, float* buffer) const;
 
-  /// The same for other types: copy(offset, positions, step, to) copies every step-th position, the
-  /// first one at element `offset` of the input; the padding becomes `zero`.
+  /// The same for other types, of a plane that begins `plane` elements after its image:
+  /// copy(offset, positions, step, to) copies every step-th position, the first one at element
+  /// `offset` of the input; the padding becomes `zero`.
   template <typename T, typename Copy>
   void Fill(const Band& band, const Band& largest, int lanes, size_t plane, size_t image_size,
             T* buffer, Copy&& copy, T zero = T(0)) const;
@@ -141,7 +142,7 @@ void Bands::Fill(const Band& band, const Band& largest, int lanes, size_t plane,
   const int begin = std::min(columns, positions(-first));
   const int end = std::max(begin, std::min(columns, positions(columns_.input - first)));
   for (int n = 0; n < band.images; ++n) {
-    const size_t image = (band.image + n) * image_size + plane * input_plane() * lanes;
+    const size_t image = (band.image + n) * image_size + plane;
     for (int r = 0; r < rows; ++r) {
       const int row = rows_.first(band.row) + r * rows_.step();
       T* to = buffer + (size_t(n) * height + r) * pitch * lanes;

@@ -125,7 +125,7 @@ class Packed : public PackedConvolution {
                  size_t block, const Band& band, PackedTiles::Work* work) const {
     const size_t size = SizeOf(y.type);
     const auto bytes = [&](size_t image, size_t pixel) {
-      return bands_.FirstOfBlock(band, tiles_.block, block, image, pixel) * size;
+      return bands_.FirstOfBlock(band, tiles_.block, block, strides.y_plane, image, pixel) * size;
     };
     work->activation = &post.activation;
     const float* slopes = post.activation.slopes;

@@ -343,6 +343,12 @@ void BlockedSeparableBlock::Convolve(const Call& call, size_t image, const RowRa
       run_row(work, line, size_t(r - strip.begin) * columns.output);
     }
   }
+  // An infinity times the zeros that pad weights is no zero.
+  const size_t used = shapes_.depthwise.channels % block;
+  if (used != 0 && part.first + part.blocks == middle_.blocks()) {
+    ClearLanes(own.made + (part.blocks - 1) * strip_pixels() * block,
+               size_t(strip.count()) * columns.output, block, used, sizeof(float), block);
+  }
 }
 
 /// What tiles write of part `to` of the outputs, from row `row` of them on.

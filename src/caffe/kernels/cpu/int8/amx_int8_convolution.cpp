@@ -79,8 +79,9 @@ void AmxInt8::FillRows(const Call& call, const AmxPlan& plan, const Band& band, 
     for (size_t i = 0; i < count; ++i) std::memcpy(to + i * lanes, from + i * step * lanes, lanes);
   };
   for (size_t u = 0; u < layout.units(part); ++u) {
-    bands_.Fill(band, plan.largest, lanes, group * layout.units() + layout.first_unit(part) + u,
-                call.strides.x, own.input, copy, static_cast<int8_t>(call.x.zero_point));
+    const size_t unit = group * layout.units() + layout.first_unit(part) + u;
+    bands_.Fill(band, plan.largest, lanes, unit * call.strides.x_plane, call.strides.x, own.input,
+                copy, static_cast<int8_t>(call.x.zero_point));
     layout.Gather(own.input, own.windows, band.pixels(), u, own.rows);
   }
   layout.ClearRest(part, band.pixels(), own.rows);
@@ -97,7 +98,7 @@ void AmxInt8::Finish(const Call& call, const Band& band, size_t block, int block
   work.writing = &target;
   work.targets = own.targets;
   work.residual_targets = own.residual_targets;
-  work.plane = bands_.output_plane() * tiles_.block;
+  work.plane = call.strides.y_plane;
   RunTiles(tiles_.blocked[blocks - 1], tiles_.pixels[blocks - 1], band.pixels(), work);
 }
 

@@ -134,7 +134,8 @@ BytePlan ByteProducts::MakePlan(int num) const {
 }
 
 bool ByteProducts::ReadsInPlace(const Call& call, const Plan& plan) const {
-  const size_t extent = (plan.largest.images - 1) * call.strides.x + input_image();
+  const size_t extent =
+      (plan.largest.images - 1) * call.strides.x + units_ * shape_.group * call.strides.x_plane;
   return !copies_ && !plain_ && !call.x.is_signed && shape_.is_pointwise() &&
          extent <= size_t(std::numeric_limits<int32_t>::max());
 }
@@ -192,8 +193,8 @@ void ByteProducts::FillInput(const Call& call, const Plan& plan, const Band& ban
     Copy(call.x, offset, count, step, to);
   };
   for (size_t u = 0; u < units_; ++u) {
-    bands_.Fill(band, plan.largest, lanes_, group * units_ + u, call.strides.x,
-                input + u * plan.unit_size, copy, zero);
+    bands_.Fill(band, plan.largest, lanes_, (group * units_ + u) * call.strides.x_plane,
+                call.strides.x, input + u * plan.unit_size, copy, zero);
   }
 }
 
@@ -203,7 +204,7 @@ void ByteProducts::RunPart(const Call& call, const Plan& plan, size_t begin, siz
   Pieces pieces(scratch);
   const Buffers own(*this, plan, &pieces);
   const bool in_place = ReadsInPlace(call, plan);
-  const size_t plane = bands_.input_plane() * lanes_;
+  const size_t plane = call.strides.x_plane;
   FindSteps(plan, in_place ? plane : plan.unit_size, own);
   Band before;
   before.images = 0;
@@ -235,7 +236,7 @@ void ByteProducts::RunBand(const Call& call, const Band& band, size_t group, siz
   work.first = work.last = true;
   work.targets = own.targets;
   work.residual_targets = own.residual_targets;
-  work.plane = bands_.output_plane() * block;
+  work.plane = call.strides.y_plane;
   const void* starts = call.packed + weights_size();
   for (size_t part = first_part; part < last_part; ++part) {
     const int v = parts_.vectors(part);

@@ -146,7 +146,7 @@ void ChannelsLastInt8::RunItem(const Call& call, const PixelPlan& plan, size_t i
     if (!residual.data) return;
     const size_t pixel = call.strides.residual_pixel;
     const size_t first = bands_.FirstOfBlock(image_of(sum), tiles_.block, block_of(sum),
-                                             call.strides.residual, pixel);
+                                             call.strides.y_plane, call.strides.residual, pixel);
     PrefetchPixels(sum.pixels, sum.rows, residual.at(first), pixel * SizeOf(residual.type));
   };
   Int8Tiles::TilePostOps target;

@@ -130,7 +130,6 @@ void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t index, void* 
   const size_t first_part = plan.items.Begin(item.slice, parts_.count());
   const size_t last_part = plan.items.Begin(item.slice + 1, parts_.count());
   const int pixels = band.pixels(), block = tiles_.block;
-  const size_t plane = bands_.output_plane() * block;
 
   Pieces pieces(scratch);
   const Buffers own(*this, plan, &pieces);
@@ -146,8 +145,8 @@ void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t index, void* 
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
     for (size_t u = 0; u < units; ++u) {
-      bands_.Fill(band, plan.largest, lanes_, group * units_ + first + u, call.strides.x,
-                  own.input + u * plan.unit_size, Widener<int16_t>(call.x, lanes_),
+      bands_.Fill(band, plan.largest, lanes_, (group * units_ + first + u) * call.strides.x_plane,
+                  call.strides.x, own.input + u * plan.unit_size, Widener<int16_t>(call.x, lanes_),
                   static_cast<int16_t>(call.x.zero_point));
     }
     int32_t* sums = own.partial;
@@ -170,7 +169,7 @@ void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t index, void* 
       work.writing = &target;
       work.targets = own.targets;
       work.residual_targets = own.residual_targets;
-      work.plane = plane;
+      work.plane = call.strides.y_plane;
       RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels, work);
       if (plan.partial) sums += size_t(pixels) * v * block;
     }
@@ -289,7 +288,7 @@ void DepthwiseInt8::RunDirect(const Call& call) const {
   const auto run_row = in_bytes ? tiles_.byte_depthwise[sign][kIsLast][stride - 1]
                                 : DirectDepthwise(tiles_.depthwise_direct[sign][kIsLast], bands_);
   const DepthwiseRow common = CommonRow(call.strides, block, call.x.zero_point);
-  const size_t x_block = kIsLast ? block : bands_.input_plane() * block;
+  const size_t x_block = kIsLast ? block : call.strides.x_plane;
   ForDepthwiseParts<kIsLast>(
       bands_, call.num, blocks_, block, 1, kDepthwiseGrain, [&](const DepthwisePart& part) {
         const int8_t* bytes = call.packed + part.block * kernel;
@@ -329,8 +328,8 @@ void DepthwiseInt8::RunItem(const Call& call, size_t index, void* scratch) const
                           PixelWidener(call.x, b, strides.x_pixel),
                           static_cast<float>(call.x.zero_point));
   } else {
-    bands_.Fill(band, largest_, block, b, strides.x, own.input, Widener<float>(call.x, block),
-                static_cast<float>(call.x.zero_point));
+    bands_.Fill(band, largest_, block, b * strides.x_plane, strides.x, own.input,
+                Widener<float>(call.x, block), static_cast<float>(call.x.zero_point));
   }
   tiles_.float_signed(taps * block, call.packed + b * taps * block, own.weights);
   const Int8Tiles::TilePostOps target = From(call, b, band);

@@ -84,7 +84,7 @@ class PackedInt8 : public Int8Convolution {
 
   size_t Blocks(int channels) const { return CeilDiv(channels, tiles_.block); }
 
-  /// Shared by all items of a call; bias and scale are padded, no image stride is 0.
+  /// Shared by all items of a call; bias and scale are padded, no stride of an image or plane is 0.
   struct Call {
     int num;
     Input x;
@@ -125,7 +125,7 @@ class PackedInt8 : public Int8Convolution {
   Int8Tiles::TilePostOps From(const Call& call, size_t block, const Band& band) const {
     Int8Tiles::TilePostOps writing = call.writing;
     const auto elements = [&](size_t image, size_t pixel) {
-      return bands_.FirstOfBlock(band, tiles_.block, block, image, pixel);
+      return bands_.FirstOfBlock(band, tiles_.block, block, call.strides.y_plane, image, pixel);
     };
     if (writing.rescaled.rows) {
       writing.rescaled.rows += block * tiles_.block * Int8Tiles::RESCALING_ROWS;
@@ -192,7 +192,8 @@ class PackedInt8 : public Int8Convolution {
            const Destination& y, bool leaves_zeros, void* scratch) const {
     const ImageStrides strides = WithoutZeros(
         y.strides, {input_channels(), bands_.input_plane(), plain_},
-        {padded_outputs(), bands_.output_plane()}, tiles_.block, writing.residual.data != nullptr);
+        {padded_outputs(), bands_.output_plane()}, tiles_.block, writing.residual.data != nullptr,
+        /*takes_planes=*/true);
     RunItems({num, x, packed, writing, strides}, static_cast<char*>(scratch) + FactorsBytes());
     if (!leaves_zeros) ClearPadding(num, writing, strides);
   }

@@ -200,11 +200,11 @@ void WinogradInt8::TransformInput(const Call& call, const Plan& plan, size_t gro
   const auto transform = way_.input[call.x.is_signed ? 0 : 1];
   for (size_t b = 0; b < blocks_; ++b) {
     int16_t* v = own.input + b * points_ * plan.input_stride;
-    const size_t channels = (group * units_ + b % units_) * bands_.input_plane();
+    const size_t channels = (group * units_ + b % units_) * call.strides.x_plane;
     for (size_t t = 0; t < count;) {
       const Tile tile = At(first + t);
       const int8_t* plane =
-          static_cast<const int8_t*>(call.x.data) + tile.image * call.strides.x + channels * block;
+          static_cast<const int8_t*>(call.x.data) + tile.image * call.strides.x + channels;
       // Where the tile begins in the image; negative positions wrap around to large ones.
       const size_t y = side_ * tile.row + FirstRow(b) - shape_.pad[0];
       const size_t x = side_ * tile.column + FirstColumn(b) - shape_.pad[1];

@@ -1,0 +1,272 @@
+#include "joined_layers.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "caffe/core/unsupported.hpp"
+#include "caffe/inference/graph/regions.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
+#include "element_types.hpp"
+
+namespace caffe::inference {
+namespace {
+
+// A layer timed alone finds its bottom in the caches of the cores that read it. In a net another
+// core may just have written it: what joined layers save of that no isolated timing sees.
+constexpr double kUnseen = 1.1;
+
+constexpr size_t kLongest = 6;  // layers in 8 bits that are tried together
+
+constexpr char kApart[] = "apart";
+
+bool LiesInBlocks(const Value& value) { return value.layout == Layout::CHANNELS_BLOCKED; }
+bool IsByte(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
+
+/// The shape of a convolution between values in blocks of channels; not set for others.
+std::optional<kernels::ConvolutionShape> BlockedConvolution(const Graph& graph, const Node& node) {
+  if (node.integers || IsJoined(node) || !IsConvolution(node)) return {};
+  const std::vector<int> reads = node.Reads();
+  const auto in_blocks = [&](int value) { return LiesInBlocks(graph.values[value]); };
+  if (!std::all_of(reads.begin(), reads.end(), in_blocks) || !in_blocks(node.outputs[0])) return {};
+  return ConvolutionShapeOf(graph, node);
+}
+
+/// The same, of floating-point numbers.
+std::optional<kernels::ConvolutionShape> FloatConvolution(const Graph& graph, const Node& node) {
+  const std::vector<int> reads = node.Reads();
+  const auto is_float = [&](int value) { return IsFloatType(graph.values[value].type); };
+  const bool all = std::all_of(reads.begin(), reads.end(), is_float) && is_float(node.outputs[0]);
+  return all ? BlockedConvolution(graph, node) : std::nullopt;
+}
+
+bool IsDense1x1(const std::optional<kernels::ConvolutionShape>& shape) {
+  return shape && shape->is_pointwise() && shape->group == 1;
+}
+
+/// A convolution of 8-bit integers by their products.
+bool IsInt8Convolution(const Graph& graph, const Node& node) {
+  return node.math == ElementType::INT8 && node.inputs.size() == 1 &&
+         IsByte(graph.values[node.inputs[0]].type) && PostOpsOf(node) &&
+         BlockedConvolution(graph, node);
+}
+
+Node JoinedNode(const Graph& graph, const std::vector<int>& block) {
+  Node joined = graph.nodes[block[0]];
+  for (size_t i = 1; i < block.size(); ++i) {
+    const Node& next = graph.nodes[block[i]];
+    const Value& between = graph.values[next.inputs[0]];
+    joined.epilogue.push_back(
+        {next.layer, next.parameters, -1, between.name, between.type, between.affine});
+    joined.epilogue.insert(joined.epilogue.end(), next.epilogue.begin(), next.epilogue.end());
+    joined.folded.insert(joined.folded.end(), next.folded.begin(), next.folded.end());
+  }
+  joined.outputs = graph.nodes[block.back()].outputs;
+  return joined;
+}
+
+class Joining {
+ public:
+  using OnCandidates = std::function<void(const LayerCandidates&)>;
+  Joining(Graph graph, Timing* timing, const OnCandidates& on_candidates)
+      : graph_(std::move(graph)),
+        timing_(timing),
+        on_candidates_(on_candidates),
+        shapes_(graph_.opt_inputs.empty() ? ShapesOf(graph_)
+                                          : ShapesFor(graph_, graph_.opt_inputs)),
+        readers_(Readers(graph_)),
+        seen_(graph_.nodes.size(), false),
+        removed_(graph_.nodes.size(), false) {}
+
+  Graph Run() && {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) JoinAround(static_cast<int>(i));
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!seen_[i]) JoinFrom(static_cast<int>(i));
+    }
+    RemoveNodes(removed_, &graph_);
+    return WithoutUnusedValues(std::move(graph_));
+  }
+
+ private:
+  /// The fastest way of computing some nodes as one.
+  struct Joined {
+    Node node;  ///< of no implementation if there is no way
+    double microseconds = 0;
+    LayerCandidates compared;
+    bool exists() const { return compared.possible.size() > 1; }
+  };
+
+  /// The only node that reads the value; -1 if there are several, or it is an output.
+  int OnlyReader(int value) const {
+    return readers_[value].size() == 1 && !graph_.IsOutput(value) ? readers_[value][0] : -1;
+  }
+
+  double TimeOf(const Node& node) const {
+    // What had no other candidate was not timed.
+    return node.microseconds > 0 ? node.microseconds : timing_->OfLowered(graph_, shapes_, node);
+  }
+
+  /// A depthwise convolution and those around it that may be joined with it, in their order.
+  std::vector<int> BlockAround(int depthwise) const {
+    const Node& node = graph_.nodes[depthwise];
+    const auto shape = FloatConvolution(graph_, node);
+    if (!shape || !shape->is_depthwise() || !Activates(node)) return {};
+    const auto goes_with = [&](int other) {
+      return other >= 0 && graph_.nodes[other].math == node.math &&
+             IsDense1x1(FloatConvolution(graph_, graph_.nodes[other]));
+    };
+    std::vector<int> block = {depthwise};
+    const int project = OnlyReader(node.outputs[0]);
+    if (!goes_with(project) || graph_.nodes[project].inputs[0] != node.outputs[0] ||
+        !PostOpsOf(graph_.nodes[project])) {
+      return {};
+    }
+    block.push_back(project);
+    const int expand = PrivateProducer(graph_, node.inputs[0]);
+    if (goes_with(expand) && Activates(graph_.nodes[expand])) block.insert(block.begin(), expand);
+    return block;
+  }
+
+  void JoinAround(int depthwise) {
+    const std::vector<int> block = BlockAround(depthwise);
+    if (block.empty()) return;
+    Joined joined = Compared(block);
+    double apart = 0;
+    for (const int index : block) apart += TimeOf(graph_.nodes[index]);
+    Decide(block, &joined, joined.exists() && joined.microseconds < kUnseen * apart);
+  }
+
+  /// The convolution of 8-bit integers that alone reads the output of this one; -1: there is none.
+  int NextOf(int index) const {
+    const Node& node = graph_.nodes[index];
+    if (!Activates(node) || !IsByte(graph_.values[node.outputs[0]].type)) return -1;
+    const int next = OnlyReader(node.outputs[0]);
+    return next >= 0 && IsInt8Convolution(graph_, graph_.nodes[next]) &&
+                   graph_.nodes[next].inputs[0] == node.outputs[0]
+               ? next
+               : -1;
+  }
+
+  /// The first layer of a node reads what other cores may have written.
+  double HandOver(const Node& first) const { return (kUnseen - 1) * TimeOf(first); }
+
+  /// Cuts a run of convolutions in 8 bits, from this one on, into those that are joined and those
+  /// that are not, such that all take the least time.
+  void JoinFrom(int first) {
+    std::vector<int> run;
+    if (IsInt8Convolution(graph_, graph_.nodes[first])) run.push_back(first);
+    for (int next = run.empty() ? -1 : NextOf(first); next >= 0; next = NextOf(next)) {
+      run.push_back(next);
+    }
+    if (run.size() < 2) return;
+    struct Part {
+      double microseconds = 0;  // of all up to its end
+      size_t begin = 0;
+      std::optional<Joined> joined;
+    };
+    std::vector<Part> parts(run.size() + 1);  // by their ends
+    for (size_t end = 1; end <= run.size(); ++end) {
+      const Node& alone = graph_.nodes[run[end - 1]];
+      Part& best = parts[end];
+      best.begin = end - 1;
+      best.microseconds = parts[best.begin].microseconds + TimeOf(alone) + HandOver(alone);
+      for (size_t count = 2; count <= std::min(end, kLongest); ++count) {
+        const size_t begin = end - count;
+        Joined joined = Compared({run.begin() + begin, run.begin() + end});
+        const double microseconds =
+            parts[begin].microseconds + joined.microseconds + HandOver(graph_.nodes[run[begin]]);
+        if (!joined.exists() || microseconds > best.microseconds) continue;
+        best = {microseconds, begin, std::move(joined)};
+      }
+    }
+    std::vector<size_t> ends;
+    for (size_t end = run.size(); end > 0; end = parts[end].begin) ends.push_back(end);
+    for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+      Part& part = parts[*end];
+      if (!part.joined) continue;
+      Decide({run.begin() + part.begin, run.begin() + *end}, &*part.joined, true);
+    }
+    for (const int node : run) seen_[node] = true;
+  }
+
+  /// What joined layers are compared with.
+  LayerCandidates DescribedApart(const std::vector<int>& block) const {
+    LayerCandidates all;
+    LayerCandidates::Possible apart;
+    for (const int index : block) {
+      const Node& node = graph_.nodes[index];
+      all.layers.push_back(node.name());
+      for (const Epilogue& step : node.epilogue) all.layers.push_back(step.layer.name());
+      apart.microseconds += TimeOf(node);
+    }
+    const auto format = [&](int value) {
+      return ToString(Format{graph_.values[value].type, graph_.values[value].layout});
+    };
+    const Node &first = graph_.nodes[block[0]], &last = graph_.nodes[block.back()];
+    all.type = first.type();
+    apart.implementation = kApart;
+    apart.math = first.math;
+    apart.input = format(first.inputs[0]);
+    apart.output = format(last.outputs[0]);
+    all.possible = {apart};
+    return all;
+  }
+
+  Joined Compared(const std::vector<int>& block) const {
+    Joined best;
+    best.node = JoinedNode(graph_, block);
+    best.node.implementation.clear();
+    best.compared = DescribedApart(block);
+    const LoweringContext context = {graph_, {}, {}, {}};
+    const Node joined = best.node;
+    for (const Implementation* const implementation : timing_->target().joining()) {
+      for (const Candidate& candidate : implementation->Candidates(context, joined)) {
+        Node way = joined;
+        way.implementation = candidate.FullName();
+        try {
+          way.microseconds = static_cast<float>(timing_->OfLowered(graph_, shapes_, way));
+        } catch (const Unsupported& reason) {
+          best.compared.rejected.push_back({way.implementation, reason.what()});
+          continue;
+        }
+        best.compared.possible.push_back(best.compared.possible[0]);
+        best.compared.possible.back().implementation = way.implementation;
+        best.compared.possible.back().microseconds = way.microseconds;
+        if (best.node.implementation.empty() || way.microseconds < best.microseconds) {
+          best.microseconds = way.microseconds;
+          best.node = std::move(way);
+        }
+      }
+    }
+    return best;
+  }
+
+  void Decide(const std::vector<int>& block, Joined* joined, bool joins) {
+    for (LayerCandidates::Possible& way : joined->compared.possible) {
+      way.is_chosen = way.implementation == (joins ? joined->node.implementation : kApart);
+    }
+    if (on_candidates_) on_candidates_(joined->compared);
+    if (!joins) return;
+    // It runs where the last of them did: its residual is there by then.
+    for (const int node : block) removed_[node] = node != block.back();
+    graph_.nodes[block.back()] = std::move(joined->node);
+  }
+
+  Graph graph_;
+  Timing* const timing_;
+  const OnCandidates& on_candidates_;
+  const std::vector<Shape> shapes_;
+  const std::vector<std::vector<int>> readers_;
+  std::vector<bool> seen_, removed_;
+};
+
+}  // namespace
+
+Graph JoinLayers(Graph graph, Timing* timing,
+                 const std::function<void(const LayerCandidates&)>& on_candidates) {
+  if (timing->target().joining().empty() || !timing->measures()) return graph;
+  return Joining(std::move(graph), timing, on_candidates).Run();
+}
+
+}  // namespace caffe::inference

@@ -1,0 +1,246 @@
+// Convolutions of 8-bit integers that become one node: which ones do, and that their bits stay the
+// same.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/inference/backends/joined_layers.hpp"
+#include "caffe/inference/backends/lowering.hpp"
+#include "caffe/inference/engine.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
+#include "caffe/inference/plan_file.hpp"
+#include "caffe/inference/quantize/value_ranges.hpp"
+#include "caffe/test/support/inference_test.hpp"
+#include "caffe/test/support/lowered_nets.hpp"
+#include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/test_files.hpp"
+
+namespace caffe::inference {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// How long a node takes, by the layers that it joins.
+using TimeOf = std::function<double(const Names&)>;
+
+Names LayersOf(const Node& node) {
+  Names names;
+  for (const Node& layer : JoinedLayers(node)) names.push_back(layer.name());
+  return names;
+}
+
+/// Bytes in blocks of channels are fastest for every layer, by one kernel.
+class ChainTiming : public Timing {
+ public:
+  explicit ChainTiming(const TimeOf& time) : Timing(cpu::CpuTarget(), 1, nullptr, 0), time_(time) {}
+  double Of(const LoweringContext&, const Node& node, const Candidate& candidate) override {
+    const Format bytes = {ElementType::INT8, Layout::CHANNELS_BLOCKED};
+    if (candidate.outputs[0] != bytes) return 1000;
+    const bool is_first = candidate.inputs[0].layout == Layout::PLAIN;
+    if (!is_first && candidate.inputs[0] != bytes) return 1000;
+    return candidate.FullName() == "int8" ? time_({node.name()}) : 500;
+  }
+  double OfLowered(const Graph& graph, const std::vector<Shape>& shapes,
+                   const Node& node) override {
+    EXPECT_GT(Timing::OfLowered(graph, shapes, node), 0) << "it runs alone";
+    return time_(LayersOf(node));
+  }
+
+ private:
+  const TimeOf time_;
+};
+
+/// Joining as many as possible is best.
+double AlwaysFaster(const Names& layers) { return layers.size() == 1 ? 10 : 1; }
+
+/// Two inverted residuals, the first with a residual, and dense convolutions with a stride.
+const char kChainNet[] = R"(
+  layer { name: "data" type: "Input" top: "data"
+          input_param { shape { dim: 2 dim: 3 dim: 19 dim: 22 } } }
+  layer { name: "first" type: "Convolution" bottom: "data" top: "first"
+          convolution_param { num_output: 24 kernel_size: 3 stride: 2 weight_filler { type: "msra" } } }
+  layer { name: "expand" type: "Convolution" bottom: "first" top: "expand"
+          convolution_param { num_output: 72 kernel_size: 1 weight_filler { type: "msra" } } }
+  layer { name: "relu1" type: "ReLU6" bottom: "expand" top: "expand" }
+  layer { name: "dw" type: "Convolution" bottom: "expand" top: "dw"
+          convolution_param { num_output: 72 group: 72 kernel_size: 3 pad: 1 bias_term: false
+                              weight_filler { type: "msra" } } }
+  layer { name: "relu2" type: "PReLU" bottom: "dw" top: "dw" }
+  layer { name: "linear" type: "Convolution" bottom: "dw" top: "linear"
+          convolution_param { num_output: 24 kernel_size: 1 weight_filler { type: "msra" }
+                              bias_filler { type: "uniform" } } }
+  layer { name: "sum" type: "Eltwise" bottom: "linear" bottom: "first" top: "sum" }
+  layer { name: "expand2" type: "Convolution" bottom: "sum" top: "expand2"
+          convolution_param { num_output: 40 kernel_size: 1 weight_filler { type: "msra" } } }
+  layer { name: "dw2" type: "ConvolutionDepthwise" bottom: "expand2" top: "dw2"
+          convolution_param { kernel_size: 5 pad: 2 stride: 2 weight_filler { type: "msra" } } }
+  layer { name: "linear2" type: "Convolution" bottom: "dw2" top: "linear2"
+          convolution_param { num_output: 21 kernel_size: 1 weight_filler { type: "msra" } } }
+  layer { name: "dense" type: "Convolution" bottom: "linear2" top: "dense"
+          convolution_param { num_output: 17 kernel_size: 3 pad: 1 weight_filler { type: "msra" } } }
+  layer { name: "relu3" type: "ReLU" bottom: "dense" top: "dense" }
+  layer { name: "last" type: "Convolution" bottom: "dense" top: "out"
+          convolution_param { num_output: 8 kernel_size: 1 weight_filler { type: "msra" } } }
+)";
+
+std::unique_ptr<Net<float>> ChainNet(const std::string& text) {
+  Caffe::set_random_seed(TestSeed());
+  auto net = std::make_unique<Net<float>>(ParseNet(text));
+  net->set_share_activations(false);
+  Blob<float>& data = *net->input_blobs()[0];
+  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(0.7f * i);
+  net->Forward();
+  return net;
+}
+
+/// Lowered for bytes, joined as `time` says; without it, not joined.
+Graph LoweredChains(const Net<float>& net, QuantizationScheme scheme, const TimeOf& time,
+                    bool reduces = false,
+                    const std::function<void(const LayerCandidates&)>& on_candidates = nullptr) {
+  const CalibrationTable table = TableOf(net);
+  const auto lower = [&](Graph graph) {
+    ChainTiming timing(time ? time : AlwaysFaster);
+    LoweringOptions options;
+    options.maths.assign(graph.nodes.size(), {ElementType::INT8});
+    const std::vector<bool> integers(graph.nodes.size(), true), rounds(graph.nodes.size(), false);
+    options.ranges = RangesOf(graph, table, integers, rounds, true, scheme);
+    for (Node& node : graph.nodes) node.reduce_range = reduces;
+    graph = ChooseImplementations(std::move(graph), options, &timing);
+    if (time) graph = JoinLayers(std::move(graph), &timing, on_candidates);
+    return PackWeights(std::move(graph), timing.target());
+  };
+  return LoweredBy(lower, GraphOf(net));
+}
+
+std::vector<Names> ChainsIn(const Graph& graph) {
+  std::vector<Names> chains;
+  for (const Node& node : graph.nodes) {
+    if (IsJoined(node)) chains.push_back(LayersOf(node));
+  }
+  return chains;
+}
+
+class Int8ChainEngines : public ::testing::TestWithParam<QuantizationScheme> {};
+
+TEST_P(Int8ChainEngines, KeepTheBits) {
+  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  for (const bool reduces : {false, true}) {
+    const Graph joined = LoweredChains(*net, GetParam(), AlwaysFaster, reduces);
+    SCOPED_TRACE(ToText(joined));
+    EXPECT_EQ(ChainsIn(joined),
+              (std::vector<Names>{{"expand", "dw", "linear"},
+                                  {"expand2", "dw2", "linear2", "dense", "last"}}));
+    const Graph apart = LoweredChains(*net, GetParam(), nullptr, reduces);
+    EXPECT_EQ(ChainsIn(apart), std::vector<Names>());
+    for (const int batch : {2, 1}) {
+      EXPECT_EQ(RunGraph(joined, InputsOf(*net), batch), RunGraph(apart, InputsOf(*net), batch));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemes, Int8ChainEngines,
+                         ::testing::Values(QuantizationScheme::SYMMETRIC,
+                                           QuantizationScheme::AFFINE),
+                         [](const auto& info) {
+                           return info.param == QuantizationScheme::AFFINE ? "Affine" : "Symmetric";
+                         });
+
+Graph SymmetricChains(const Net<float>& net, const TimeOf& time) {
+  return LoweredChains(net, QuantizationScheme::SYMMETRIC, time);
+}
+
+TEST(Int8ChainNodes, AreCutWhereAllTakeTheLeastTime) {
+  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  const auto joined = [&](const TimeOf& time) { return ChainsIn(SymmetricChains(*net, time)); };
+  EXPECT_EQ(joined([](const Names& layers) { return layers.size() == 1 ? 10 : 1000; }),
+            std::vector<Names>())
+      << "slower ones stay apart";
+  // A pair alone may be slower, and three faster.
+  EXPECT_EQ(joined([](const Names& layers) -> double {
+              const bool is_last = layers.back() == "last";
+              return layers.size() == 1   ? 10
+                     : layers.size() == 2 ? 25
+                     : layers.size() == 3 ? (is_last ? 19 : 20)
+                                          : 1000;
+            }),
+            (std::vector<Names>{{"expand", "dw", "linear"}, {"linear2", "dense", "last"}}));
+  EXPECT_EQ(joined([](const Names& layers) {
+              return layers == Names{"dw2", "linear2"} ? 20.5 : layers.size() == 1 ? 10 : 1000;
+            }),
+            (std::vector<Names>{{"dw2", "linear2"}}))
+      << "what isolated times do not show: a hand-over less";
+  EXPECT_EQ(joined([](const Names& layers) {
+              return layers == Names{"dw2", "linear2"} ? 21.5 : layers.size() == 1 ? 10 : 1000;
+            }),
+            std::vector<Names>());
+}
+
+TEST(Int8ChainNodes, EndWhereAnotherLayerReads) {
+  const std::string pool = R"(layer { name: "pool" type: "Pooling" bottom: "dw2" top: "pool"
+                                      pooling_param { kernel_size: 2 } })";
+  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet + pool);
+  EXPECT_EQ(ChainsIn(SymmetricChains(*net, AlwaysFaster)),
+            (std::vector<Names>{
+                {"expand", "dw", "linear"}, {"expand2", "dw2"}, {"linear2", "dense", "last"}}));
+}
+
+TEST(Int8ChainNodes, SayWhatTheyWereComparedWith) {
+  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  std::vector<LayerCandidates> seen;
+  LoweredChains(*net, QuantizationScheme::SYMMETRIC, AlwaysFaster, false,
+                [&](const LayerCandidates& candidates) { seen.push_back(candidates); });
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].layers, (Names{"expand", "relu1", "dw", "relu2", "linear", "sum"}));
+  ASSERT_GE(seen[0].possible.size(), 2u);
+  EXPECT_EQ(seen[0].possible[0].implementation, "apart");
+  EXPECT_EQ(seen[0].possible[0].microseconds, 30);
+  EXPECT_FALSE(seen[0].possible[0].is_chosen);
+  EXPECT_EQ(seen[0].possible[1].implementation, "int8_chain");
+  EXPECT_TRUE(seen[0].possible[1].is_chosen);
+}
+
+TEST(Int8ChainNodes, AreReadFromPlans) {
+  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  const Graph graph = LoweredChains(*net, QuantizationScheme::AFFINE, AlwaysFaster);
+  const std::string file = NewFileName();
+  WritePlan({{graph}, 0}, file);
+  const auto engine = Engine::Load(file);
+  EXPECT_EQ(ChainsIn(*engine->graph()), ChainsIn(graph));
+  EXPECT_EQ(RunGraph(*engine->graph(), InputsOf(*net)), RunGraph(graph, InputsOf(*net)));
+}
+
+// What a damaged plan may say.
+TEST(Int8ChainNodes, RefuseWhatTheyCannotCompute) {
+  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  const Graph good = SymmetricChains(*net, AlwaysFaster);
+  const int index = good.FindNode("expand");
+  ASSERT_EQ(good.nodes[index].epilogue[1].layer.name(), "dw");
+  const auto expect_error = [&](const char* what, const std::function<void(Node*)>& damage) {
+    Graph graph = good;
+    damage(&graph.nodes[index]);
+    EXPECT_THROW(RunGraph(graph, InputsOf(*net)), Error) << what;
+  };
+  expect_error("a parameter is missing", [](Node* node) { node->parameters.pop_back(); });
+  expect_error("weights are too few", [](Node* node) { node->parameters[3].shape = {5}; });
+  expect_error("scales are too few", [](Node* node) { node->parameters[2].shape = {5}; });
+  expect_error("weights of another type",
+               [](Node* node) { node->parameters[0].type = ElementType::UINT8; });
+  expect_error("floats between", [](Node* node) { node->epilogue[1].type = ElementType::FLOAT; });
+  expect_error("a residual in between",
+               [](Node* node) { std::swap(node->epilogue[2], node->epilogue[4]); });
+  expect_error("another kernel", [](Node* node) {
+    node->epilogue[1].layer.mutable_convolution_param()->set_kernel_size(0, 7);
+  });
+  expect_error("an unknown variant", [](Node* node) { node->implementation = "int8_chain:x"; });
+  expect_error("floats' implementation",
+               [](Node* node) { node->implementation = "separable:rows"; });
+  Graph graph = good;
+  graph.nodes[graph.FindNode("first")].implementation = "int8_chain";
+  EXPECT_THROW(RunGraph(graph, InputsOf(*net)), Error) << "one convolution alone";
+}
+
+}  // namespace
+}  // namespace caffe::inference

@@ -1,0 +1,271 @@
+// Chains of convolutions of 8-bit integers against the same convolutions one behind another, to the
+// bit, on every instruction set that this machine runs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "caffe/kernels/ceil_div.hpp"
+#include "caffe/kernels/int8_chain.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "caffe/test/support/blocked_convolutions.hpp"
+#include "caffe/test/support/int8_values.hpp"
+#include "caffe/test/support/layer_harness.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+class Int8Chains : public OnInstructionSet {};
+
+/// The next layer of a chain.
+struct NextLayer {
+  int outputs;
+  Extents rows, columns;  // the inputs' extents follow from the layer before
+  bool is_depthwise = false;
+};
+NextLayer Pointwise(int outputs) { return {outputs, {0, 1}, {0, 1}}; }
+NextLayer Depthwise(int kernel, int stride, int pad) {
+  const Extents axis = {0, kernel, stride, pad};
+  return {0, axis, axis, true};
+}
+NextLayer Dense(int outputs, int kernel, int stride, int pad, int dilation = 1) {
+  const Extents axis = {0, kernel, stride, pad, dilation};
+  return {outputs, axis, axis};
+}
+
+std::vector<ConvolutionShape> ChainOf(int channels, int rows, int columns,
+                                      const std::vector<NextLayer>& layers) {
+  std::vector<ConvolutionShape> shapes;
+  for (NextLayer layer : layers) {
+    layer.rows.input = rows;
+    layer.columns.input = columns;
+    const int outputs = layer.is_depthwise ? channels : layer.outputs;
+    shapes.push_back(
+        Shape(channels, outputs, layer.is_depthwise ? channels : 1, {layer.rows, layer.columns}));
+    channels = outputs;
+    rows = shapes.back().output[0];
+    columns = shapes.back().output[1];
+  }
+  return shapes;
+}
+
+struct ChainTest {
+  std::vector<ConvolutionShape> shapes;
+  int num = 1;
+  bool residual = false;
+  bool small_pairs = false;
+  size_t gap = 0;  // behind each image of x, twice that in y, three times in the residual
+};
+
+/// A layer's numbers. Outputs of all but the last are UINT8 and INT8 by turns, the former with a
+/// zero point, as are the inputs.
+struct ChainLayer {
+  ChainLayer(const ConvolutionShape& shape, size_t number, bool small, std::mt19937* random)
+      : type(number % 2 ? ElementType::INT8 : ElementType::UINT8),
+        weights(Integers<int8_t>(shape.weight_count(), random)),
+        scale(Floats(shape.outputs, 2e-2f / std::sqrt(float(shape.column_rows())), random)),
+        bias(Floats(shape.outputs, 1, random)) {
+    for (float& value : scale) value = std::abs(value);
+    for (int8_t& weight : weights) weight = static_cast<int8_t>(small ? weight / 2 : weight);
+    post.scale = scale.data();
+    post.bias = bias.data();
+    post.activation = {Activation::CLIP, -1., 5.};
+    post.factor = 20;
+    post.zero_point = type == ElementType::UINT8 ? 20 : 0;
+  }
+
+  ElementType type;
+  std::vector<int8_t> weights, packed;
+  std::vector<float> scale, bias;
+  PostOps post;
+};
+
+/// Y: the type of the output, R of the residual.
+template <typename Y, typename R>
+void ExpectSameBits(const ChainTest& test) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
+  std::vector<Int8Chain::Link> links;
+  for (const ConvolutionShape& shape : test.shapes) {
+    links.push_back({shape, test.small_pairs && !shape.is_depthwise()});
+  }
+  const auto chain = Int8Chain::Make(links);
+  ASSERT_NE(chain, nullptr);
+  const int num = test.num;
+  const ConvolutionShape &first = test.shapes.front(), &last = test.shapes.back();
+  const size_t block = chain->kernel(0).block();
+  const std::vector<int8_t> x = Integers<int8_t>(num * first.input_size(), &random);
+  const std::vector<R> residual = Residuals<R>(num * last.output_size(), &random);
+  const auto blocked = [&](const auto& values, const ConvolutionShape& shape) {
+    return ToBlocks(values, num, shape.outputs, shape.output_spatial(), block);
+  };
+  const size_t image = RoundUp(last.outputs, block) * last.output_spatial();
+  const std::vector<R> dense = blocked(residual, last);
+
+  std::vector<ChainLayer> layers;
+  for (size_t i = 0; i < links.size(); ++i) {
+    layers.emplace_back(test.shapes[i], i, test.small_pairs, &random);
+    layers[i].packed.resize(chain->kernel(i).packed_size());
+    chain->kernel(i).PackWeights(layers[i].weights.data(), layers[i].packed.data());
+  }
+  const auto zero_point = [&](size_t i) { return i == 0 ? 3 : layers[i - 1].post.zero_point; };
+
+  // One behind another.
+  const std::vector<int8_t> input = ToBlocks(x, num, first.channels, first.input_spatial(), block);
+  std::vector<std::vector<uint8_t>> made;
+  std::vector<Y> expected(num * image);
+  for (size_t i = 0; i < links.size(); ++i) {
+    const ConvolutionShape& shape = test.shapes[i];
+    const Int8Convolution& kernel = chain->kernel(i);
+    made.emplace_back(num * RoundUp(shape.outputs, block) * shape.output_spatial());
+    PostOps post = layers[i].post;
+    const bool is_last = i + 1 == links.size();
+    if (is_last && test.residual) post.residual = dense.data();
+    std::vector<double> scratch(kernel.scratch_bytes(num) / sizeof(double) + 1, NAN);
+    const Numbers from =
+        i == 0 ? Numbers(input.data()) : Numbers(made[i - 1].data(), layers[i - 1].type);
+    const Destination to =
+        is_last ? Destination(expected.data()) : Destination(made[i].data(), layers[i].type);
+    kernel.Forward(num, from, layers[i].packed.data(), post, scratch.data(), to, zero_point(i));
+  }
+
+  const std::vector<int8_t> apart = WithGaps(input, num, test.gap, int8_t(99));
+  const std::vector<R> added = WithGaps(dense, num, 3 * test.gap, R(99));
+  const std::vector<Y> goal = WithGaps(expected, num, 2 * test.gap, Y(77));
+  std::vector<Int8Chain::Layer> all;
+  for (size_t i = 0; i < links.size(); ++i) {
+    all.push_back({layers[i].packed.data(), layers[i].post, zero_point(i), layers[i].type});
+  }
+  if (test.residual) all.back().post.residual = added.data();
+  ImageStrides strides;
+  if (test.gap > 0) strides = {apart.size() / num, goal.size() / num, added.size() / num};
+  for (const int threads : {1, 2, 3}) {
+    SCOPED_TRACE(::testing::Message() << threads << " threads");
+    const TeamSize team(threads);
+    std::vector<Y> y(goal.size(), Y(77));
+    std::vector<double> scratch(chain->scratch_bytes(num) / sizeof(double) + 1, NAN);
+    chain->Forward(num, apart.data(), all, scratch.data(), {y.data(), strides});
+    EXPECT_EQ(y, goal);
+  }
+}
+
+TEST_P(Int8Chains, AreTheirConvolutionsOneBehindAnother) {
+  struct Case {
+    const char* name;
+    std::vector<ConvolutionShape> shapes;
+    int num;
+  };
+  const Case cases[] = {
+      {"an inverted residual",
+       ChainOf(24, 14, 14, {Pointwise(144), Depthwise(3, 1, 1), Pointwise(32)}), 1},
+      {"a stride", ChainOf(16, 15, 12, {Pointwise(96), Depthwise(3, 2, 1), Pointwise(24)}), 2},
+      {"kernels of 5", ChainOf(16, 13, 13, {Pointwise(64), Depthwise(5, 2, 2), Pointwise(24)}), 1},
+      {"a bottleneck", ChainOf(64, 9, 10, {Pointwise(16), Dense(16, 3, 1, 1), Pointwise(64)}), 1},
+      {"windows that reach far",
+       ChainOf(8, 17, 11, {Dense(16, 3, 2, 1), Dense(24, 3, 1, 4, 4), Dense(8, 5, 1, 2)}), 3},
+      {"rows that only padding lies under",
+       ChainOf(8, 4, 5, {Dense(16, 2, 1, 4), Depthwise(3, 2, 3), Pointwise(8)}), 1},
+      {"an untypical depthwise kernel", ChainOf(21, 9, 9, {Depthwise(4, 3, 2), Pointwise(5)}), 2},
+      {"a 1x1 convolution with a stride",
+       ChainOf(16, 9, 9, {Dense(24, 1, 2, 0), Depthwise(3, 1, 1)}), 1},
+      {"six of them",
+       ChainOf(19, 13, 13,
+               {Depthwise(3, 1, 1), Pointwise(40), Depthwise(3, 2, 1), Pointwise(56),
+                Depthwise(3, 1, 1), Pointwise(33)}),
+       2},
+      {"more than a cache holds",
+       ChainOf(16, 61, 120, {Pointwise(208), Depthwise(3, 1, 1), Pointwise(16)}), 1},
+      {"fewer rows than threads", ChainOf(16, 2, 19, {Pointwise(32), Depthwise(3, 1, 1)}), 1},
+      {"one pixel", ChainOf(16, 1, 1, {Pointwise(32), Depthwise(3, 1, 1), Pointwise(16)}), 3},
+      {"no image", ChainOf(16, 7, 7, {Pointwise(32), Depthwise(3, 1, 1)}), 0},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    ChainTest test{c.shapes, c.num};
+    ExpectSameBits<int8_t, int8_t>(test);
+    ExpectSameBits<float, float>(test);
+  }
+}
+
+TEST_P(Int8Chains, AddAResidual) {
+  ChainTest test{ChainOf(24, 11, 9, {Pointwise(96), Depthwise(3, 1, 1), Pointwise(24)}), 3};
+  test.residual = true;
+  ExpectSameBits<int8_t, int8_t>(test);
+  ExpectSameBits<uint8_t, int8_t>(test);
+  ExpectSameBits<int8_t, float>(test);
+  ExpectSameBits<float, uint8_t>(test);
+  test.gap = 48;
+  ExpectSameBits<int8_t, uint8_t>(test);
+  ExpectSameBits<float, float>(test);
+}
+
+TEST_P(Int8Chains, MultiplyBytesWherePairsOfWeightsFit) {
+  ChainTest test{ChainOf(40, 11, 9, {Pointwise(96), Depthwise(3, 1, 1), Pointwise(24)}), 1};
+  test.small_pairs = true;
+  const bool has_kernel = Int8Convolution::MakeForSmallPairs(test.shapes[0], false) != nullptr;
+  if (has_kernel) {
+    ExpectSameBits<int8_t, int8_t>(test);
+  } else {
+    EXPECT_EQ(Int8Chain::Make({{test.shapes[0], true}, {test.shapes[1]}}), nullptr);
+  }
+}
+
+TEST_P(Int8Chains, HaveTheSameBitsForShapesOfAllKinds) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  for (int i = 0; i < 25; ++i) {
+    std::vector<NextLayer> layers;
+    for (int count = 2 + below(3); count > 0; --count) {
+      const int kind = below(3), kernel = 1 + below(4);
+      layers.push_back(kind == 0   ? Pointwise(1 + below(70))
+                       : kind == 1 ? Depthwise(3, 1 + below(2), below(3))
+                                   : Dense(1 + below(40), kernel, 1 + below(2), below(kernel + 1)));
+    }
+    ChainTest test{ChainOf(1 + below(40), 18 + below(16), 18 + below(16), layers), 1 + below(3)};
+    bool is_empty = false;
+    for (const ConvolutionShape& s : test.shapes) is_empty |= s.output[0] < 1 || s.output[1] < 1;
+    if (is_empty) continue;
+    test.residual = below(2) > 0;
+    test.gap = below(2) * 32;
+    SCOPED_TRACE(::testing::Message() << "shape " << i);
+    ExpectSameBits<uint8_t, int8_t>(test);
+  }
+}
+
+TEST_P(Int8Chains, AreNotMadeOfWhatDoesNotFollow) {
+  const std::vector<ConvolutionShape> good =
+      ChainOf(16, 9, 9, {Pointwise(32), Depthwise(3, 1, 1), Pointwise(8)});
+  const auto makes = [](const std::vector<ConvolutionShape>& shapes) {
+    std::vector<Int8Chain::Link> links;
+    for (const ConvolutionShape& shape : shapes) links.push_back({shape});
+    return Int8Chain::Make(links) != nullptr;
+  };
+  EXPECT_TRUE(makes(good));
+  EXPECT_FALSE(makes({})) << "nothing";
+  EXPECT_FALSE(makes({good[0]})) << "one";
+  EXPECT_FALSE(makes({good[0], good[2], good[1]})) << "other channels";
+  EXPECT_FALSE(makes({good[0], Square(32, 8, 1, {10, 1})})) << "other images";
+  EXPECT_FALSE(makes({Shape(16, 32, 1, {{9, 1}}), Shape(32, 8, 1, {{9, 1}})})) << "no images";
+  EXPECT_FALSE(makes({good[0], Square(32, 32, 8, {9, 3, 1, 1})})) << "groups of parts of a block";
+  const auto chain = Int8Chain::Make({{good[0]}, {good[1]}});
+  EXPECT_THROW(chain->Forward(1, static_cast<const int8_t*>(nullptr), {}, nullptr,
+                              static_cast<int8_t*>(nullptr)),
+               Error)
+      << "no layers";
+  std::vector<Int8Chain::Layer> layers(2);
+  layers[0].type = ElementType::FLOAT;
+  EXPECT_THROW(chain->Forward(1, static_cast<const int8_t*>(nullptr), layers, nullptr,
+                              static_cast<int8_t*>(nullptr)),
+               Error)
+      << "floats between";
+}
+
+INSTANTIATE_ON_EVERY_SET(Int8Chains);
+
+}  // namespace
+}  // namespace caffe::kernels
