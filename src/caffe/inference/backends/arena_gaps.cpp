@@ -4,10 +4,12 @@
 
 namespace caffe::inference {
 
-ArenaGaps::ArenaGaps(const Graph& graph) : used_(graph.nodes.size()) {
+ArenaGaps::ArenaGaps(const Graph& graph)
+    : used_(graph.nodes.size()), arena_bytes_(graph.arena_bytes) {
   for (const Lifetime& lifetime : Lifetimes(graph)) {
     const int64_t offset = graph.values[lifetime.value].arena_offset;
     if (offset < 0) continue;
+    end_ = std::max(end_, size_t(offset) + lifetime.bytes);
     for (int node = lifetime.first; node <= lifetime.last; ++node) {
       used_[node].push_back({size_t(offset), size_t(offset) + lifetime.bytes});
     }
@@ -16,5 +18,9 @@ ArenaGaps::ArenaGaps(const Graph& graph) : used_(graph.nodes.size()) {
 }
 
 size_t ArenaGaps::Find(size_t node, size_t bytes) const { return FirstGap(used_[node], bytes); }
+
+size_t ArenaGaps::Place(size_t node, size_t bytes) const {
+  return end_ + bytes <= arena_bytes_ ? end_ : Find(node, bytes);
+}
 
 }  // namespace caffe::inference

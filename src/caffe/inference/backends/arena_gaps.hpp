@@ -18,9 +18,13 @@ class ArenaGaps {
   /// The first aligned offset (Allocator::kAlignment) with `bytes` free bytes while the node runs;
   /// they may extend beyond the arena.
   size_t Find(size_t node, size_t bytes) const;
+  /// Behind all values, if the arena has so many bytes there; else that.
+  size_t Place(size_t node, size_t bytes) const;
 
  private:
   std::vector<std::vector<ByteInterval>> used_;  // of each node, in the order of their begins
+  size_t end_ = 0;                               // of all values
+  const size_t arena_bytes_;
 };
 
 }  // namespace caffe::inference

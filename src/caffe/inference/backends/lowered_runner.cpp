@@ -253,7 +253,7 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
   entry.binding.parameters = PlacesOfParameters(index);
   WithLayer(node, [&] {
     entry.step->Bind(entry.binding);
-    entry.scratch = gaps_.Find(index, entry.step->scratch_bytes());
+    entry.scratch = gaps_.Place(index, entry.step->scratch_bytes());
     wanted_ = std::max(wanted_, entry.scratch + entry.step->scratch_bytes());
   });
 }

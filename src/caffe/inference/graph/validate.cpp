@@ -115,7 +115,7 @@ class Validation {
 
   void CheckPlaces() const {
     const std::vector<bool> dependent = HaveDataDependentShapes(graph_);
-    size_t planned = 0, end = 0;
+    size_t planned = 0;
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
       if (value.view.base >= 0) {
@@ -131,16 +131,15 @@ class Validation {
       const size_t room = kernels::RoundUp(bytes, Allocator::kAlignment);
       const size_t offset = static_cast<size_t>(value.arena_offset);
       planned += room;
-      end = std::max(end, offset + room);
       Require(value.view.base < 0, Quoted(i), " is a view and planned");
       Require(offset % Allocator::kAlignment == 0 && offset <= graph_.arena_bytes &&
                   bytes <= graph_.arena_bytes - offset,
               Quoted(i), " does not lie within the arena of ", graph_.arena_bytes, " bytes");
     }
-    // Between values there may be room for what nodes need for themselves.
+    // Between and behind values there may be room for what nodes need for themselves.
     constexpr size_t kMaxScratch = size_t(1) << 30;
-    Require(graph_.arena_bytes <= std::min(end, planned + kMaxScratch), "the arena has ",
-            graph_.arena_bytes, " bytes, its values ", planned);
+    Require(graph_.arena_bytes <= planned + kMaxScratch, "the arena has ", graph_.arena_bytes,
+            " bytes, its values ", planned);
   }
 
   const Graph& graph_;

@@ -110,7 +110,7 @@ Placement Place(const std::vector<Lifetime>& lifetimes, const std::vector<int>& 
 }
 
 /// Moves each down to the first gap that holds it, the lowest first, so that the free memory is
-/// contiguous at the end, where nodes have their scratch memory.
+/// contiguous at the end, where nodes may have their scratch memory.
 void Compact(const std::vector<Lifetime>& lifetimes, Placement* placement) {
   std::vector<size_t>& offsets = placement->offsets;
   std::vector<int> order(lifetimes.size());
@@ -131,6 +131,14 @@ void Compact(const std::vector<Lifetime>& lifetimes, Placement* placement) {
     offsets[order[i]] = begin;
     placement->bytes = std::max(placement->bytes, begin + lifetime.bytes);
   }
+}
+
+size_t WeightBytes(const Graph& graph) {
+  size_t bytes = 0;
+  for (const Node& node : graph.nodes) {
+    for (const Constant& weights : node.parameters) bytes += weights.count() * SizeOf(weights.type);
+  }
+  return bytes;
 }
 
 Placement BestPlacement(const std::vector<Lifetime>& lifetimes) {
@@ -175,17 +183,36 @@ Graph PlanMemory(Graph graph) { return PlanMemory(std::move(graph), {}); }
 
 Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch) {
   for (Value& value : graph.values) value.arena_offset = -1;
-  const std::vector<Lifetime> lifetimes = Lifetimes(graph, scratch);
-  Placement placement = BestPlacement(lifetimes);
+  const std::vector<Lifetime> values = Lifetimes(graph), all = Lifetimes(graph, scratch);
+  size_t behind = 0;
+  for (const size_t bytes : scratch) {
+    behind = std::max(behind, kernels::RoundUp(bytes, Allocator::kAlignment));
+  }
+  Placement placement = BestPlacement(values), shared;
+  bool shares = false;
+  if (behind > 0) {
+    // Scratch memory that no value shares stays in the caches of the threads that write it. That
+    // may cost so much of what the engine takes in all.
+    constexpr size_t kShare = 10;
+    constexpr size_t kMost = size_t(1) << 30;  // that Graph::Validate allows
+    shared = BestPlacement(all);
+    const size_t allowed = shared.bytes + (WeightBytes(graph) + shared.bytes) / kShare;
+    shares = behind > kMost || placement.bytes + behind > allowed;
+  }
+  if (shares) {
+    placement = std::move(shared);
+    behind = 0;  // what lies behind all values is not part of the arena: the runner enlarges it
+  }
+  const std::vector<Lifetime>& lifetimes = shares ? all : values;
   Compact(lifetimes, &placement);
-  // Scratch memory may lie after all values: the runner makes the arena larger.
-  graph.arena_bytes = 0;
+  size_t end = 0;
   for (size_t i = 0; i < lifetimes.size(); ++i) {
     if (lifetimes[i].value < 0) continue;
     const size_t offset = placement.offsets[i];
     graph.values[lifetimes[i].value].arena_offset = static_cast<int64_t>(offset);
-    graph.arena_bytes = std::max(graph.arena_bytes, offset + lifetimes[i].bytes);
+    end = std::max(end, offset + lifetimes[i].bytes);
   }
+  graph.arena_bytes = end + behind;
   return graph;
 }
 

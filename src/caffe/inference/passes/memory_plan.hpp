@@ -34,7 +34,9 @@ struct ByteInterval {
 /// and whose ends are aligned.
 size_t FirstGap(const std::vector<ByteInterval>& used, size_t bytes);
 
-/// PlanMemory with scratch memory of so many bytes for each node.
+/// PlanMemory with scratch memory of so many bytes for each node: behind all values, where the
+/// arena then has room for it, if that costs at most a tenth of the memory of weights and
+/// activations; else in what values leave free while the node runs.
 Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch);
 
 }  // namespace caffe::inference

@@ -34,7 +34,7 @@ void ExpectGoodPlan(const Graph& graph, const std::vector<size_t>& scratch = {})
   const ArenaGaps gaps(graph);
   size_t bytes = graph.arena_bytes;
   for (size_t i = 0; i < scratch.size(); ++i) {
-    bytes = std::max(bytes, gaps.Find(i, scratch[i]) + scratch[i]);
+    bytes = std::max(bytes, gaps.Place(i, scratch[i]) + scratch[i]);
   }
   EXPECT_GE(bytes + Allocator::kAlignment, bound);
   EXPECT_LE(bytes, bound + bound / 10) << ToText(graph);

@@ -4,7 +4,9 @@
 #include <random>
 #include <set>
 
+#include "caffe/inference/backends/arena_gaps.hpp"
 #include "caffe/inference/builder.hpp"
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/passes/memory_plan.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/inference/passes/siblings.hpp"
@@ -676,6 +678,38 @@ TEST(MemoryPass, OverlapsNothingThatLivesAtOnce) {
     const size_t bound = LargestLiveBytes(lifetimes);
     EXPECT_LE(result.arena_bytes, bound + bound / 10);
   }
+}
+
+// A chain of blobs of 4 KB: two are alive at a time.
+TEST(MemoryPass, ScratchMemoryLiesBehindValuesIfThatCostsLittle) {
+  Graph graph;
+  graph.inputs = {graph.AddValue("v0", {1, 1024})};
+  for (int i = 1; i < 8; ++i) {
+    Node node;
+    node.layer = ParseLayer("name: 'n" + std::to_string(i) + "' type: 'ReLU'");
+    node.inputs = {i - 1};
+    node.outputs = {graph.AddValue("v" + std::to_string(i), {1, 1024})};
+    graph.nodes.push_back(node);
+  }
+  graph.outputs = {7};
+  // The first node reads an input: it leaves 4 KB free.
+  const std::vector<size_t> scratch = {4096, 0, 1024, 0, 0, 100, 0};
+  const auto place = [](const Graph& planned, size_t node, size_t bytes) {
+    return ArenaGaps(planned).Place(node, bytes);
+  };
+  const Graph shared = PlanMemory(graph, scratch);
+  EXPECT_EQ(shared.arena_bytes, 8192u);
+  EXPECT_LT(place(shared, 0, 4096), 8192u) << "where values lie later";
+  EXPECT_EQ(place(shared, 2, 1024), 8192u) << "nothing is free";
+
+  graph.nodes[0].parameters = {NewConstant(ElementType::FLOAT, 10000)};
+  const Graph apart = PlanMemory(graph, scratch);
+  EXPECT_EQ(apart.arena_bytes, 8192u + 4096u);
+  apart.Validate();
+  for (const size_t node : {0, 2, 5}) {
+    EXPECT_EQ(place(apart, node, scratch[node]), 8192u) << "one place for all";
+  }
+  EXPECT_GE(place(apart, 2, 5000), 8192u) << "more than was planned, as with more threads";
 }
 
 }  // namespace

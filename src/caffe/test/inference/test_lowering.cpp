@@ -344,7 +344,7 @@ TEST(Lowering, ScratchMemoryIsKnownWithoutARunner) {
   const ArenaGaps gaps(*engine->graph());
   size_t bytes = engine->graph()->arena_bytes;
   for (size_t i = 0; i < scratch.size(); ++i) {
-    bytes = std::max(bytes, gaps.Find(i, scratch[i]) + scratch[i]);
+    bytes = std::max(bytes, gaps.Place(i, scratch[i]) + scratch[i]);
   }
   // The runner's memory: the arena, and what lies elsewhere: inputs and outputs.
   size_t others = 0;

@@ -25,12 +25,12 @@ struct NextLayer {
   Extents rows, columns;  // the inputs' extents follow from the layer before
   bool is_depthwise = false;
 };
-NextLayer Pointwise(int outputs) { return {outputs, {0, 1}, {0, 1}}; }
-NextLayer Depthwise(int kernel, int stride, int pad) {
+NextLayer NextPointwise(int outputs) { return {outputs, {0, 1}, {0, 1}}; }
+NextLayer NextDepthwise(int kernel, int stride, int pad) {
   const Extents axis = {0, kernel, stride, pad};
   return {0, axis, axis, true};
 }
-NextLayer Dense(int outputs, int kernel, int stride, int pad, int dilation = 1) {
+NextLayer NextDense(int outputs, int kernel, int stride, int pad, int dilation = 1) {
   const Extents axis = {0, kernel, stride, pad, dilation};
   return {outputs, axis, axis};
 }
@@ -84,7 +84,7 @@ struct ChainLayer {
 
 /// Y: the type of the output, R of the residual.
 template <typename Y, typename R>
-void ExpectSameBits(const ChainTest& test) {
+void ExpectBitsOfLinks(const ChainTest& test) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
   std::mt19937 random(seed);
@@ -160,54 +160,64 @@ TEST_P(Int8Chains, AreTheirConvolutionsOneBehindAnother) {
   };
   const Case cases[] = {
       {"an inverted residual",
-       ChainOf(24, 14, 14, {Pointwise(144), Depthwise(3, 1, 1), Pointwise(32)}), 1},
-      {"a stride", ChainOf(16, 15, 12, {Pointwise(96), Depthwise(3, 2, 1), Pointwise(24)}), 2},
-      {"kernels of 5", ChainOf(16, 13, 13, {Pointwise(64), Depthwise(5, 2, 2), Pointwise(24)}), 1},
-      {"a bottleneck", ChainOf(64, 9, 10, {Pointwise(16), Dense(16, 3, 1, 1), Pointwise(64)}), 1},
+       ChainOf(24, 14, 14, {NextPointwise(144), NextDepthwise(3, 1, 1), NextPointwise(32)}), 1},
+      {"a stride",
+       ChainOf(16, 15, 12, {NextPointwise(96), NextDepthwise(3, 2, 1), NextPointwise(24)}), 2},
+      {"kernels of 5",
+       ChainOf(16, 13, 13, {NextPointwise(64), NextDepthwise(5, 2, 2), NextPointwise(24)}), 1},
+      {"a bottleneck",
+       ChainOf(64, 9, 10, {NextPointwise(16), NextDense(16, 3, 1, 1), NextPointwise(64)}), 1},
       {"windows that reach far",
-       ChainOf(8, 17, 11, {Dense(16, 3, 2, 1), Dense(24, 3, 1, 4, 4), Dense(8, 5, 1, 2)}), 3},
+       ChainOf(8, 17, 11,
+               {NextDense(16, 3, 2, 1), NextDense(24, 3, 1, 4, 4), NextDense(8, 5, 1, 2)}),
+       3},
       {"rows that only padding lies under",
-       ChainOf(8, 4, 5, {Dense(16, 2, 1, 4), Depthwise(3, 2, 3), Pointwise(8)}), 1},
-      {"an untypical depthwise kernel", ChainOf(21, 9, 9, {Depthwise(4, 3, 2), Pointwise(5)}), 2},
+       ChainOf(8, 4, 5, {NextDense(16, 2, 1, 4), NextDepthwise(3, 2, 3), NextPointwise(8)}), 1},
+      {"an untypical depthwise kernel",
+       ChainOf(21, 9, 9, {NextDepthwise(4, 3, 2), NextPointwise(5)}), 2},
       {"a 1x1 convolution with a stride",
-       ChainOf(16, 9, 9, {Dense(24, 1, 2, 0), Depthwise(3, 1, 1)}), 1},
+       ChainOf(16, 9, 9, {NextDense(24, 1, 2, 0), NextDepthwise(3, 1, 1)}), 1},
       {"six of them",
        ChainOf(19, 13, 13,
-               {Depthwise(3, 1, 1), Pointwise(40), Depthwise(3, 2, 1), Pointwise(56),
-                Depthwise(3, 1, 1), Pointwise(33)}),
+               {NextDepthwise(3, 1, 1), NextPointwise(40), NextDepthwise(3, 2, 1),
+                NextPointwise(56), NextDepthwise(3, 1, 1), NextPointwise(33)}),
        2},
       {"more than a cache holds",
-       ChainOf(16, 61, 120, {Pointwise(208), Depthwise(3, 1, 1), Pointwise(16)}), 1},
-      {"fewer rows than threads", ChainOf(16, 2, 19, {Pointwise(32), Depthwise(3, 1, 1)}), 1},
-      {"one pixel", ChainOf(16, 1, 1, {Pointwise(32), Depthwise(3, 1, 1), Pointwise(16)}), 3},
-      {"no image", ChainOf(16, 7, 7, {Pointwise(32), Depthwise(3, 1, 1)}), 0},
+       ChainOf(16, 61, 120, {NextPointwise(208), NextDepthwise(3, 1, 1), NextPointwise(16)}), 1},
+      {"fewer rows than threads", ChainOf(16, 2, 19, {NextPointwise(32), NextDepthwise(3, 1, 1)}),
+       1},
+      {"one pixel",
+       ChainOf(16, 1, 1, {NextPointwise(32), NextDepthwise(3, 1, 1), NextPointwise(16)}), 3},
+      {"no image", ChainOf(16, 7, 7, {NextPointwise(32), NextDepthwise(3, 1, 1)}), 0},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     ChainTest test{c.shapes, c.num};
-    ExpectSameBits<int8_t, int8_t>(test);
-    ExpectSameBits<float, float>(test);
+    ExpectBitsOfLinks<int8_t, int8_t>(test);
+    ExpectBitsOfLinks<float, float>(test);
   }
 }
 
 TEST_P(Int8Chains, AddAResidual) {
-  ChainTest test{ChainOf(24, 11, 9, {Pointwise(96), Depthwise(3, 1, 1), Pointwise(24)}), 3};
+  ChainTest test{ChainOf(24, 11, 9, {NextPointwise(96), NextDepthwise(3, 1, 1), NextPointwise(24)}),
+                 3};
   test.residual = true;
-  ExpectSameBits<int8_t, int8_t>(test);
-  ExpectSameBits<uint8_t, int8_t>(test);
-  ExpectSameBits<int8_t, float>(test);
-  ExpectSameBits<float, uint8_t>(test);
+  ExpectBitsOfLinks<int8_t, int8_t>(test);
+  ExpectBitsOfLinks<uint8_t, int8_t>(test);
+  ExpectBitsOfLinks<int8_t, float>(test);
+  ExpectBitsOfLinks<float, uint8_t>(test);
   test.gap = 48;
-  ExpectSameBits<int8_t, uint8_t>(test);
-  ExpectSameBits<float, float>(test);
+  ExpectBitsOfLinks<int8_t, uint8_t>(test);
+  ExpectBitsOfLinks<float, float>(test);
 }
 
 TEST_P(Int8Chains, MultiplyBytesWherePairsOfWeightsFit) {
-  ChainTest test{ChainOf(40, 11, 9, {Pointwise(96), Depthwise(3, 1, 1), Pointwise(24)}), 1};
+  ChainTest test{ChainOf(40, 11, 9, {NextPointwise(96), NextDepthwise(3, 1, 1), NextPointwise(24)}),
+                 1};
   test.small_pairs = true;
   const bool has_kernel = Int8Convolution::MakeForSmallPairs(test.shapes[0], false) != nullptr;
   if (has_kernel) {
-    ExpectSameBits<int8_t, int8_t>(test);
+    ExpectBitsOfLinks<int8_t, int8_t>(test);
   } else {
     EXPECT_EQ(Int8Chain::Make({{test.shapes[0], true}, {test.shapes[1]}}), nullptr);
   }
@@ -222,9 +232,10 @@ TEST_P(Int8Chains, HaveTheSameBitsForShapesOfAllKinds) {
     std::vector<NextLayer> layers;
     for (int count = 2 + below(3); count > 0; --count) {
       const int kind = below(3), kernel = 1 + below(4);
-      layers.push_back(kind == 0   ? Pointwise(1 + below(70))
-                       : kind == 1 ? Depthwise(3, 1 + below(2), below(3))
-                                   : Dense(1 + below(40), kernel, 1 + below(2), below(kernel + 1)));
+      layers.push_back(kind == 0 ? NextPointwise(1 + below(70))
+                       : kind == 1
+                           ? NextDepthwise(3, 1 + below(2), below(3))
+                           : NextDense(1 + below(40), kernel, 1 + below(2), below(kernel + 1)));
     }
     ChainTest test{ChainOf(1 + below(40), 18 + below(16), 18 + below(16), layers), 1 + below(3)};
     bool is_empty = false;
@@ -233,13 +244,13 @@ TEST_P(Int8Chains, HaveTheSameBitsForShapesOfAllKinds) {
     test.residual = below(2) > 0;
     test.gap = below(2) * 32;
     SCOPED_TRACE(::testing::Message() << "shape " << i);
-    ExpectSameBits<uint8_t, int8_t>(test);
+    ExpectBitsOfLinks<uint8_t, int8_t>(test);
   }
 }
 
 TEST_P(Int8Chains, AreNotMadeOfWhatDoesNotFollow) {
   const std::vector<ConvolutionShape> good =
-      ChainOf(16, 9, 9, {Pointwise(32), Depthwise(3, 1, 1), Pointwise(8)});
+      ChainOf(16, 9, 9, {NextPointwise(32), NextDepthwise(3, 1, 1), NextPointwise(8)});
   const auto makes = [](const std::vector<ConvolutionShape>& shapes) {
     std::vector<Int8Chain::Link> links;
     for (const ConvolutionShape& shape : shapes) links.push_back({shape});

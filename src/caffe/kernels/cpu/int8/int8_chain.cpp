@@ -86,12 +86,14 @@ class RowsChain : public Int8Chain {
  private:
   struct Buffers {
     Buffers(const RowsChain& self, const Plan& plan, Pieces* pieces) {
+      size_t bytes[2] = {};
       for (size_t i = 0; i < plan.planes.size(); ++i) {
-        between.push_back(pieces->Take<char>(self.OutputBlocks(i) * plan.planes[i]));
+        bytes[i % 2] = std::max(bytes[i % 2], self.OutputBlocks(i) * plan.planes[i]);
       }
+      for (int i = 0; i < 2; ++i) between[i] = pieces->Take<char>(bytes[i]);
       kernel = pieces->Take<char>(plan.kernel_bytes);
     }
-    std::vector<char*> between;  // bytes of each link but the last
+    char* between[2];  // what the links write by turns, all but the last
     void* kernel;
   };
   /// Shared by all items of a call.
@@ -204,11 +206,11 @@ void RowsChain::RunCut(const Call& call, const Plan& plan, size_t image, const C
       x.data = x.at(image * call.strides.x + row);
       strides.x_plane = call.strides.x_plane;
     } else {
-      x = {own.between[i - 1], call.layers[i - 1].type};
+      x = {own.between[(i - 1) % 2], call.layers[i - 1].type};
       strides.x_plane = plan.planes[i - 1];
     }
     PostOps post = layer.post;
-    void* y = i < last ? own.between[i] : call.y.y;
+    void* y = i < last ? own.between[i % 2] : call.y.y;
     strides.y_plane = i < last ? plan.planes[i] : call.strides.y_plane;
     const ElementType type = i < last ? layer.type : call.y.type;
     if (i == last) {
