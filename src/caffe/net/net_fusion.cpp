@@ -4,6 +4,18 @@
 #include "caffe/net.hpp"
 
 namespace caffe {
+namespace {
+
+/// Only a pass of the layer by itself adds its weighted tops to the loss.
+template <typename Dtype>
+bool HasLoss(const Layer<Dtype>& layer, size_t tops) {
+  for (size_t i = 0; i < tops; ++i) {
+    if (layer.loss(i) != Dtype(0)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 // Candidates work in place on the layer's only top and come before any other reads or writes it,
 // so that in a whole pass no reader sees what the blob holds in between. A program's class inherits
@@ -12,7 +24,8 @@ namespace caffe {
 template <typename Dtype>
 void Net<Dtype>::FindFusions() {
   const auto may_be_fused = [this](size_t i) {
-    return layers_[i]->is_built_in() && layers_[i]->layer_param().phase() == phase_;
+    return layers_[i]->is_built_in() && layers_[i]->layer_param().phase() == phase_ &&
+           !HasLoss(*layers_[i], top_id_vecs_[i].size());
   };
   vector<bool> taken(layers_.size(), false);
   for (size_t i = 0; i < layers_.size(); ++i) {
