@@ -54,6 +54,7 @@ void Net<Dtype>::FindFusions() {
 }
 
 // Three layers in a row: the two blobs between are read by one layer each, but for fused followers.
+// A layer that ends one group could begin the next: it stays in the one that is found first.
 template <typename Dtype>
 void Net<Dtype>::FindJoinedLayers() {
   if (quantized_training_) return;  // blobs are rounded as they are made
@@ -62,11 +63,11 @@ void Net<Dtype>::FindJoinedLayers() {
     if (fused_into_[i] >= 0) continue;
     for (const int id : bottom_id_vecs_[i]) readers[id].push_back(i);
   }
+  vector<bool> taken(layers_.size(), false);
   const auto may_be_joined = [&](int layer) {
-    const LayerParameter& param = layers_[layer]->layer_param();
-    return layers_[layer]->is_built_in() && param.phase() == phase_ &&
-           param.loss_weight_size() == 0 && bottom_id_vecs_[layer].size() == 1 &&
-           top_id_vecs_[layer].size() == 1;
+    return !taken[layer] && layers_[layer]->is_built_in() &&
+           layers_[layer]->layer_param().phase() == phase_ && bottom_id_vecs_[layer].size() == 1 &&
+           top_id_vecs_[layer].size() == 1 && !HasLoss(*layers_[layer], 1);
   };
   const auto next_of = [&](int layer) {
     const vector<int>& all = readers[top_id_vecs_[layer][0]];
@@ -76,8 +77,9 @@ void Net<Dtype>::FindJoinedLayers() {
     if (!may_be_joined(i)) continue;
     const int second = next_of(i), third = second < 0 ? -1 : next_of(second);
     if (third < 0) continue;
-    if (!layers_[i]->Join({layers_[second].get(), layers_[third].get()})) continue;
+    if (!layers_[i]->JoinLayers({layers_[second].get(), layers_[third].get()})) continue;
     for (const int id : {static_cast<int>(i), second, third}) {  // in the order of the net
+      taken[id] = true;
       const vector<int>& followers = fused_followers_[id];
       joined_layers_[i].push_back(id);
       joined_layers_[i].insert(joined_layers_[i].end(), followers.begin(), followers.end());
