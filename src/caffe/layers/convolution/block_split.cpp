@@ -10,10 +10,11 @@ namespace {
 using kernels::ConvolutionShape;
 using kernels::SeparableBlock;
 
-// Measured on AVX-512: what reading or writing a float of weights or sums takes, in products.
+// Measured on AVX-512: what reading a float of weights takes, in products.
 constexpr double kProductsPerFloat = 8;
-// Sums are written, read by one thread, and mostly come from another core's cache.
-constexpr double kAccessesPerSum = 4;
+// Sums are added up, written, and read by one thread, most of them from another core's cache. On
+// cores that share one 4 would do; on those that do not, more.
+constexpr double kAccessesPerSum = 6;
 // Channels that the kernel expands at a time: four vectors of AVX-512, less with other registers.
 constexpr int kChannelsOfPart = 64;
 // Products of the slowest thread, of an equal share of all, above which layers run one by one; and

@@ -43,6 +43,7 @@ TEST(BlockSplit, IsByImagesWhereEachThreadHasAsMany) {
 TEST(BlockSplit, IsByRowsOfLargeImages) {
   EXPECT_EQ(ChooseBlockSplit(BlockShapes(24, 144, 24, 56), 1, 2), Split::ROWS);
   EXPECT_EQ(ChooseBlockSplit(BlockShapes(24, 144, 32, 56, 3, 2), 1, 2), Split::ROWS);
+  EXPECT_EQ(ChooseBlockSplit(BlockShapes(64, 384, 96, 14), 1, 2), Split::ROWS);
   EXPECT_EQ(ChooseBlockSplit(BlockShapes(24, 144, 24, 112), 1, 14), Split::ROWS);
 }
 
