@@ -49,8 +49,8 @@ class Layer {
                 const vector<Blob<Dtype>*>& bottom);
 
   /// True if the library's own creator of its type made it. Classes of programs may override any of
-  /// its functions, so nets ask the next two only of layers that are the library's, whatever class
-  /// a program's layer derives from.
+  /// its functions, so nets call DescribePointwise, FuseFollowers, JoinLayers and what belongs to
+  /// these only where this is true, whatever class a program's layer derives from.
   bool is_built_in() const { return is_built_in_; }
   /// What the layer computes in the TEST phase with its parameters of now, if that is a scale, a
   /// shift and an activation of its only bottom; false otherwise.
@@ -59,12 +59,18 @@ class Layer {
   /// Returns how many of the first of them ForwardFused and, in the TRAIN phase, BackwardFused do
   /// the work of, on the CPU.
   virtual int FuseFollowers(const vector<Layer<Dtype>*>& /*followers*/) { return 0; }
-  /// Offers the layers of which each reads only the one's top before it, which no other layer
-  /// reads: true if ForwardJoined may compute them with this one, in the TEST phase on the CPU,
-  /// fused followers of each included.
-  virtual bool Join(const vector<Layer<Dtype>*>& /*next*/) { return false; }
-  /// Computes the tops of the last of them from this layer's bottoms; tops between are not written.
-  /// All have been reshaped. Returns false, and writes nothing, if it has no kernel for the shapes.
+  /// Offers the layers behind this one, in the order in which they run, to be computed with it.
+  /// True: this layer keeps them, and ForwardJoined may be called; false: nothing is joined.
+  ///
+  /// The caller has set up all of them, calls this after FuseFollowers, and sees to it that each
+  /// has one bottom, which is the only top of the layer before it and which, but for fused
+  /// followers, no other layer reads or writes; that none has a loss weight; and that all outlive
+  /// the last call of ForwardJoined.
+  virtual bool JoinLayers(const vector<Layer<Dtype>*>& /*next*/) { return false; }
+  /// Computes the tops of the last layer that was joined from this layer's bottoms, in the TEST
+  /// phase on the CPU, with what the fused followers of each compute; tops between are not written.
+  /// All layers have been reshaped. Returns false, and writes nothing, if nothing is joined or the
+  /// layers are computed one by one in these shapes, with this number of threads.
   virtual bool ForwardJoined(const vector<Blob<Dtype>*>& /*bottom*/,
                              const vector<Blob<Dtype>*>& /*top*/) {
     return false;
@@ -80,8 +86,9 @@ class Layer {
   /// The layer's parameter message with its blobs in the form BVLC Caffe reads.
   virtual void ToProto(LayerParameter* param, bool write_diff = false);
   /// What computes the layer's forward passes, for people to read: "native" (this library's
-  /// kernels), "oneDNN", "oneDNN BFLOAT16" (which multiplies it), "reference". Right after Reshape;
-  /// layers with one implementation are "native".
+  /// kernels), "native, joined" (the last pass: ForwardJoined of this layer or of one before it),
+  /// "oneDNN", "oneDNN BFLOAT16" (which multiplies it), "reference". Right after Reshape; layers
+  /// with one implementation are "native".
   virtual const char* forward_engine() const { return "native"; }
 
   ElementType forward_type() const { return types_.forward_type; }

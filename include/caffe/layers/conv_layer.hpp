@@ -24,7 +24,7 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   explicit ConvolutionLayer(const LayerParameter& param) : BaseConvolutionLayer<Dtype>(param) {}
   const char* type() const override { return "Convolution"; }
   int FuseFollowers(const vector<Layer<Dtype>*>& followers) override;
-  bool Join(const vector<Layer<Dtype>*>& next) override;
+  bool JoinLayers(const vector<Layer<Dtype>*>& next) override;
   bool ForwardJoined(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
 
  protected:

@@ -130,8 +130,9 @@ void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* do
   if (debug_info_) ForwardDebugInfo(layer_id);
 }
 
-// Blobs between are not computed: only while they may be freed, as they are then, behind the layers
-// that would have read them, and computed by these one by one when they are asked for.
+// Blobs between are not computed: only while they may be freed. They are freed at once, though the
+// layers that would have read them come later: whoever asks for one in this pass, or after it has
+// failed, has it computed by the layers one by one.
 template <typename Dtype>
 bool Net<Dtype>::RunJoined(int layer_id, int end, vector<bool>* done) {
   const vector<int>& joined = joined_layers_[layer_id];
@@ -153,8 +154,12 @@ bool Net<Dtype>::RunJoined(int layer_id, int end, vector<bool>* done) {
   const bool computed = WithLayer(layer.layer_param(), [&] {
     return layer.ForwardJoined(bottom_vecs_[layer_id], top_vecs_[joined.back()]);
   });
-  for (size_t i = 0; computed && i < joined.size(); ++i) (*done)[joined[i]] = true;
-  return computed;
+  if (!computed) return false;
+  for (const int id : joined) {
+    (*done)[id] = true;
+    ReleaseAfter(id);
+  }
+  return true;
 }
 
 // Programs take the input's mutable pointer once, at start-up, and keep writing through it. So the

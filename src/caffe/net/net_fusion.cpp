@@ -4,6 +4,18 @@
 #include "caffe/net.hpp"
 
 namespace caffe {
+namespace {
+
+/// Only a pass of the layer by itself adds its weighted tops to the loss.
+template <typename Dtype>
+bool HasLoss(const Layer<Dtype>& layer, size_t tops) {
+  for (size_t i = 0; i < tops; ++i) {
+    if (layer.loss(i) != Dtype(0)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 // Candidates work in place on the layer's only top and come before any other reads or writes it,
 // so that in a whole pass no reader sees what the blob holds in between. A program's class inherits
@@ -12,7 +24,8 @@ namespace caffe {
 template <typename Dtype>
 void Net<Dtype>::FindFusions() {
   const auto may_be_fused = [this](size_t i) {
-    return layers_[i]->is_built_in() && layers_[i]->layer_param().phase() == phase_;
+    return layers_[i]->is_built_in() && layers_[i]->layer_param().phase() == phase_ &&
+           !HasLoss(*layers_[i], top_id_vecs_[i].size());
   };
   vector<bool> taken(layers_.size(), false);
   for (size_t i = 0; i < layers_.size(); ++i) {
@@ -41,6 +54,7 @@ void Net<Dtype>::FindFusions() {
 }
 
 // Three layers in a row: the two blobs between are read by one layer each, but for fused followers.
+// A layer that ends one group could begin the next: it stays in the one that is found first.
 template <typename Dtype>
 void Net<Dtype>::FindJoinedLayers() {
   if (quantized_training_) return;  // blobs are rounded as they are made
@@ -49,11 +63,11 @@ void Net<Dtype>::FindJoinedLayers() {
     if (fused_into_[i] >= 0) continue;
     for (const int id : bottom_id_vecs_[i]) readers[id].push_back(i);
   }
+  vector<bool> taken(layers_.size(), false);
   const auto may_be_joined = [&](int layer) {
-    const LayerParameter& param = layers_[layer]->layer_param();
-    return layers_[layer]->is_built_in() && param.phase() == phase_ &&
-           param.loss_weight_size() == 0 && bottom_id_vecs_[layer].size() == 1 &&
-           top_id_vecs_[layer].size() == 1;
+    return !taken[layer] && layers_[layer]->is_built_in() &&
+           layers_[layer]->layer_param().phase() == phase_ && bottom_id_vecs_[layer].size() == 1 &&
+           top_id_vecs_[layer].size() == 1 && !HasLoss(*layers_[layer], 1);
   };
   const auto next_of = [&](int layer) {
     const vector<int>& all = readers[top_id_vecs_[layer][0]];
@@ -63,8 +77,9 @@ void Net<Dtype>::FindJoinedLayers() {
     if (!may_be_joined(i)) continue;
     const int second = next_of(i), third = second < 0 ? -1 : next_of(second);
     if (third < 0) continue;
-    if (!layers_[i]->Join({layers_[second].get(), layers_[third].get()})) continue;
+    if (!layers_[i]->JoinLayers({layers_[second].get(), layers_[third].get()})) continue;
     for (const int id : {static_cast<int>(i), second, third}) {  // in the order of the net
+      taken[id] = true;
       const vector<int>& followers = fused_followers_[id];
       joined_layers_[i].push_back(id);
       joined_layers_[i].insert(joined_layers_[i].end(), followers.begin(), followers.end());

@@ -197,6 +197,8 @@ void BaseConvolutionLayer<Dtype>::ForwardAll(const vector<Blob<Dtype>*>& bottom,
   const bool fuses = product.Forward(products_->ProblemOf(*this, *bottom[0], behind.pointwise),
                                      this->blobs_, behind.pointwise, behind.stamp, bottom, top);
   products_->latest = &product;
+  products_->ran_joined = false;
+  products_->joined.RanApart();
   if (fused && !fuses) followers.Run(top);
 }
 
@@ -210,6 +212,7 @@ void BaseConvolutionLayer<Dtype>::BackwardAll(const vector<Blob<Dtype>*>& top,
 
 template <typename Dtype>
 const char* BaseConvolutionLayer<Dtype>::forward_engine() const {
+  if (products_ && products_->ran_joined) return "native, joined";
   const bool has_run = products_ && products_->latest;
   return has_run ? products_->latest->algorithm()->engine()
                  : EngineName(false, engine_ == Engine::REFERENCE);

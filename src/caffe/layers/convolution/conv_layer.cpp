@@ -45,10 +45,11 @@ int ConvolutionLayer<Dtype>::FuseFollowers(const vector<Layer<Dtype>*>& follower
 
 // An inverted residual: what expands an image, its depthwise convolution, what brings it together.
 template <typename Dtype>
-bool ConvolutionLayer<Dtype>::Join(const vector<Layer<Dtype>*>& next) {
-  using Base = BaseConvolutionLayer<Dtype>;
-  vector<Base*> layers = {this};
-  for (Layer<Dtype>* const layer : next) layers.push_back(dynamic_cast<Base*>(layer));
+bool ConvolutionLayer<Dtype>::JoinLayers(const vector<Layer<Dtype>*>& next) {
+  vector<ConvolutionLayer*> layers = {this};
+  for (Layer<Dtype>* const layer : next) {
+    layers.push_back(dynamic_cast<ConvolutionLayer*>(layer));  // null: Deconvolution, for one
+  }
   return this->products_->joined.Join(layers);
 }
 

@@ -22,6 +22,8 @@ struct BaseConvolutionLayer<Dtype>::Products {
   FusedFollowers<Dtype> followers;
   /// This layer and those that are computed with it.
   JoinedConvolutions<Dtype> joined;
+  /// True if the last pass computed it with others.
+  bool ran_joined = false;
 
   /// What `layer` computes for bottoms that lie as this one does, with `behind` behind it.
   const algorithms::ConvolutionProblem& ProblemOf(BaseConvolutionLayer& layer,

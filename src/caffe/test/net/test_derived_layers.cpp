@@ -69,6 +69,15 @@ class InDisguise : public Changed<ConvolutionLayer<float>> {
   }
 };
 
+/// Calls what the library has for all programs, by its short name, which no member hides.
+class CallsJoin : public ConvolutionLayer<float> {
+ public:
+  explicit CallsJoin(const LayerParameter& param) : ConvolutionLayer(param) {}
+  void LayerSetUp(const vector<Blob<float>*>& bottom, const vector<Blob<float>*>&) override {
+    Require(false, Join("axis ", bottom[0]->num_axes() - 1, " is wrong"));
+  }
+};
+
 void RegisterAll() {
   static const bool registered = [] {
     const auto add = [](const char* type, LayerRegistry<float>::Creator creator) {
@@ -176,6 +185,16 @@ Results ResultsOf(const NetParameter& param, bool watched) {
   results.forward = forward_calls;
   results.backward = backward_calls;
   return results;
+}
+
+TEST(DerivedLayer, CallsFunctionsOfTheLibraryByTheirShortNames) {
+  Blob<float> bottom(vector<int>{1, 2, 3, 4}), top;
+  try {
+    CallsJoin{LayerParameter()}.SetUp({&bottom}, {&top});
+    ADD_FAILURE() << "it refuses every bottom";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "axis 3 is wrong");
+  }
 }
 
 class DerivedLayers : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};

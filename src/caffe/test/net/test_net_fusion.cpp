@@ -410,6 +410,45 @@ INSTANTIATE_TEST_SUITE_P(Types, TrainingFusion,
                                            "default_forward_type: FLOAT16 "
                                            "default_backward_type: FLOAT16 "));
 
+/// Returns the loss of the whole net, which is expected to be that of its layers one by one.
+float ExpectSameLosses(const string& text, Phase phase) {
+  struct EachByItself : Net<float>::Callback {
+    void run(int) override {}
+  } callback;
+  NetParameter param;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "force_backward: true layer { name: 'data' type: 'Input' top: 'data' input_param { shape { "
+      "dim: 2 dim: 3 dim: 5 dim: 4 } } } " +
+          text,
+      &param));
+  param.mutable_state()->set_phase(phase);
+  Caffe::set_random_seed(TestSeed());
+  Net<float> net(param);
+  Blob<float>& data = *net.input_blobs()[0];
+  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = i * 37 % 101 / 50.f - 0.9f;
+  float whole = 0, one_by_one = 0;
+  net.Forward(&whole);
+  net.add_before_forward(&callback);
+  net.Forward(&one_by_one);
+  EXPECT_NEAR(whole, one_by_one, 1e-4f * std::fabs(one_by_one));
+  return whole;
+}
+
+TEST(NetFusionOfLosses, AddsWhatALayerInPlaceAddsByItself) {
+  const float in_test = ExpectSameLosses(
+      "layer { name: 'a' type: 'Convolution' bottom: 'data' top: 'y' convolution_param { "
+      "num_output: 4 kernel_size: 3 weight_filler { type: 'gaussian' std: 0.5 } } } "
+      "layer { name: 'b' type: 'ReLU' bottom: 'y' top: 'y' loss_weight: 2 }",
+      TEST);
+  EXPECT_GT(in_test, 1);
+  const float in_training = ExpectSameLosses(
+      "layer { name: 'a' type: 'BatchNorm' bottom: 'data' top: 'y' } layer { name: 'b' type: "
+      "'Scale' bottom: 'y' top: 'y' loss_weight: 3 scale_param { bias_term: true bias_filler { "
+      "value: 1 } } }",
+      TRAIN);
+  EXPECT_NEAR(in_training, 3 * 2 * 3 * 5 * 4, 0.1);  // normalized values have the sum 0
+}
+
 // ---- Weights are held once: as oneDNN orders them, unless a program reads them.
 
 constexpr char kPacking[] = R"(
