@@ -170,7 +170,7 @@ class Net {
 
   /// Logs the mean magnitude of every blob and parameter in each pass.
   void set_debug_info(const bool value) {
-    KeepBlobs();
+    if (value) KeepBlobs();
     debug_info_ = value;
   }
   /// NetParameter.global_grad_scale: what solvers multiply losses by and divide gradients by.

@@ -16,13 +16,14 @@ namespace {
 
 using LayerNames = std::vector<std::string>;
 
-std::string InputText(const std::string& shape) {
+std::string BlockInputText(const std::string& shape) {
   return "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { " + shape + " } } }";
 }
 /// `more`: other fields of the layer.
-std::string ConvolutionText(const std::string& name, const std::string& bottom,
-                            const std::string& parameters, const std::string& type = "Convolution",
-                            const std::string& more = "") {
+std::string BlockConvolutionText(const std::string& name, const std::string& bottom,
+                                 const std::string& parameters,
+                                 const std::string& type = "Convolution",
+                                 const std::string& more = "") {
   return "layer { name: '" + name + "' type: '" + type + "' bottom: '" + bottom + "' top: '" +
          name + "' " + more + " convolution_param { " + parameters +
          " weight_filler { type: 'msra' } bias_filler { type: 'uniform' } } }";
@@ -42,16 +43,18 @@ std::string JoinableNet() {
                        "bias_filler { type: 'uniform' } }") +
            InPlaceText(blob, "ReLU6");
   };
-  return InputText("dim: 2 dim: 3 dim: 21 dim: 18") +
-         ConvolutionText("first", "data", "num_output: 24 kernel_size: 3 stride: 2") +
-         ConvolutionText("expand", "first", "num_output: 64 kernel_size: 1") + behind("expand") +
-         ConvolutionText("dw", "expand", "num_output: 64 group: 64 kernel_size: 3 pad: 1") +
-         behind("dw") + ConvolutionText("linear", "dw", "num_output: 24 kernel_size: 1") +
+  return BlockInputText("dim: 2 dim: 3 dim: 21 dim: 18") +
+         BlockConvolutionText("first", "data", "num_output: 24 kernel_size: 3 stride: 2") +
+         BlockConvolutionText("expand", "first", "num_output: 64 kernel_size: 1") +
+         behind("expand") +
+         BlockConvolutionText("dw", "expand", "num_output: 64 group: 64 kernel_size: 3 pad: 1") +
+         behind("dw") + BlockConvolutionText("linear", "dw", "num_output: 24 kernel_size: 1") +
          "layer { name: 'sum' type: 'Eltwise' bottom: 'linear' bottom: 'first' top: 'sum' }" +
-         ConvolutionText("expand2", "sum", "num_output: 48 kernel_size: 1") + behind("expand2") +
-         ConvolutionText("dw2", "expand2",
-                         "num_output: 48 group: 48 kernel_size: 5 pad: 2 stride: 2") +
-         ConvolutionText("out", "dw2", "num_output: 24 kernel_size: 1");
+         BlockConvolutionText("expand2", "sum", "num_output: 48 kernel_size: 1") +
+         behind("expand2") +
+         BlockConvolutionText("dw2", "expand2",
+                              "num_output: 48 group: 48 kernel_size: 5 pad: 2 stride: 2") +
+         BlockConvolutionText("out", "dw2", "num_output: 24 kernel_size: 1");
 }
 const LayerNames kJoinableLayers = {"expand", "dw", "linear", "expand2", "dw2", "out"};
 
@@ -59,13 +62,14 @@ const LayerNames kJoinableLayers = {"expand", "dw", "linear", "expand2", "dw2", 
 /// channels between.
 std::string OneBlock(const std::string& middle = "48",
                      const std::string& shape = "dim: 2 dim: 24 dim: 12 dim: 10") {
-  return InputText(shape) +
-         ConvolutionText("expand", "data", "num_output: " + middle + " kernel_size: 1") +
+  return BlockInputText(shape) +
+         BlockConvolutionText("expand", "data", "num_output: " + middle + " kernel_size: 1") +
          InPlaceText("expand", "ReLU6") +
-         ConvolutionText("dw", "expand",
-                         "num_output: " + middle + " group: " + middle + " kernel_size: 3 pad: 1") +
+         BlockConvolutionText(
+             "dw", "expand",
+             "num_output: " + middle + " group: " + middle + " kernel_size: 3 pad: 1") +
          InPlaceText("dw", "ReLU6") +
-         ConvolutionText("linear", "dw", "num_output: 24 kernel_size: 1");
+         BlockConvolutionText("linear", "dw", "num_output: 24 kernel_size: 1");
 }
 const LayerNames kBlockLayers = {"expand", "dw", "linear"};
 
@@ -283,8 +287,8 @@ TEST(JoinedLayers, ShareTheChannelsOfSmallImages) {
 TEST(JoinedLayers, BelongToOneGroup) {
   NetPair nets(
       WithText(OneBlock(), "num_output: 24 kernel_size: 1", "num_output: 96 kernel_size: 1") +
-      ConvolutionText("dw2", "linear", "num_output: 96 group: 96 kernel_size: 3 pad: 1") +
-      ConvolutionText("linear2", "dw2", "num_output: 16 kernel_size: 1"));
+      BlockConvolutionText("dw2", "linear", "num_output: 96 group: 96 kernel_size: 3 pad: 1") +
+      BlockConvolutionText("linear2", "dw2", "num_output: 16 kernel_size: 1"));
   nets.ExpectSameOutput(kBlockLayers);
   for (const char* const blob : {"linear2", "dw2", "linear", "dw"}) nets.ExpectSameBlob(blob);
 }
@@ -451,7 +455,6 @@ TEST(JoinedLayers, OfASolversTestNetFollowItsSteps) {
   Caffe::set_random_seed(TestSeed());
   SGDSolver<float> solver(param);
   Net<float>& tested = *solver.test_nets()[0];
-  tested.set_share_activations(true);  // solvers keep blobs
   const auto apart = [&] {
     NetParameter net = param.net_param();
     net.mutable_state()->set_phase(TEST);
