@@ -48,7 +48,7 @@ ConvolutionShape OfRows(ConvolutionShape shape, const RowRange& inputs, const Ro
   return shape;
 }
 
-/// Rows of an image in nearly equal parts, each with what it takes to compute it.
+/// A part of an image's rows: what each link reads and writes of it, and by which kernel.
 struct Cut {
   struct Stage {
     RowRange inputs, outputs;
@@ -57,6 +57,7 @@ struct Cut {
   std::vector<Stage> stages;  // of each link
 };
 
+/// How the work is split.
 struct Plan {
   std::vector<Cut> cuts;  // of an image
   WorkItems items;
