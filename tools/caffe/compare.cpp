@@ -228,7 +228,11 @@ int Compare() {
   Require(FLAGS_max_error > 0, Error::Field{"-max_error"}, " must be positive, got ",
           FLAGS_max_error);
   std::unique_ptr<EngineMaker> maker;
-  if (!plan) maker = std::make_unique<EngineMaker>(param, weights, &std::cout);
+  if (!plan) {
+    maker = std::make_unique<EngineMaker>(param, weights, &std::cout);
+    // Blobs between joined layers would not be there.
+    maker->config.skip_passes.push_back("joined_layers");
+  }
   const auto engine = plan ? inference::Engine::Load(FLAGS_plan) : maker->Build();
   const std::unique_ptr<Net<float>> net = NetFor(*engine, param, weights);
   FitBatch(*engine, net.get());

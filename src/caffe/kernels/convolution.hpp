@@ -25,7 +25,7 @@ struct ConvolutionShape {
   /// Rows of the column matrix of one group: channels / group * kernel_size().
   size_t column_rows() const { return channels / group * kernel_size(); }
   size_t weight_count() const { return outputs * column_rows(); }
-  /// True if the column matrix is the image itself: kernel and stride 1, no padding.
+  /// True if the column matrix is the image itself: kernel and stride 1, no padding on either side.
   bool is_pointwise() const;
   /// True if each of several channels is a group, with one output.
   bool is_depthwise() const { return group > 1 && group == channels && group == outputs; }

@@ -1,6 +1,7 @@
 #include "joined_layers.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -17,7 +18,8 @@ namespace {
 // core may just have written it: what joined layers save of that no isolated timing sees.
 constexpr double kUnseen = 1.1;
 
-constexpr size_t kLongest = 6;  // layers in 8 bits that are tried together
+constexpr size_t kLongest = 6;     // layers in 8 bits that are tried together
+constexpr double kHopeless = 1.5;  // of their times: more of them are not tried
 
 constexpr char kApart[] = "apart";
 
@@ -166,6 +168,8 @@ class Joining {
       std::optional<Joined> joined;
     };
     std::vector<Part> parts(run.size() + 1);  // by their ends
+    Joined nearest;                           // to being faster than its layers
+    double least = std::numeric_limits<double>::max();
     for (size_t end = 1; end <= run.size(); ++end) {
       const Node& alone = graph_.nodes[run[end - 1]];
       Part& best = parts[end];
@@ -176,9 +180,20 @@ class Joining {
         Joined joined = Compared({run.begin() + begin, run.begin() + end});
         const double microseconds =
             parts[begin].microseconds + joined.microseconds + HandOver(graph_.nodes[run[begin]]);
-        if (!joined.exists() || microseconds > best.microseconds) continue;
-        best = {microseconds, begin, std::move(joined)};
+        if (!joined.exists()) continue;
+        const double share = joined.microseconds / joined.compared.possible[0].microseconds;
+        if (microseconds > best.microseconds) {
+          if (share < least) nearest = std::move(joined);
+          least = std::min(least, share);
+        } else {
+          best = {microseconds, begin, std::move(joined)};
+        }
+        if (share > kHopeless) break;
       }
+    }
+    const auto is_joined = [](const Part& part) { return part.joined.has_value(); };
+    if (std::none_of(parts.begin(), parts.end(), is_joined) && nearest.exists()) {
+      Decide(run, &nearest, false);
     }
     std::vector<size_t> ends;
     for (size_t end = run.size(); end > 0; end = parts[end].begin) ends.push_back(end);

@@ -8,6 +8,9 @@
 
 namespace caffe::inference {
 
+/// Bytes that an arena may have between and behind its values, as room for scratch memory, at most.
+constexpr size_t kMaxScratch = size_t(1) << 30;
+
 /// The memory of a value within the value that owns it: `outer` runs of `run` elements each, the
 /// first at `offset`, `stride` elements from one to the next.
 struct Region {

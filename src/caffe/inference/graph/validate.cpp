@@ -137,7 +137,6 @@ class Validation {
               Quoted(i), " does not lie within the arena of ", graph_.arena_bytes, " bytes");
     }
     // Between and behind values there may be room for what nodes need for themselves.
-    constexpr size_t kMaxScratch = size_t(1) << 30;
     Require(graph_.arena_bytes <= planned + kMaxScratch, "the arena has ", graph_.arena_bytes,
             " bytes, its values ", planned);
   }

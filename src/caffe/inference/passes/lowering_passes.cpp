@@ -178,7 +178,9 @@ Graph FindScratch(Graph graph, BuildContext* build) {
 }
 
 Graph PlanMemoryOfBuild(Graph graph, BuildContext* build) {
-  return PlanMemory(std::move(graph), build->scratch);
+  const bool is_limited = build->config.max_memory > 0;
+  return PlanMemory(std::move(graph), build->scratch,
+                    is_limited ? ScratchPlace::SHARED : ScratchPlace::BEHIND_VALUES);
 }
 
 }  // namespace caffe::inference

@@ -179,9 +179,9 @@ Placement BestPlacement(const std::vector<Lifetime>& lifetimes) {
 
 }  // namespace
 
-Graph PlanMemory(Graph graph) { return PlanMemory(std::move(graph), {}); }
+Graph PlanMemory(Graph graph) { return PlanMemory(std::move(graph), {}, ScratchPlace::SHARED); }
 
-Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch) {
+Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch, ScratchPlace place) {
   for (Value& value : graph.values) value.arena_offset = -1;
   const std::vector<Lifetime> values = Lifetimes(graph), all = Lifetimes(graph, scratch);
   size_t behind = 0;
@@ -191,13 +191,12 @@ Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch) {
   Placement placement = BestPlacement(values), shared;
   bool shares = false;
   if (behind > 0) {
-    // Scratch memory that no value shares stays in the caches of the threads that write it. That
-    // may cost so much of what the engine takes in all.
-    constexpr size_t kShare = 10;
-    constexpr size_t kMost = size_t(1) << 30;  // that Graph::Validate allows
+    // What it may cost: a part of what the engine takes, and little for each of many contexts.
+    constexpr size_t kShare = 10, kMost = 4 << 20;
     shared = BestPlacement(all);
-    const size_t allowed = shared.bytes + (WeightBytes(graph) + shared.bytes) / kShare;
-    shares = behind > kMost || placement.bytes + behind > allowed;
+    const size_t more = std::min(kMost, (WeightBytes(graph) + shared.bytes) / kShare);
+    shares = place == ScratchPlace::SHARED || behind > kMaxScratch ||
+             placement.bytes + behind > shared.bytes + more;
   }
   if (shares) {
     placement = std::move(shared);

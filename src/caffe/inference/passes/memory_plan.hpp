@@ -34,10 +34,16 @@ struct ByteInterval {
 /// and whose ends are aligned.
 size_t FirstGap(const std::vector<ByteInterval>& used, size_t bytes);
 
-/// PlanMemory with scratch memory of so many bytes for each node: behind all values, where the
-/// arena then has room for it, if that costs at most a tenth of the memory of weights and
-/// activations; else in what values leave free while the node runs.
-Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch);
+enum class ScratchPlace {
+  SHARED,  ///< in what values leave free while the node runs, or behind them
+  /// Behind all values, where the arena then has room for it, if that costs at most a tenth of the
+  /// memory of weights and activations, and 4 MB; else SHARED. What a thread writes there stays in
+  /// its core's cache.
+  BEHIND_VALUES
+};
+/// PlanMemory with scratch memory of so many bytes for each node.
+Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch,
+                 ScratchPlace place = ScratchPlace::BEHIND_VALUES);
 
 }  // namespace caffe::inference
 

@@ -710,6 +710,8 @@ TEST(MemoryPass, ScratchMemoryLiesBehindValuesIfThatCostsLittle) {
     EXPECT_EQ(place(apart, node, scratch[node]), 8192u) << "one place for all";
   }
   EXPECT_GE(place(apart, 2, 5000), 8192u) << "more than was planned, as with more threads";
+  EXPECT_EQ(PlanMemory(graph, scratch, ScratchPlace::SHARED).arena_bytes, 8192u)
+      << "as with a limit";
 }
 
 }  // namespace

@@ -202,6 +202,20 @@ TEST(Int8ChainNodes, SayWhatTheyWereComparedWith) {
   EXPECT_TRUE(seen[0].possible[1].is_chosen);
 }
 
+TEST(Int8ChainNodes, SayWhyLayersStayApart) {
+  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  std::vector<LayerCandidates> seen;
+  const auto time = [](const Names& layers) {
+    return layers.size() == 1 ? 10 : layers == Names{"dw2", "linear2"} ? 23 : 1000;
+  };
+  LoweredChains(*net, QuantizationScheme::SYMMETRIC, time, false,
+                [&](const LayerCandidates& candidates) { seen.push_back(candidates); });
+  ASSERT_EQ(seen.size(), 2u) << "one for each run of layers";
+  EXPECT_EQ(seen[1].layers, (Names{"dw2", "linear2"})) << "the nearest to being faster";
+  EXPECT_TRUE(seen[1].possible[0].is_chosen);
+  EXPECT_EQ(seen[1].possible[1].microseconds, 23);
+}
+
 TEST(Int8ChainNodes, AreReadFromPlans) {
   const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
   const Graph graph = LoweredChains(*net, QuantizationScheme::AFFINE, AlwaysFaster);

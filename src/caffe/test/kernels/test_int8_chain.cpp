@@ -175,6 +175,12 @@ TEST_P(Int8Chains, AreTheirConvolutionsOneBehindAnother) {
        ChainOf(8, 4, 5, {NextDense(16, 2, 1, 4), NextDepthwise(3, 2, 3), NextPointwise(8)}), 1},
       {"an untypical depthwise kernel",
        ChainOf(21, 9, 9, {NextDepthwise(4, 3, 2), NextPointwise(5)}), 2},
+      {"a 1x1 convolution with padding above and below",
+       ChainOf(16, 10, 9, {{24, {0, 1, 1, 1}, {0, 1}}, NextDepthwise(3, 1, 1)}), 1},
+      {"a 1x1 convolution with padding behind another one",
+       ChainOf(16, 10, 9, {NextPointwise(24), {40, {0, 1, 1, 2}, {0, 1}}, NextPointwise(8)}), 2},
+      {"a 1x1 convolution with padding on both sides alone",
+       ChainOf(16, 10, 9, {{24, {0, 1}, {0, 1, 1, 1}}, NextPointwise(8)}), 1},
       {"a 1x1 convolution with a stride",
        ChainOf(16, 9, 9, {NextDense(24, 1, 2, 0), NextDepthwise(3, 1, 1)}), 1},
       {"six of them",
@@ -230,12 +236,14 @@ TEST_P(Int8Chains, HaveTheSameBitsForShapesOfAllKinds) {
   const auto below = [&](int n) { return static_cast<int>(random() % n); };
   for (int i = 0; i < 25; ++i) {
     std::vector<NextLayer> layers;
+    const auto axis = [&](int kernel) -> Extents {
+      return {0, kernel, 1 + below(2), below(kernel + 2), 1 + below(2)};
+    };
     for (int count = 2 + below(3); count > 0; --count) {
-      const int kind = below(3), kernel = 1 + below(4);
-      layers.push_back(kind == 0 ? NextPointwise(1 + below(70))
-                       : kind == 1
-                           ? NextDepthwise(3, 1 + below(2), below(3))
-                           : NextDense(1 + below(40), kernel, 1 + below(2), below(kernel + 1)));
+      const int kind = below(3);
+      if (kind == 0) layers.push_back(NextPointwise(1 + below(70)));
+      if (kind == 1) layers.push_back({0, axis(1 + below(5)), axis(1 + below(5)), true});
+      if (kind == 2) layers.push_back({1 + below(40), axis(1 + below(4)), axis(1 + below(4))});
     }
     ChainTest test{ChainOf(1 + below(40), 18 + below(16), 18 + below(16), layers), 1 + below(3)};
     bool is_empty = false;
@@ -245,6 +253,19 @@ TEST_P(Int8Chains, HaveTheSameBitsForShapesOfAllKinds) {
     test.gap = below(2) * 32;
     SCOPED_TRACE(::testing::Message() << "shape " << i);
     ExpectBitsOfLinks<uint8_t, int8_t>(test);
+  }
+}
+
+TEST_P(Int8Chains, NeedNoMoreScratchMemoryForFewerImages) {
+  const std::vector<ConvolutionShape> shapes =
+      ChainOf(24, 31, 64, {NextPointwise(144), NextDepthwise(3, 1, 1), NextPointwise(24)});
+  const auto chain = Int8Chain::Make({{shapes[0]}, {shapes[1]}, {shapes[2]}});
+  for (const int threads : {1, 2, 3, 4, 6}) {
+    const TeamSize team(threads);
+    for (int num = 1; num < 9; ++num) {
+      EXPECT_LE(chain->scratch_bytes(num), chain->scratch_bytes(num + 1))
+          << num << " images, " << threads << " threads";
+    }
   }
 }
 

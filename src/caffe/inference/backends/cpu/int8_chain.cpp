@@ -59,7 +59,9 @@ class Int8ChainStep : public JoinedStep {
 
  private:
   void Prepare(const std::vector<kernels::ConvolutionShape>& shapes) override {
-    chain_ = ChainOf(node_, layers_, x_.shape);
+    const Shape image(x_.shape.begin() + 1, x_.shape.end());
+    if (!chain_ || image != image_) chain_ = ChainOf(node_, layers_, x_.shape);
+    image_ = image;
     Require(chain_ != nullptr, "there is no kernel for a bottom of shape ", ShapeString(x_.shape));
     scales_.clear();
     links_.clear();
@@ -88,6 +90,7 @@ class Int8ChainStep : public JoinedStep {
 
   const std::vector<const Epilogue*> between_;
   Chain chain_;
+  Shape image_;  // that it is for
   std::vector<std::vector<float>> scales_;
   std::vector<kernels::Int8Chain::Layer> links_;
 };

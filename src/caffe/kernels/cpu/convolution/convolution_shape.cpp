@@ -22,7 +22,7 @@ size_t ConvolutionShape::output_spatial() const { return Product(output); }
 size_t ConvolutionShape::kernel_size() const { return Product(kernel); }
 
 bool ConvolutionShape::is_pointwise() const {
-  return All(kernel, 1) && All(stride, 1) && All(pad, 0);
+  return All(kernel, 1) && All(stride, 1) && All(pad, 0) && input == output;
 }
 
 }  // namespace caffe::kernels

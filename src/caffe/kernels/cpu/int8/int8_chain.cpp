@@ -74,10 +74,9 @@ class RowsChain : public Int8Chain {
   const Int8Convolution& kernel(size_t link) const override { return *kernels_.at(link); }
   // Fewer images may need more: threads share each of them.
   size_t scratch_bytes(int num) const override {
-    size_t bytes = 0;
-    for (const int some : {num, std::min(num, static_cast<int>(Threads())), std::min(num, 1)}) {
-      const Plan& plan = PlanFor(some);
-      bytes = std::max(bytes, ScratchOfItems(plan.items, BytesOf(plan)));
+    size_t bytes = BytesFor(num);
+    for (int some = 1; some <= std::min(num, static_cast<int>(Threads())); ++some) {
+      bytes = std::max(bytes, BytesFor(some));
     }
     return bytes;
   }
@@ -107,6 +106,10 @@ class RowsChain : public Int8Chain {
 
   const Plan& PlanFor(int num) const {
     return plans_.For(num, [this](int images) { return MakePlan(images); });
+  }
+  size_t BytesFor(int num) const {
+    const Plan& plan = PlanFor(num);
+    return ScratchOfItems(plan.items, BytesOf(plan));
   }
   Plan MakePlan(int num) const;
   size_t CountCuts(int num) const;
