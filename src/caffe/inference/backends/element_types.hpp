@@ -25,6 +25,10 @@ void DispatchOutputType(ElementType type, F&& f) {
   DispatchInteger(type, f);
 }
 
+inline bool IsByteType(ElementType type) {
+  return type == ElementType::INT8 || type == ElementType::UINT8;
+}
+
 /// The types of floating-point numbers in which blobs may lie, the widest first.
 constexpr ElementType kFloatTypes[] = {ElementType::FLOAT, ElementType::FLOAT16,
                                        ElementType::BFLOAT16};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -24,7 +25,6 @@ constexpr double kHopeless = 1.5;  // of their times: more of them are not tried
 constexpr char kApart[] = "apart";
 
 bool LiesInBlocks(const Value& value) { return value.layout == Layout::CHANNELS_BLOCKED; }
-bool IsByte(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
 
 /// The shape of a convolution between values in blocks of channels; not set for others.
 std::optional<kernels::ConvolutionShape> BlockedConvolution(const Graph& graph, const Node& node) {
@@ -50,7 +50,7 @@ bool IsDense1x1(const std::optional<kernels::ConvolutionShape>& shape) {
 /// A convolution of 8-bit integers by their products.
 bool IsInt8Convolution(const Graph& graph, const Node& node) {
   return node.math == ElementType::INT8 && node.inputs.size() == 1 &&
-         IsByte(graph.values[node.inputs[0]].type) && PostOpsOf(node) &&
+         IsByteType(graph.values[node.inputs[0]].type) && PostOpsOf(node) &&
          BlockedConvolution(graph, node);
 }
 
@@ -97,6 +97,7 @@ class Joining {
     double microseconds = 0;
     LayerCandidates compared;
     bool exists() const { return compared.possible.size() > 1; }
+    double apart() const { return compared.possible[0].microseconds; }  ///< its layers' time
   };
 
   /// The only node that reads the value; -1 if there are several, or it is an output.
@@ -104,9 +105,13 @@ class Joining {
     return readers_[value].size() == 1 && !graph_.IsOutput(value) ? readers_[value][0] : -1;
   }
 
-  double TimeOf(const Node& node) const {
+  double TimeOf(int index) const {
+    const Node& node = graph_.nodes[index];
+    if (node.microseconds > 0) return node.microseconds;
     // What had no other candidate was not timed.
-    return node.microseconds > 0 ? node.microseconds : timing_->OfLowered(graph_, shapes_, node);
+    const auto [time, is_new] = times_.insert({index, 0});
+    if (is_new) time->second = timing_->OfLowered(graph_, shapes_, node);
+    return time->second;
   }
 
   /// A depthwise convolution and those around it that may be joined with it, in their order.
@@ -134,15 +139,13 @@ class Joining {
     const std::vector<int> block = BlockAround(depthwise);
     if (block.empty()) return;
     Joined joined = Compared(block);
-    double apart = 0;
-    for (const int index : block) apart += TimeOf(graph_.nodes[index]);
-    Decide(block, &joined, joined.exists() && joined.microseconds < kUnseen * apart);
+    Decide(block, &joined, joined.exists() && joined.microseconds < kUnseen * joined.apart());
   }
 
   /// The convolution of 8-bit integers that alone reads the output of this one; -1: there is none.
   int NextOf(int index) const {
     const Node& node = graph_.nodes[index];
-    if (!Activates(node) || !IsByte(graph_.values[node.outputs[0]].type)) return -1;
+    if (!Activates(node) || !IsByteType(graph_.values[node.outputs[0]].type)) return -1;
     const int next = OnlyReader(node.outputs[0]);
     return next >= 0 && IsInt8Convolution(graph_, graph_.nodes[next]) &&
                    graph_.nodes[next].inputs[0] == node.outputs[0]
@@ -151,7 +154,7 @@ class Joining {
   }
 
   /// The first layer of a node reads what other cores may have written.
-  double HandOver(const Node& first) const { return (kUnseen - 1) * TimeOf(first); }
+  double HandOver(int first) const { return (kUnseen - 1) * TimeOf(first); }
 
   /// Cuts a run of convolutions in 8 bits, from this one on, into those that are joined and those
   /// that are not, such that all take the least time.
@@ -171,7 +174,7 @@ class Joining {
     Joined nearest;                           // to being faster than its layers
     double least = std::numeric_limits<double>::max();
     for (size_t end = 1; end <= run.size(); ++end) {
-      const Node& alone = graph_.nodes[run[end - 1]];
+      const int alone = run[end - 1];
       Part& best = parts[end];
       best.begin = end - 1;
       best.microseconds = parts[best.begin].microseconds + TimeOf(alone) + HandOver(alone);
@@ -179,9 +182,9 @@ class Joining {
         const size_t begin = end - count;
         Joined joined = Compared({run.begin() + begin, run.begin() + end});
         const double microseconds =
-            parts[begin].microseconds + joined.microseconds + HandOver(graph_.nodes[run[begin]]);
+            parts[begin].microseconds + joined.microseconds + HandOver(run[begin]);
         if (!joined.exists()) continue;
-        const double share = joined.microseconds / joined.compared.possible[0].microseconds;
+        const double share = joined.microseconds / joined.apart();
         if (microseconds > best.microseconds) {
           if (share < least) nearest = std::move(joined);
           least = std::min(least, share);
@@ -213,7 +216,7 @@ class Joining {
       const Node& node = graph_.nodes[index];
       all.layers.push_back(node.name());
       for (const Epilogue& step : node.epilogue) all.layers.push_back(step.layer.name());
-      apart.microseconds += TimeOf(node);
+      apart.microseconds += TimeOf(index);
     }
     const auto format = [&](int value) {
       return ToString(Format{graph_.values[value].type, graph_.values[value].layout});
@@ -274,6 +277,7 @@ class Joining {
   const std::vector<Shape> shapes_;
   const std::vector<std::vector<int>> readers_;
   std::vector<bool> seen_, removed_;
+  mutable std::map<int, double> times_;  // of nodes that no other way had been timed for
 };
 
 }  // namespace

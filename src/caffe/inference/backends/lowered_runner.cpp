@@ -20,7 +20,7 @@ namespace {
 
 void CheckValue(const Graph& graph, const Target& target, int index) {
   const Value& value = graph.values[index];
-  const bool integer = value.type == ElementType::INT8 || value.type == ElementType::UINT8;
+  const bool integer = IsByteType(value.type);
   Require(integer || IsFloatType(value.type), "no kernel takes ", Name(value.type));
   Require(!integer || (std::isnormal(value.affine.scale) && value.affine.scale > 0),
           "its scale is ", value.affine.scale);

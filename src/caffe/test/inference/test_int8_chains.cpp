@@ -13,6 +13,7 @@
 #include "caffe/inference/plan_file.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "caffe/test/support/inference_test.hpp"
+#include "caffe/test/support/inverted_residuals.hpp"
 #include "caffe/test/support/lowered_nets.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
@@ -57,44 +58,13 @@ class ChainTiming : public Timing {
 double AlwaysFaster(const Names& layers) { return layers.size() == 1 ? 10 : 1; }
 
 /// Two inverted residuals, the first with a residual, and dense convolutions with a stride.
-const char kChainNet[] = R"(
-  layer { name: "data" type: "Input" top: "data"
-          input_param { shape { dim: 2 dim: 3 dim: 19 dim: 22 } } }
-  layer { name: "first" type: "Convolution" bottom: "data" top: "first"
-          convolution_param { num_output: 24 kernel_size: 3 stride: 2 weight_filler { type: "msra" } } }
-  layer { name: "expand" type: "Convolution" bottom: "first" top: "expand"
-          convolution_param { num_output: 72 kernel_size: 1 weight_filler { type: "msra" } } }
-  layer { name: "relu1" type: "ReLU6" bottom: "expand" top: "expand" }
-  layer { name: "dw" type: "Convolution" bottom: "expand" top: "dw"
-          convolution_param { num_output: 72 group: 72 kernel_size: 3 pad: 1 bias_term: false
-                              weight_filler { type: "msra" } } }
-  layer { name: "relu2" type: "PReLU" bottom: "dw" top: "dw" }
-  layer { name: "linear" type: "Convolution" bottom: "dw" top: "linear"
-          convolution_param { num_output: 24 kernel_size: 1 weight_filler { type: "msra" }
-                              bias_filler { type: "uniform" } } }
-  layer { name: "sum" type: "Eltwise" bottom: "linear" bottom: "first" top: "sum" }
-  layer { name: "expand2" type: "Convolution" bottom: "sum" top: "expand2"
-          convolution_param { num_output: 40 kernel_size: 1 weight_filler { type: "msra" } } }
-  layer { name: "dw2" type: "ConvolutionDepthwise" bottom: "expand2" top: "dw2"
-          convolution_param { kernel_size: 5 pad: 2 stride: 2 weight_filler { type: "msra" } } }
-  layer { name: "linear2" type: "Convolution" bottom: "dw2" top: "linear2"
-          convolution_param { num_output: 21 kernel_size: 1 weight_filler { type: "msra" } } }
+const std::string kChainNet = std::string(kTwoResiduals) + R"(
   layer { name: "dense" type: "Convolution" bottom: "linear2" top: "dense"
           convolution_param { num_output: 17 kernel_size: 3 pad: 1 weight_filler { type: "msra" } } }
   layer { name: "relu3" type: "ReLU" bottom: "dense" top: "dense" }
   layer { name: "last" type: "Convolution" bottom: "dense" top: "out"
           convolution_param { num_output: 8 kernel_size: 1 weight_filler { type: "msra" } } }
 )";
-
-std::unique_ptr<Net<float>> ChainNet(const std::string& text) {
-  Caffe::set_random_seed(TestSeed());
-  auto net = std::make_unique<Net<float>>(ParseNet(text));
-  net->set_share_activations(false);
-  Blob<float>& data = *net->input_blobs()[0];
-  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(0.7f * i);
-  net->Forward();
-  return net;
-}
 
 /// Lowered for bytes, joined as `time` says; without it, not joined.
 Graph LoweredChains(const Net<float>& net, QuantizationScheme scheme, const TimeOf& time,
@@ -126,7 +96,7 @@ std::vector<Names> ChainsIn(const Graph& graph) {
 class Int8ChainEngines : public ::testing::TestWithParam<QuantizationScheme> {};
 
 TEST_P(Int8ChainEngines, KeepTheBits) {
-  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
   for (const bool reduces : {false, true}) {
     const Graph joined = LoweredChains(*net, GetParam(), AlwaysFaster, reduces);
     SCOPED_TRACE(ToText(joined));
@@ -153,7 +123,7 @@ Graph SymmetricChains(const Net<float>& net, const TimeOf& time) {
 }
 
 TEST(Int8ChainNodes, AreCutWhereAllTakeTheLeastTime) {
-  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
   const auto joined = [&](const TimeOf& time) { return ChainsIn(SymmetricChains(*net, time)); };
   EXPECT_EQ(joined([](const Names& layers) { return layers.size() == 1 ? 10 : 1000; }),
             std::vector<Names>())
@@ -181,14 +151,14 @@ TEST(Int8ChainNodes, AreCutWhereAllTakeTheLeastTime) {
 TEST(Int8ChainNodes, EndWhereAnotherLayerReads) {
   const std::string pool = R"(layer { name: "pool" type: "Pooling" bottom: "dw2" top: "pool"
                                       pooling_param { kernel_size: 2 } })";
-  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet + pool);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet + pool);
   EXPECT_EQ(ChainsIn(SymmetricChains(*net, AlwaysFaster)),
             (std::vector<Names>{
                 {"expand", "dw", "linear"}, {"expand2", "dw2"}, {"linear2", "dense", "last"}}));
 }
 
 TEST(Int8ChainNodes, SayWhatTheyWereComparedWith) {
-  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
   std::vector<LayerCandidates> seen;
   LoweredChains(*net, QuantizationScheme::SYMMETRIC, AlwaysFaster, false,
                 [&](const LayerCandidates& candidates) { seen.push_back(candidates); });
@@ -203,7 +173,7 @@ TEST(Int8ChainNodes, SayWhatTheyWereComparedWith) {
 }
 
 TEST(Int8ChainNodes, SayWhyLayersStayApart) {
-  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
   std::vector<LayerCandidates> seen;
   const auto time = [](const Names& layers) {
     return layers.size() == 1 ? 10 : layers == Names{"dw2", "linear2"} ? 23 : 1000;
@@ -217,7 +187,7 @@ TEST(Int8ChainNodes, SayWhyLayersStayApart) {
 }
 
 TEST(Int8ChainNodes, AreReadFromPlans) {
-  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
   const Graph graph = LoweredChains(*net, QuantizationScheme::AFFINE, AlwaysFaster);
   const std::string file = NewFileName();
   WritePlan({{graph}, 0}, file);
@@ -228,7 +198,7 @@ TEST(Int8ChainNodes, AreReadFromPlans) {
 
 // What a damaged plan may say.
 TEST(Int8ChainNodes, RefuseWhatTheyCannotCompute) {
-  const std::unique_ptr<Net<float>> net = ChainNet(kChainNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
   const Graph good = SymmetricChains(*net, AlwaysFaster);
   const int index = good.FindNode("expand");
   ASSERT_EQ(good.nodes[index].epilogue[1].layer.name(), "dw");

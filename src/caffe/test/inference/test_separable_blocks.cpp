@@ -14,6 +14,7 @@
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/test/support/inference_test.hpp"
+#include "caffe/test/support/inverted_residuals.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -47,28 +48,7 @@ class BlocksTiming : public Timing {
 };
 
 /// Two inverted residuals, one with a residual, and a separable convolution that nothing expands.
-const char kBlocksNet[] = R"(
-  layer { name: "data" type: "Input" top: "data"
-          input_param { shape { dim: 2 dim: 3 dim: 19 dim: 22 } } }
-  layer { name: "first" type: "Convolution" bottom: "data" top: "first"
-          convolution_param { num_output: 24 kernel_size: 3 stride: 2 weight_filler { type: "msra" } } }
-  layer { name: "expand" type: "Convolution" bottom: "first" top: "expand"
-          convolution_param { num_output: 72 kernel_size: 1 weight_filler { type: "msra" } } }
-  layer { name: "relu1" type: "ReLU6" bottom: "expand" top: "expand" }
-  layer { name: "dw" type: "Convolution" bottom: "expand" top: "dw"
-          convolution_param { num_output: 72 group: 72 kernel_size: 3 pad: 1 bias_term: false
-                              weight_filler { type: "msra" } } }
-  layer { name: "relu2" type: "PReLU" bottom: "dw" top: "dw" }
-  layer { name: "linear" type: "Convolution" bottom: "dw" top: "linear"
-          convolution_param { num_output: 24 kernel_size: 1 weight_filler { type: "msra" }
-                              bias_filler { type: "uniform" } } }
-  layer { name: "sum" type: "Eltwise" bottom: "linear" bottom: "first" top: "sum" }
-  layer { name: "expand2" type: "Convolution" bottom: "sum" top: "expand2"
-          convolution_param { num_output: 40 kernel_size: 1 weight_filler { type: "msra" } } }
-  layer { name: "dw2" type: "ConvolutionDepthwise" bottom: "expand2" top: "dw2"
-          convolution_param { kernel_size: 5 pad: 2 stride: 2 weight_filler { type: "msra" } } }
-  layer { name: "linear2" type: "Convolution" bottom: "dw2" top: "linear2"
-          convolution_param { num_output: 21 kernel_size: 1 weight_filler { type: "msra" } } }
+const std::string kBlocksNet = std::string(kTwoResiduals) + R"(
   layer { name: "pool" type: "Pooling" bottom: "linear2" top: "pool"
           pooling_param { kernel_size: 2 stride: 1 } }
   layer { name: "dw3" type: "Convolution" bottom: "pool" top: "dw3"
@@ -77,15 +57,6 @@ const char kBlocksNet[] = R"(
   layer { name: "linear3" type: "Convolution" bottom: "dw3" top: "out"
           convolution_param { num_output: 8 kernel_size: 1 weight_filler { type: "msra" } } }
 )";
-
-std::unique_ptr<Net<float>> BlocksNet(const std::string& text) {
-  Caffe::set_random_seed(TestSeed());
-  auto net = std::make_unique<Net<float>>(ParseNet(text));
-  Blob<float>& data = *net->input_blobs()[0];
-  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(0.7f * i);
-  net->Forward();
-  return net;
-}
 
 /// Lowered for weights of type `math`, of one layer in another one.
 Graph LoweredBlocks(const Net<float>& net, ElementType math, const std::string& variant,
@@ -125,7 +96,7 @@ struct BlocksCase {
 class SeparableBlockEngines : public ::testing::TestWithParam<BlocksCase> {};
 
 TEST_P(SeparableBlockEngines, ComputeWhatTheNetDoes) {
-  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kBlocksNet);
   const BlocksCase& c = GetParam();
   const Graph graph = LoweredBlocks(*net, c.math, c.variant);
   SCOPED_TRACE(ToText(graph));
@@ -147,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(SeparableBlocks, BecomeStepsOfTheFirstLayersEpilogue) {
-  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kBlocksNet);
   const Graph graph = LoweredBlocks(*net, ElementType::FLOAT, "rows");
   const Node& node = graph.nodes[graph.FindNode("expand")];
   EXPECT_EQ(node.implementation, "separable:rows");
@@ -170,7 +141,7 @@ TEST(SeparableBlocks, BecomeStepsOfTheFirstLayersEpilogue) {
 }
 
 TEST(SeparableBlocks, AreKeptInPlans) {
-  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kBlocksNet);
   const Graph graph = LoweredBlocks(*net, ElementType::FLOAT, "rows");
   const std::string file = NewFileName();
   Engine(graph).Save(file);
@@ -179,7 +150,7 @@ TEST(SeparableBlocks, AreKeptInPlans) {
 }
 
 TEST(SeparableBlocks, AreReportedWithWhatTheyAreComparedWith) {
-  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kBlocksNet);
   std::vector<LayerCandidates> all;
   LoweredBlocks(*net, ElementType::FLOAT, "channels", "",
                 [&](const LayerCandidates& candidates) { all.push_back(candidates); });
@@ -201,7 +172,7 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
 
 TEST(SeparableBlocks, AreNotJoinedWhereSomethingElseIsThere) {
   const auto joined = [](const std::string& text, const std::string& exception = "") {
-    const std::unique_ptr<Net<float>> net = BlocksNet(text);
+    const std::unique_ptr<Net<float>> net = NetOfSines(text);
     const Graph graph = LoweredBlocks(*net, ElementType::FLOAT16, "rows", exception);
     ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), 2e-2);
     return JoinedIn(graph);
@@ -230,7 +201,7 @@ TEST(SeparableBlocks, AreNotJoinedWhereSomethingElseIsThere) {
 }
 
 TEST(SeparableBlocks, ThatAreSlowerStayApart) {
-  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kBlocksNet);
   EXPECT_EQ(JoinedIn(LoweredBlocks(*net, ElementType::FLOAT, "none")), Names());
 }
 
@@ -260,7 +231,7 @@ std::shared_ptr<TimingCache> CacheForHalves(const NetworkDefinition& net) {
 
 // Each layer is widened by itself, whatever it would be joined with.
 TEST(SeparableBlocks, AreTakenApartWhereOneLayerLosesAccuracy) {
-  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kBlocksNet);
   const std::string model = NewFile(kBlocksNet), weights = NewFileName() + ".caffemodel";
   NetParameter trained;
   net->ToProto(&trained);
@@ -296,7 +267,7 @@ TEST(SeparableBlocks, AreTakenApartWhereOneLayerLosesAccuracy) {
 
 // What a damaged plan may say.
 TEST(SeparableBlocks, RefuseWhatTheyCannotCompute) {
-  const std::unique_ptr<Net<float>> net = BlocksNet(kBlocksNet);
+  const std::unique_ptr<Net<float>> net = NetOfSines(kBlocksNet);
   const Graph good = LoweredBlocks(*net, ElementType::FLOAT, "rows");
   const int index = good.FindNode("expand");
   const auto expect_error = [&](const char* what, const std::function<void(Node*)>& damage) {

@@ -23,12 +23,10 @@ using Chain = std::shared_ptr<const kernels::Int8Chain>;
 constexpr char kSmallPairs[] = "small_pairs";
 
 /// Null where there is no kernel.
-Chain ChainOf(const Node& node, const std::vector<Node>& layers, const Shape& input) {
-  const auto shapes = ShapesOfJoined(layers, input);
-  if (!shapes) return nullptr;
+Chain ChainOf(const std::vector<kernels::ConvolutionShape>& shapes, const std::string& variant) {
   std::vector<kernels::Int8Chain::Link> links;
-  for (const kernels::ConvolutionShape& shape : *shapes) {
-    links.push_back({shape, VariantOf(node) == kSmallPairs && !shape.is_depthwise()});
+  for (const kernels::ConvolutionShape& shape : shapes) {
+    links.push_back({shape, variant == kSmallPairs && !shape.is_depthwise()});
   }
   return kernels::Int8Chain::Make(links);
 }
@@ -60,7 +58,7 @@ class Int8ChainStep : public JoinedStep {
  private:
   void Prepare(const std::vector<kernels::ConvolutionShape>& shapes) override {
     const Shape image(x_.shape.begin() + 1, x_.shape.end());
-    if (!chain_ || image != image_) chain_ = ChainOf(node_, layers_, x_.shape);
+    if (!chain_ || image != image_) chain_ = ChainOf(shapes, VariantOf(node_));
     image_ = image;
     Require(chain_ != nullptr, "there is no kernel for a bottom of shape ", ShapeString(x_.shape));
     scales_.clear();
@@ -107,13 +105,11 @@ class Int8ChainImplementation : public Implementation {
       return context.None("is for convolutions in 8 bits, which a later pass joins");
     }
     const std::vector<Node> layers = JoinedLayers(node);
-    const Shape& input = context.graph.values[node.inputs[0]].shape;
+    const auto shapes = ShapesOfJoined(layers, context.graph.values[node.inputs[0]].shape);
     std::vector<Candidate> all;
     for (const std::string& variant : {std::string(), std::string(kSmallPairs)}) {
-      Node way = node;
-      way.implementation = variant.empty() ? name() : Join(name(), ":", variant);
-      if (!ChainOf(way, layers, input)) continue;
-      if (variant == kSmallPairs && !PairsFit(layers, input)) continue;
+      if (!shapes || !ChainOf(*shapes, variant)) continue;
+      if (variant == kSmallPairs && !PairsFit(layers, *shapes)) continue;
       const Format blocked = {ElementType::INT8, kBlocked};
       all.push_back(Formats(*this, node, ElementType::INT8, blocked, blocked));
       all.back().variant = variant;
@@ -125,7 +121,8 @@ class Int8ChainImplementation : public Implementation {
     const std::vector<Node> layers = JoinedLayers(node);
     const std::vector<const Epilogue*> between = Between(node);
     const Value& input = graph.values[node.inputs[0]];
-    const Chain chain = ChainOf(node, layers, input.shape);
+    const auto shapes = ShapesOfJoined(layers, input.shape);
+    const Chain chain = shapes ? ChainOf(*shapes, VariantOf(node)) : nullptr;
     if (!chain) throw Unsupported("has no kernel for its shapes");
     std::vector<Constant> packed;
     for (size_t i = 0; i < layers.size(); ++i) {
@@ -145,11 +142,11 @@ class Int8ChainImplementation : public Implementation {
   }
 
  private:
-  static bool PairsFit(const std::vector<Node>& layers, const Shape& input) {
+  static bool PairsFit(const std::vector<Node>& layers,
+                       const std::vector<kernels::ConvolutionShape>& shapes) {
     if (!kernels::HasSaturatingByteProducts()) return false;
-    const auto shapes = ShapesOfJoined(layers, input);
     for (size_t i = 0; i < layers.size(); ++i) {
-      const kernels::ConvolutionShape& shape = (*shapes)[i];
+      const kernels::ConvolutionShape& shape = shapes[i];
       if (!shape.is_depthwise() &&
           !kernels::Int8Convolution::PairsFit(shape, /*plain_input=*/false,
                                               QuantizeWeights(layers[i]).values.data())) {

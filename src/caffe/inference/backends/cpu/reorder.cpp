@@ -6,6 +6,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/backends/reorder_node.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/convert.hpp"
@@ -23,11 +24,9 @@ constexpr size_t kMaxWidth = 64;        // channels of a tile
 constexpr size_t kPositionsOfBlock = 64;
 constexpr size_t kReorderGrain = 1 << 14;  // elements for a thread
 
-bool IsByte(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
-
 bool AreAlike(const Operand& a, const Operand& b) {
   return a.type == b.type &&
-         (!IsByte(a.type) || (a.scale == b.scale && a.zero_point == b.zero_point));
+         (!IsByteType(a.type) || (a.scale == b.scale && a.zero_point == b.zero_point));
 }
 
 /// Converts n contiguous elements from the type and quantization of `from` to those of `to`.
@@ -46,7 +45,7 @@ void ConvertRun(size_t n, const Operand& from, const void* x, const Operand& to,
   } else if (from.type == ElementType::UINT8 && to.type == ElementType::FLOAT) {
     kernels::Dequantize(n, from.scale, static_cast<const uint8_t*>(x), static_cast<float*>(y),
                         from.zero_point);
-  } else if (IsByte(from.type) || IsByte(to.type)) {
+  } else if (IsByteType(from.type) || IsByteType(to.type)) {
     float between[256];
     const Operand floats;
     for (size_t i = 0; i < n; i += std::size(between)) {

@@ -22,18 +22,17 @@ using kernels::SeparableBlock;
 
 constexpr char kRows[] = "rows", kChannels[] = "channels";
 
-/// Null where there is no kernel for it.
-std::shared_ptr<const SeparableBlock> KernelOf(const Node& node, const std::vector<Node>& layers,
-                                               const Shape& input) {
-  const auto shapes = ShapesOfJoined(layers, input);
+/// Null where there is no kernel for them.
+std::shared_ptr<const SeparableBlock> KernelOf(
+    const std::optional<std::vector<kernels::ConvolutionShape>>& shapes,
+    const std::string& variant) {
   if (!shapes || shapes->size() < 2 || shapes->size() > 3) return nullptr;
   SeparableBlock::Shapes all;
   if (shapes->size() == 3) all.expand = (*shapes)[0];
   all.depthwise = (*shapes)[shapes->size() - 2];
   all.project = shapes->back();
-  const bool by_channels = VariantOf(node) == kChannels;
   return SeparableBlock::Make(
-      all, by_channels ? SeparableBlock::Split::CHANNELS : SeparableBlock::Split::ROWS);
+      all, variant == kChannels ? SeparableBlock::Split::CHANNELS : SeparableBlock::Split::ROWS);
 }
 
 /// Of each of so many layers.
@@ -66,7 +65,7 @@ class SeparableStep : public JoinedStep {
     Require(IsFloatType(x_.type) && IsFloatType(y_.type) &&
                 (!residual_.data || residual_.type == y_.type),
             "its blobs are of types that kernels do not take");
-    kernel_ = KernelOf(node_, layers_, x_.shape);
+    kernel_ = KernelOf(shapes, VariantOf(node_));
     Require(kernel_ != nullptr, "there is no kernel for a bottom of shape ", ShapeString(x_.shape));
     const std::vector<SeparableBlock::Packing> packings = PackingsOf(*kernel_, layers_.size());
     std::vector<SeparableBlock::Layer> layers;
@@ -98,7 +97,8 @@ class SeparableImplementation : public Implementation {
     if (!IsJoined(node) || !IsFloatType(node.math)) {
       return context.None("is for separable blocks, which a later pass joins");
     }
-    if (!KernelOf(node, JoinedLayers(node), context.graph.values[node.inputs[0]].shape)) {
+    const Shape& input = context.graph.values[node.inputs[0]].shape;
+    if (!KernelOf(ShapesOfJoined(JoinedLayers(node), input), VariantOf(node))) {
       return context.None("has no kernel for its shape");
     }
     std::vector<Candidate> all;
@@ -112,7 +112,8 @@ class SeparableImplementation : public Implementation {
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const std::vector<Node> layers = JoinedLayers(node);
-    const auto kernel = KernelOf(node, layers, graph.values[node.inputs[0]].shape);
+    const Shape& input = graph.values[node.inputs[0]].shape;
+    const auto kernel = KernelOf(ShapesOfJoined(layers, input), VariantOf(node));
     if (!kernel) throw Unsupported("has no kernel for its shape");
     const std::vector<SeparableBlock::Packing> packings = PackingsOf(*kernel, layers.size());
     std::vector<Constant> packed;
