@@ -65,6 +65,14 @@ struct Value {
   bool is_constant() const { return data != nullptr; }
 };
 
+/// How a node computes in integer-only arithmetic: its inputs and output 0 are 8-bit integers with
+/// their values' scales and zero points; kernels/integer_*.hpp describes its parameters.
+struct IntegerArithmetic {
+  kernels::Rounding rounding = kernels::Rounding::DOUBLE;
+  int32_t least = 0, most = 255;  ///< bounds of output 0's bytes: ReLU, ReLU6 and Clip
+  int32_t weight_zero_point = 0;  ///< of layers with weights; not 0: the weights are UINT8
+};
+
 /// A step after a node's own computation: `layer` applied to the result so far (its bottom 0) and,
 /// if it takes two bottoms, to `operand`. It is an Eltwise or an activation that kernels can
 /// compute while they write (kernels::AsPostOp).
@@ -76,14 +84,8 @@ struct Epilogue {
   /// How kernels store that bottom, which is not a value of the graph: of steps with weights.
   ElementType type = ElementType::FLOAT;
   AffineParameters affine = {};  ///< of INT8 and UINT8
-};
-
-/// How a node computes in integer-only arithmetic: its inputs and output 0 are 8-bit integers with
-/// their values' scales and zero points; kernels/integer_*.hpp describes its parameters.
-struct IntegerArithmetic {
-  kernels::Rounding rounding = kernels::Rounding::DOUBLE;
-  int32_t least = 0, most = 255;  ///< bounds of output 0's bytes: ReLU, ReLU6 and Clip
-  int32_t weight_zero_point = 0;  ///< of layers with weights; not 0: the weights are UINT8
+  /// How the step computes, if it has weights, as a Node's.
+  std::optional<IntegerArithmetic> integers = {};
 };
 
 /// One operation: a layer's type and parameters on values.

@@ -106,6 +106,15 @@ void Write(const Value& value, Writer* out) {
   if (value.is_constant()) out->Add(Constant{value.shape, value.type, value.data});
 }
 
+void Write(const std::optional<IntegerArithmetic>& integers, Writer* out) {
+  out->Number(integers.has_value());
+  if (!integers) return;
+  out->Number(static_cast<int64_t>(integers->rounding));
+  out->Number(integers->least);
+  out->Number(integers->most);
+  out->Number(integers->weight_zero_point);
+}
+
 void Write(const Node& node, Writer* out) {
   out->Add(node.layer);
   out->Numbers(node.inputs);
@@ -119,14 +128,9 @@ void Write(const Node& node, Writer* out) {
     out->Number(static_cast<int64_t>(step.type));
     out->Real(step.affine.scale);
     out->Number(step.affine.zero_point);
+    Write(step.integers, out);
   }
-  out->Number(node.integers.has_value());
-  if (node.integers) {
-    out->Number(static_cast<int64_t>(node.integers->rounding));
-    out->Number(node.integers->least);
-    out->Number(node.integers->most);
-    out->Number(node.integers->weight_zero_point);
-  }
+  Write(node.integers, out);
   out->Text(node.implementation);
   out->Number(static_cast<int64_t>(node.math));
   out->Real(node.microseconds);
@@ -295,7 +299,8 @@ Value ReadValue(Reader* in) {
   return value;
 }
 
-IntegerArithmetic ReadIntegers(Reader* in) {
+std::optional<IntegerArithmetic> ReadIntegers(Reader* in) {
+  if (!in->Number()) return {};
   IntegerArithmetic integers;
   const int64_t rounding = in->Number();
   Require(rounding == 0 || rounding == 1, "there is no rounding ", rounding);
@@ -314,7 +319,7 @@ Node ReadNode(Reader* in) {
   node.inputs = in->Numbers();
   node.outputs = in->Numbers();
   node.parameters = in->Constants();
-  node.epilogue.resize(in->Count(44));
+  node.epilogue.resize(in->Count(52));
   for (Epilogue& step : node.epilogue) {
     step.layer = in->Layer();
     step.parameters = in->Constants();
@@ -323,8 +328,9 @@ Node ReadNode(Reader* in) {
     step.type = in->Type();
     step.affine.scale = in->Real();
     step.affine.zero_point = in->Int();
+    step.integers = ReadIntegers(in);
   }
-  if (in->Number()) node.integers = ReadIntegers(in);
+  node.integers = ReadIntegers(in);
   // Kernels for signed bytes take weights as they are: the results would be wrong.
   if (node.integers && node.integers->weight_zero_point != 0 && !node.parameters.empty() &&
       node.parameters[0].type == ElementType::INT8) {

@@ -28,7 +28,7 @@ namespace caffe::inference {
 // The fingerprint says what the plan was built for; a plan for something else is refused.
 
 /// The version of the format that is written and read.
-constexpr uint32_t kPlanVersion = 9;
+constexpr uint32_t kPlanVersion = 10;
 
 /// What plans for this target (Graph::target) written on this machine can be used with: this
 /// library's version, and the processor's instruction set or the calling thread's GPU. Throws Error

@@ -13,7 +13,8 @@ namespace caffe::kernels {
 /// Convolutions of 8-bit integers over images, each of the output of the one before it, of some
 /// rows at a time (fused layers: Alwani et al., MICRO 2016). A core computes all layers of its
 /// rows: values between them stay in its cache, and the rows that lie under the kernels of two
-/// cores are computed by both. The same bits as the Int8Convolutions give one behind another.
+/// cores are computed by both. The same bits as the Int8Convolutions give one behind another, whose
+/// sums are rescaled in float or in integers alone.
 class Int8Chain {
  public:
   struct Link {
@@ -37,10 +38,20 @@ class Int8Chain {
     int input_zero_point = 0;              ///< the byte that pads its input
     ElementType type = ElementType::INT8;  ///< of its output: INT8 or UINT8; the last one's is y's
   };
+  /// The same in integers alone.
+  struct IntegerLayer {
+    const int8_t* packed = nullptr;
+    const Rescaling* by = nullptr;
+    const RescalingRows* rows = nullptr;   ///< Int8Convolution::Prepare of kernel()
+    const Residual* residual = nullptr;    ///< only behind the last one; null: there is none
+    ElementType type = ElementType::INT8;  ///< as above
+  };
   /// y = the last layer of ... the first one of x, with a layer for each link. Images of x, y and
   /// the residual may have gaps between them. Throws Error unless there are as many layers, and
   /// types are those that Int8Convolution takes.
   virtual void Forward(int num, Numbers x, const std::vector<Layer>& layers, void* scratch,
+                       const Destination& y) const = 0;
+  virtual void Forward(int num, Numbers x, const std::vector<IntegerLayer>& layers, void* scratch,
                        const Destination& y) const = 0;
 };
 

@@ -101,6 +101,9 @@ class Implementation {
   virtual std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const = 0;
 };
 
+/// Packs the node's parameters, those of layers that are joined into it included.
+void PackParameters(const Implementation& implementation, const Graph& graph, Node* node);
+
 /// The variant that a node's implementation names; "" if none.
 std::string VariantOf(const Node& node);
 

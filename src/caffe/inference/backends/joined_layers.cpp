@@ -28,7 +28,7 @@ bool LiesInBlocks(const Value& value) { return value.layout == Layout::CHANNELS_
 
 /// The shape of a convolution between values in blocks of channels; not set for others.
 std::optional<kernels::ConvolutionShape> BlockedConvolution(const Graph& graph, const Node& node) {
-  if (node.integers || IsJoined(node) || !IsConvolution(node)) return {};
+  if (IsJoined(node) || !IsConvolution(node)) return {};
   const std::vector<int> reads = node.Reads();
   const auto in_blocks = [&](int value) { return LiesInBlocks(graph.values[value]); };
   if (!std::all_of(reads.begin(), reads.end(), in_blocks) || !in_blocks(node.outputs[0])) return {};
@@ -59,8 +59,8 @@ Node JoinedNode(const Graph& graph, const std::vector<int>& block) {
   for (size_t i = 1; i < block.size(); ++i) {
     const Node& next = graph.nodes[block[i]];
     const Value& between = graph.values[next.inputs[0]];
-    joined.epilogue.push_back(
-        {next.layer, next.parameters, -1, between.name, between.type, between.affine});
+    joined.epilogue.push_back({next.layer, next.parameters, -1, between.name, between.type,
+                               between.affine, next.integers});
     joined.epilogue.insert(joined.epilogue.end(), next.epilogue.begin(), next.epilogue.end());
     joined.folded.insert(joined.folded.end(), next.folded.begin(), next.folded.end());
   }
@@ -147,10 +147,10 @@ class Joining {
     const Node& node = graph_.nodes[index];
     if (!Activates(node) || !IsByteType(graph_.values[node.outputs[0]].type)) return -1;
     const int next = OnlyReader(node.outputs[0]);
-    return next >= 0 && IsInt8Convolution(graph_, graph_.nodes[next]) &&
-                   graph_.nodes[next].inputs[0] == node.outputs[0]
-               ? next
-               : -1;
+    if (next < 0 || !IsInt8Convolution(graph_, graph_.nodes[next])) return -1;
+    const Node& reader = graph_.nodes[next];
+    const bool is_alike = reader.integers.has_value() == node.integers.has_value();
+    return is_alike && reader.inputs[0] == node.outputs[0] ? next : -1;
   }
 
   /// The first layer of a node reads what other cores may have written.

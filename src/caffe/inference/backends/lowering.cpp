@@ -582,14 +582,8 @@ Graph ChooseImplementations(Graph graph, const LoweringOptions& options, Timing*
 
 Graph PackWeights(Graph graph, const Target& target) {
   for (Node& node : graph.nodes) {
-    WithLayer(node, [&] {
-      const bool is_joined = IsJoined(node);
-      node.parameters = ImplementationOf(target, node.implementation).Pack(graph, node);
-      if (!is_joined) return;
-      for (Epilogue& step : node.epilogue) {  // the node has them now
-        if (MultipliesWeights(step)) step.parameters.clear();
-      }
-    });
+    WithLayer(node,
+              [&] { PackParameters(ImplementationOf(target, node.implementation), graph, &node); });
   }
   return graph;
 }

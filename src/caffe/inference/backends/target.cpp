@@ -5,6 +5,7 @@
 
 #include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/kernels/convert.hpp"
 
 namespace caffe::inference {
@@ -41,6 +42,13 @@ std::string Candidate::FullName() const {
 std::string VariantOf(const Node& node) {
   const size_t colon = node.implementation.find(':');
   return colon == std::string::npos ? "" : node.implementation.substr(colon + 1);
+}
+
+void PackParameters(const Implementation& implementation, const Graph& graph, Node* node) {
+  node->parameters = implementation.Pack(graph, *node);
+  for (Epilogue& step : node->epilogue) {  // the node has them now
+    if (MultipliesWeights(step)) step.parameters.clear();
+  }
 }
 
 std::vector<Constant> Implementation::Pack(const Graph&, const Node& node) const {

@@ -80,7 +80,7 @@ double Timing::Measured(const Candidate& candidate, IsolatedNode* isolated) cons
                 Name(candidate.math), " fails");
   };
   try {
-    isolated->node.parameters = candidate.implementation->Pack(isolated->graph, isolated->node);
+    PackParameters(*candidate.implementation, isolated->graph, &isolated->node);
     return target_.Measure(isolated->graph, isolated->node, iterations_, max_workspace_);
   } catch (const Unsupported&) {
     throw;

@@ -148,12 +148,13 @@ std::vector<Node> JoinedLayers(const Node& node) {
     layers.push_back(layers[0]);
     layers.back().layer = step.layer;
     layers.back().parameters = step.parameters;
+    layers.back().integers = step.integers;
     layers.back().epilogue.clear();
   }
+  if (layers.size() == 1 || !layers.back().parameters.empty()) return layers;
+  // They are packed. A damaged plan may have any number of them.
   const size_t each = node.parameters.size() / layers.size();
-  if (layers.size() == 1 || each < 2 || each * layers.size() != node.parameters.size()) {
-    return layers;
-  }
+  if (each * layers.size() != node.parameters.size()) return layers;
   for (size_t i = 0; i < layers.size(); ++i) {
     const auto first = node.parameters.begin() + i * each;
     layers[i].parameters.assign(first, first + each);

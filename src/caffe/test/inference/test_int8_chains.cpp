@@ -2,6 +2,7 @@
 // same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -11,8 +12,10 @@
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/inference/plan_file.hpp"
+#include "caffe/inference/quantize/fused_sums.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "caffe/test/support/inference_test.hpp"
+#include "caffe/test/support/integer_nets.hpp"
 #include "caffe/test/support/inverted_residuals.hpp"
 #include "caffe/test/support/lowered_nets.hpp"
 #include "caffe/test/support/net_fixture.hpp"
@@ -117,6 +120,64 @@ INSTANTIATE_TEST_SUITE_P(Schemes, Int8ChainEngines,
                          [](const auto& info) {
                            return info.param == QuantizationScheme::AFFINE ? "Affine" : "Symmetric";
                          });
+
+class IntegerChainEngines : public ::testing::TestWithParam<Way> {};
+
+TEST_P(IntegerChainEngines, KeepTheBits) {
+  const Way& way = GetParam();
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
+  const Graph integers = FuseIntegerResiduals(
+      InIntegers(GraphOf(*net), RangesOfBlobs(*net), way.scheme, way.rounding));
+  ASSERT_TRUE(AllInIntegers(integers)) << ToText(integers);
+  ChainTiming timing(AlwaysFaster);
+  const Graph joined = LoweredIntegers(integers, &timing, /*joins=*/true);
+  SCOPED_TRACE(ToText(joined));
+  const std::vector<Names> all = {{"expand", "dw", "linear"},
+                                  {"expand2", "dw2", "linear2", "dense", "last"}};
+  // Kernels for blocks of channels take no weights with a zero point.
+  const bool has_zero_points = way.scheme == QuantizationScheme::PAPER;
+  EXPECT_EQ(ChainsIn(joined), has_zero_points ? std::vector<Names>() : all);
+  const Graph apart = LoweredIntegers(integers, &timing);
+  EXPECT_EQ(ChainsIn(apart), std::vector<Names>());
+  for (const int batch : {2, 1}) {
+    EXPECT_EQ(RunGraph(joined, InputsOf(*net), batch), RunGraph(apart, InputsOf(*net), batch));
+  }
+  const std::string file = NewFileName();
+  WritePlan({{joined}, 0}, file);
+  EXPECT_EQ(RunGraph(*Engine::Load(file)->graph(), InputsOf(*net)),
+            RunGraph(joined, InputsOf(*net)));
+}
+
+INSTANTIATE_TEST_SUITE_P(, IntegerChainEngines, ::testing::ValuesIn(kWays),
+                         [](const auto& info) { return info.param.name; });
+
+// What a damaged plan may say.
+TEST(IntegerChainNodes, RefuseWhatTheyCannotCompute) {
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
+  ChainTiming timing(AlwaysFaster);
+  const Graph integers = FuseIntegerResiduals(InIntegers(
+      GraphOf(*net), RangesOfBlobs(*net), QuantizationScheme::AFFINE, kernels::Rounding::DOUBLE));
+  const Graph good = LoweredIntegers(integers, &timing, /*joins=*/true);
+  const int index = good.FindNode("expand");
+  const auto expect_error = [&](const char* what, const std::function<void(Node*)>& damage) {
+    Graph graph = good;
+    damage(&graph.nodes[index]);
+    EXPECT_THROW(RunGraph(graph, InputsOf(*net)), Error) << what;
+  };
+  const auto first = [](Node* node) -> Epilogue& {
+    const auto has_weights = [](const Epilogue& step) { return MultipliesWeights(step); };
+    return *std::find_if(node->epilogue.begin(), node->epilogue.end(), has_weights);
+  };
+  expect_error("floats behind integers", [&](Node* node) { first(node).integers.reset(); });
+  expect_error("integers behind floats", [&](Node* node) { node->integers.reset(); });
+  expect_error("a zero point of weights",
+               [&](Node* node) { first(node).integers->weight_zero_point = 3; });
+  expect_error("bounds of no bytes", [&](Node* node) { first(node).integers->most = 256; });
+  expect_error("a zero point that is no byte",
+               [&](Node* node) { first(node).affine.zero_point = 300; });
+  expect_error("a parameter is missing", [](Node* node) { node->parameters.pop_back(); });
+  expect_error("shifts are too few", [](Node* node) { node->parameters[3].shape = {5}; });
+}
 
 Graph SymmetricChains(const Net<float>& net, const TimeOf& time) {
   return LoweredChains(net, QuantizationScheme::SYMMETRIC, time);

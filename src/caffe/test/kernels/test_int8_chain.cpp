@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
+#include <memory>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "caffe/kernels/ceil_div.hpp"
@@ -13,6 +14,7 @@
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/int8_values.hpp"
 #include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/rescalings.hpp"
 
 namespace caffe::kernels {
 namespace {
@@ -82,74 +84,176 @@ struct ChainLayer {
   PostOps post;
 };
 
+/// A chain with weights and an input, both by chance.
+class ChainRun {
+ public:
+  ChainRun(const ChainTest& test, std::mt19937* random) : test_(test) {
+    std::vector<Int8Chain::Link> links;
+    for (const ConvolutionShape& shape : test.shapes) {
+      links.push_back({shape, test.small_pairs && !shape.is_depthwise()});
+    }
+    chain_ = Int8Chain::Make(links);
+    if (!chain_) return;
+    const ConvolutionShape& first = test.shapes.front();
+    const std::vector<int8_t> x = Integers<int8_t>(test.num * first.input_size(), random);
+    input_ = ToBlocks(x, test.num, first.channels, first.input_spatial(), block());
+    for (size_t i = 0; i < links.size(); ++i) {
+      layers.emplace_back(test.shapes[i], i, test.small_pairs, random);
+      layers[i].packed.resize(chain_->kernel(i).packed_size());
+      chain_->kernel(i).PackWeights(layers[i].weights.data(), layers[i].packed.data());
+    }
+  }
+
+  const Int8Chain* chain() const { return chain_.get(); }
+  bool IsLast(size_t layer) const { return layer + 1 == layers.size(); }
+  /// A residual, as outputs lie.
+  template <typename R>
+  std::vector<R> ResidualByChance(std::mt19937* random) const {
+    const ConvolutionShape& s = test_.shapes.back();
+    return ToBlocks(Residuals<R>(test_.num * s.output_size(), random), test_.num, s.outputs,
+                    s.output_spatial(), block());
+  }
+
+  /// The outputs of run(layer, kernel, x, scratch, destination) of each layer.
+  template <typename Y, typename Function>
+  std::vector<Y> OneBehindAnother(Function&& run) const {
+    std::vector<std::vector<uint8_t>> made;
+    const auto size = [&](const ConvolutionShape& shape) {
+      return test_.num * RoundUp(shape.outputs, block()) * shape.output_spatial();
+    };
+    std::vector<Y> y(size(test_.shapes.back()));
+    for (size_t i = 0; i < layers.size(); ++i) {
+      const Int8Convolution& kernel = chain_->kernel(i);
+      made.emplace_back(size(test_.shapes[i]));
+      std::vector<double> scratch(kernel.scratch_bytes(test_.num) / sizeof(double) + 1, NAN);
+      const Numbers x =
+          i == 0 ? Numbers(input_.data()) : Numbers(made[i - 1].data(), layers[i - 1].type);
+      const Destination to =
+          IsLast(i) ? Destination(y.data()) : Destination(made[i].data(), layers[i].type);
+      run(i, kernel, x, scratch.data(), to);
+    }
+    return y;
+  }
+
+  /// Expects these outputs of run(residual, x, scratch, destination), with gaps between images.
+  template <typename Y, typename R, typename Function>
+  void Expect(const std::vector<Y>& expected, const std::vector<R>& residual,
+              Function&& run) const {
+    const int num = test_.num;
+    const std::vector<int8_t> x = WithGaps(input_, num, test_.gap, int8_t(99));
+    const std::vector<R> added = WithGaps(residual, num, 3 * test_.gap, R(99));
+    const std::vector<Y> goal = WithGaps(expected, num, 2 * test_.gap, Y(77));
+    ImageStrides strides;
+    if (test_.gap > 0) strides = {x.size() / num, goal.size() / num, added.size() / num};
+    for (const int threads : {1, 2, 3}) {
+      SCOPED_TRACE(::testing::Message() << threads << " threads");
+      const TeamSize team(threads);
+      std::vector<Y> y(goal.size(), Y(77));
+      std::vector<double> scratch(chain_->scratch_bytes(num) / sizeof(double) + 1, NAN);
+      run(added.data(), x.data(), scratch.data(), Destination(y.data(), strides));
+      EXPECT_EQ(y, goal);
+    }
+  }
+
+  std::vector<ChainLayer> layers;
+
+ private:
+  size_t block() const { return chain_->kernel(0).block(); }
+
+  const ChainTest& test_;
+  std::shared_ptr<const Int8Chain> chain_;
+  std::vector<int8_t> input_;
+};
+
 /// Y: the type of the output, R of the residual.
 template <typename Y, typename R>
 void ExpectBitsOfLinks(const ChainTest& test) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
   std::mt19937 random(seed);
-  std::vector<Int8Chain::Link> links;
-  for (const ConvolutionShape& shape : test.shapes) {
-    links.push_back({shape, test.small_pairs && !shape.is_depthwise()});
-  }
-  const auto chain = Int8Chain::Make(links);
-  ASSERT_NE(chain, nullptr);
-  const int num = test.num;
-  const ConvolutionShape &first = test.shapes.front(), &last = test.shapes.back();
-  const size_t block = chain->kernel(0).block();
-  const std::vector<int8_t> x = Integers<int8_t>(num * first.input_size(), &random);
-  const std::vector<R> residual = Residuals<R>(num * last.output_size(), &random);
-  const auto blocked = [&](const auto& values, const ConvolutionShape& shape) {
-    return ToBlocks(values, num, shape.outputs, shape.output_spatial(), block);
-  };
-  const size_t image = RoundUp(last.outputs, block) * last.output_spatial();
-  const std::vector<R> dense = blocked(residual, last);
-
-  std::vector<ChainLayer> layers;
-  for (size_t i = 0; i < links.size(); ++i) {
-    layers.emplace_back(test.shapes[i], i, test.small_pairs, &random);
-    layers[i].packed.resize(chain->kernel(i).packed_size());
-    chain->kernel(i).PackWeights(layers[i].weights.data(), layers[i].packed.data());
-  }
-  const auto zero_point = [&](size_t i) { return i == 0 ? 3 : layers[i - 1].post.zero_point; };
-
-  // One behind another.
-  const std::vector<int8_t> input = ToBlocks(x, num, first.channels, first.input_spatial(), block);
-  std::vector<std::vector<uint8_t>> made;
-  std::vector<Y> expected(num * image);
-  for (size_t i = 0; i < links.size(); ++i) {
-    const ConvolutionShape& shape = test.shapes[i];
-    const Int8Convolution& kernel = chain->kernel(i);
-    made.emplace_back(num * RoundUp(shape.outputs, block) * shape.output_spatial());
-    PostOps post = layers[i].post;
-    const bool is_last = i + 1 == links.size();
-    if (is_last && test.residual) post.residual = dense.data();
-    std::vector<double> scratch(kernel.scratch_bytes(num) / sizeof(double) + 1, NAN);
-    const Numbers from =
-        i == 0 ? Numbers(input.data()) : Numbers(made[i - 1].data(), layers[i - 1].type);
-    const Destination to =
-        is_last ? Destination(expected.data()) : Destination(made[i].data(), layers[i].type);
-    kernel.Forward(num, from, layers[i].packed.data(), post, scratch.data(), to, zero_point(i));
-  }
-
-  const std::vector<int8_t> apart = WithGaps(input, num, test.gap, int8_t(99));
-  const std::vector<R> added = WithGaps(dense, num, 3 * test.gap, R(99));
-  const std::vector<Y> goal = WithGaps(expected, num, 2 * test.gap, Y(77));
+  const ChainRun run(test, &random);
+  ASSERT_NE(run.chain(), nullptr);
+  const std::vector<R> residual = run.ResidualByChance<R>(&random);
+  const auto zero_point = [&](size_t i) { return i == 0 ? 3 : run.layers[i - 1].post.zero_point; };
   std::vector<Int8Chain::Layer> all;
-  for (size_t i = 0; i < links.size(); ++i) {
-    all.push_back({layers[i].packed.data(), layers[i].post, zero_point(i), layers[i].type});
+  for (size_t i = 0; i < run.layers.size(); ++i) {
+    const ChainLayer& layer = run.layers[i];
+    all.push_back({layer.packed.data(), layer.post, zero_point(i), layer.type});
   }
-  if (test.residual) all.back().post.residual = added.data();
-  ImageStrides strides;
-  if (test.gap > 0) strides = {apart.size() / num, goal.size() / num, added.size() / num};
-  for (const int threads : {1, 2, 3}) {
-    SCOPED_TRACE(::testing::Message() << threads << " threads");
-    const TeamSize team(threads);
-    std::vector<Y> y(goal.size(), Y(77));
-    std::vector<double> scratch(chain->scratch_bytes(num) / sizeof(double) + 1, NAN);
-    chain->Forward(num, apart.data(), all, scratch.data(), {y.data(), strides});
-    EXPECT_EQ(y, goal);
+  const auto expected =
+      run.OneBehindAnother<Y>([&](size_t i, const Int8Convolution& kernel, const Numbers& x,
+                                  void* scratch, const Destination& to) {
+        PostOps post = all[i].post;
+        if (run.IsLast(i) && test.residual) post.residual = residual.data();
+        kernel.Forward(test.num, x, all[i].packed, post, scratch, to, zero_point(i));
+      });
+  run.Expect(expected, residual,
+             [&](const R* added, const int8_t* x, void* scratch, const Destination& y) {
+               if (test.residual) all.back().post.residual = added;
+               run.chain()->Forward(test.num, x, all, scratch, y);
+             });
+}
+
+/// How the sums of layers become bytes with integers alone: by multipliers of all kinds.
+std::vector<RescalingOf> RescalingsOf(const ChainTest& test, const ChainRun& run, bool is_unsigned,
+                                      std::mt19937* random) {
+  std::vector<RescalingOf> all;
+  for (size_t i = 0; i < run.layers.size(); ++i) {
+    const ConvolutionShape& s = test.shapes[i];
+    const bool to_unsigned = run.IsLast(i) ? is_unsigned : run.layers[i].type == ElementType::UINT8;
+    const Rounding rounding = i % 2 ? Rounding::SINGLE : Rounding::DOUBLE;
+    const auto numbers = static_cast<Multipliers>((*random)() % 3);
+    all.push_back(to_unsigned ? RandomRescaling<int8_t, uint8_t>(s.outputs, s.column_rows(),
+                                                                 rounding, numbers, random)
+                              : RandomRescaling<int8_t, int8_t>(s.outputs, s.column_rows(),
+                                                                rounding, numbers, random));
+    all[i].by.input_zero_point = i == 0 ? 3 : all[i - 1].by.zero_point;
   }
+  return all;
+}
+
+/// With integers alone. Y, R: int8_t or uint8_t.
+template <typename Y, typename R>
+void ExpectBitsOfIntegerLinks(const ChainTest& test) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "integers, CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
+  const ChainRun run(test, &random);
+  ASSERT_NE(run.chain(), nullptr);
+  const auto rescalings = RescalingsOf(test, run, std::is_unsigned<Y>::value, &random);
+  const std::vector<R> bytes = run.ResidualByChance<R>(&random);
+  const Rescaling last = At(rescalings.back());
+  Residual residual;
+  residual.is_unsigned = std::is_unsigned<R>::value;
+  residual.sum = RandomSum<Y>(last, residual.is_unsigned, /*steep=*/false, &random);
+  const FoundByteSum sum(residual.sum, last.least, last.most, residual.is_unsigned,
+                         std::is_unsigned<Y>::value);
+  residual.form = &sum.form();
+  const auto added_by = [&](size_t i) {
+    return run.IsLast(i) && test.residual ? &residual : nullptr;
+  };
+
+  residual.data = bytes.data();
+  const auto expected =
+      run.OneBehindAnother<Y>([&](size_t i, const Int8Convolution& kernel, const Numbers& x,
+                                  void* scratch, const Destination& to) {
+        kernel.Forward(test.num, x, run.layers[i].packed.data(), At(rescalings[i]), scratch, to,
+                       added_by(i));
+      });
+  std::vector<Rescaling> by;
+  for (const RescalingOf& numbers : rescalings) by.push_back(At(numbers));
+  std::vector<std::shared_ptr<const RescalingRows>> rows;
+  std::vector<Int8Chain::IntegerLayer> all;
+  for (size_t i = 0; i < by.size(); ++i) {
+    const ElementType type = run.IsLast(i) ? kElementType<Y> : run.layers[i].type;
+    rows.push_back(run.chain()->kernel(i).Prepare(by[i], type, added_by(i)));
+    all.push_back({run.layers[i].packed.data(), &by[i], rows[i].get(), added_by(i), type});
+  }
+  run.Expect(expected, bytes,
+             [&](const R* added, const int8_t* x, void* scratch, const Destination& y) {
+               residual.data = added;
+               run.chain()->Forward(test.num, x, all, scratch, y);
+             });
 }
 
 TEST_P(Int8Chains, AreTheirConvolutionsOneBehindAnother) {
@@ -201,6 +305,7 @@ TEST_P(Int8Chains, AreTheirConvolutionsOneBehindAnother) {
     ChainTest test{c.shapes, c.num};
     ExpectBitsOfLinks<int8_t, int8_t>(test);
     ExpectBitsOfLinks<float, float>(test);
+    ExpectBitsOfIntegerLinks<uint8_t, uint8_t>(test);
   }
 }
 
@@ -212,7 +317,9 @@ TEST_P(Int8Chains, AddAResidual) {
   ExpectBitsOfLinks<uint8_t, int8_t>(test);
   ExpectBitsOfLinks<int8_t, float>(test);
   ExpectBitsOfLinks<float, uint8_t>(test);
+  ExpectBitsOfIntegerLinks<int8_t, uint8_t>(test);
   test.gap = 48;
+  ExpectBitsOfIntegerLinks<uint8_t, int8_t>(test);
   ExpectBitsOfLinks<int8_t, uint8_t>(test);
   ExpectBitsOfLinks<float, float>(test);
 }
@@ -224,6 +331,7 @@ TEST_P(Int8Chains, MultiplyBytesWherePairsOfWeightsFit) {
   const bool has_kernel = Int8Convolution::MakeForSmallPairs(test.shapes[0], false) != nullptr;
   if (has_kernel) {
     ExpectBitsOfLinks<int8_t, int8_t>(test);
+    ExpectBitsOfIntegerLinks<int8_t, int8_t>(test);
   } else {
     EXPECT_EQ(Int8Chain::Make({{test.shapes[0], true}, {test.shapes[1]}}), nullptr);
   }
@@ -253,6 +361,7 @@ TEST_P(Int8Chains, HaveTheSameBitsForShapesOfAllKinds) {
     test.gap = below(2) * 32;
     SCOPED_TRACE(::testing::Message() << "shape " << i);
     ExpectBitsOfLinks<uint8_t, int8_t>(test);
+    ExpectBitsOfIntegerLinks<int8_t, uint8_t>(test);
   }
 }
 
@@ -285,11 +394,12 @@ TEST_P(Int8Chains, AreNotMadeOfWhatDoesNotFollow) {
   EXPECT_FALSE(makes({Shape(16, 32, 1, {{9, 1}}), Shape(32, 8, 1, {{9, 1}})})) << "no images";
   EXPECT_FALSE(makes({good[0], Square(32, 32, 8, {9, 3, 1, 1})})) << "groups of parts of a block";
   const auto chain = Int8Chain::Make({{good[0]}, {good[1]}});
-  EXPECT_THROW(chain->Forward(1, static_cast<const int8_t*>(nullptr), {}, nullptr,
+  std::vector<Int8Chain::Layer> layers;
+  EXPECT_THROW(chain->Forward(1, static_cast<const int8_t*>(nullptr), layers, nullptr,
                               static_cast<int8_t*>(nullptr)),
                Error)
       << "no layers";
-  std::vector<Int8Chain::Layer> layers(2);
+  layers.resize(2);
   layers[0].type = ElementType::FLOAT;
   EXPECT_THROW(chain->Forward(1, static_cast<const int8_t*>(nullptr), layers, nullptr,
                               static_cast<int8_t*>(nullptr)),

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "caffe/inference/backends/joined_layers.hpp"
+#include "caffe/inference/backends/lowering.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/inference/quantize/integers.hpp"
 #include "lowered_nets.hpp"
@@ -64,8 +66,9 @@ class DefinitionsFirst : public Timing {
   }
 };
 
-/// The graph of integers with kernels chosen by `timing`, and places in memory.
-inline Graph LoweredIntegers(Graph graph, Timing* timing) {
+/// The graph of integers with kernels chosen by `timing`, and places in memory. `joins`: layers may
+/// be joined.
+inline Graph LoweredIntegers(Graph graph, Timing* timing, bool joins = false) {
   LoweringOptions options;
   options.ranges = RangesOf(graph);
   for (Value& value : graph.values) {
@@ -78,7 +81,9 @@ inline Graph LoweredIntegers(Graph graph, Timing* timing) {
     options.maths.push_back({node.integers ? ElementType::INT8 : ElementType::FLOAT});
   }
   options.ranges.resize(graph.values.size());
-  graph = Lower(std::move(graph), options, timing);
+  graph = ChooseImplementations(std::move(graph), options, timing);
+  if (joins) graph = JoinLayers(std::move(graph), timing, nullptr);
+  graph = PackWeights(std::move(graph), timing->target());
   return PlanMemory(OrderForMemory(MakeViews(std::move(graph))));
 }
 

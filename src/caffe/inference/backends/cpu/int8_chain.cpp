@@ -1,8 +1,11 @@
 // Convolutions of 8-bit integers that backends/joined_layers.cpp has joined, by
-// kernels/int8_chain.hpp: the same bits as those of "int8", one behind another.
+// kernels/int8_chain.hpp: the same bits as those of "int8", one behind another; the rest in float
+// or, of nodes with `integers`, in fixed point.
 #include "caffe/kernels/int8_chain.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "caffe/blob.hpp"
@@ -31,6 +34,11 @@ Chain ChainOf(const std::vector<kernels::ConvolutionShape>& shapes, const std::s
   return kernels::Int8Chain::Make(links);
 }
 
+/// What kernels read of signed weights.
+bool HasSignedWeights(const Node& layer) {
+  return !layer.integers || layer.integers->weight_zero_point == 0;
+}
+
 /// How the bottoms of the layers behind the first are stored.
 std::vector<const Epilogue*> Between(const Node& node) {
   std::vector<const Epilogue*> between;
@@ -47,12 +55,21 @@ class Int8ChainStep : public JoinedStep {
     Require(variant.empty() || variant == kSmallPairs,
             "implementation 'int8_chain' has no variant '", variant,
             "': was the plan built by another version?");
+    for (const Node& layer : layers_) {
+      Require(layer.integers.has_value() == node.integers.has_value() && HasSignedWeights(layer),
+              "its layers do not compute alike");
+    }
   }
 
   size_t scratch_bytes() const override { return chain_->scratch_bytes(x_.shape[0]); }
 
   void Run(void* scratch) override {
-    chain_->Forward(x_.shape[0], NumbersOf(x_), links_, scratch, Target());
+    const int num = x_.shape[0];
+    if (node_.integers) {
+      chain_->Forward(num, NumbersOf(x_), integer_links_, scratch, Target());
+    } else {
+      chain_->Forward(num, NumbersOf(x_), links_, scratch, Target());
+    }
   }
 
  private:
@@ -61,36 +78,88 @@ class Int8ChainStep : public JoinedStep {
     if (!chain_ || image != image_) chain_ = ChainOf(shapes, VariantOf(node_));
     image_ = image;
     Require(chain_ != nullptr, "there is no kernel for a bottom of shape ", ShapeString(x_.shape));
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      RequireParameter(layers_[i].parameters, 0, ElementType::INT8,
+                       chain_->kernel(i).packed_size());
+    }
+    node_.integers ? PrepareIntegers(shapes) : PrepareFloats(shapes);
+  }
+
+  void PrepareFloats(const std::vector<kernels::ConvolutionShape>& shapes) {
     scales_.clear();
     links_.clear();
     for (size_t i = 0; i < layers_.size(); ++i) {
       const std::vector<Constant>& parameters = layers_[i].parameters;
-      RequireParameter(parameters, 0, ElementType::INT8, chain_->kernel(i).packed_size());
       RequireParameter(parameters, 1, ElementType::FLOAT, shapes[i].outputs);
       RequireParameter(parameters, 2, ElementType::FLOAT, shapes[i].outputs);
-      const float input_scale = i == 0 ? x_.scale : between_[i - 1]->affine.scale;
-      const bool is_last = i + 1 == layers_.size();
-      const float output_scale = is_last ? y_.scale : between_[i]->affine.scale;
+      const Operand x = InputOf(i), y = OutputOf(i);
       // The scale of a sum is that of the weights times the input's.
       scales_.push_back(parameters[2].ToVector());
-      for (float& scale : scales_.back()) scale *= input_scale;
+      for (float& scale : scales_.back()) scale *= x.scale;
       kernels::PostOps post = Post(i);
       post.scale = scales_.back().data();
       post.bias = parameters[1].floats();
       post.residual_scale = residual_.scale;
-      post.factor = 1 / output_scale;
-      post.zero_point = is_last ? y_.zero_point : between_[i]->affine.zero_point;
-      links_.push_back({static_cast<const int8_t*>(parameters[0].data.get()), post,
-                        i == 0 ? x_.zero_point : between_[i - 1]->affine.zero_point,
-                        is_last ? y_.type : between_[i]->type});
+      post.factor = 1 / y.scale;
+      post.zero_point = y.zero_point;
+      links_.push_back({WeightsOf(i), post, x.zero_point, y.type});
     }
+  }
+
+  void PrepareIntegers(const std::vector<kernels::ConvolutionShape>& shapes) {
+    // The residual's sum is found once: its numbers do not change.
+    const size_t last = layers_.size() - 1;
+    residual_bytes_ = ResidualOf(layers_[last], y_, residual_);
+    rescalings_.resize(layers_.size());
+    rows_.resize(layers_.size());
+    integer_links_.clear();
+    for (size_t i = 0; i <= last; ++i) {
+      const Operand y = OutputOf(i);
+      rescalings_[i] = RescalingOf(layers_[i], shapes[i].outputs, InputOf(i), y);
+      kernels::Residual* const residual =
+          i == last && residual_bytes_ ? &*residual_bytes_ : nullptr;
+      if (residual) SetForm(rescalings_[i], residual);
+      rows_[i] = chain_->kernel(i).Prepare(rescalings_[i], y.type, residual);
+      integer_links_.push_back({WeightsOf(i), &rescalings_[i], rows_[i].get(), residual, y.type});
+    }
+  }
+
+  void SetForm(const kernels::Rescaling& by, kernels::Residual* residual) {
+    if (!sum_) {
+      sum_ = std::make_unique<kernels::FoundByteSum>(
+          residual->sum, by.least, by.most, residual->is_unsigned, y_.type == ElementType::UINT8);
+    }
+    residual->form = &sum_->form();
+  }
+
+  /// How a layer's bottom and top are stored, without their data.
+  Operand InputOf(size_t layer) const { return layer == 0 ? x_ : Stored(*between_[layer - 1]); }
+  Operand OutputOf(size_t layer) const {
+    return layer == between_.size() ? y_ : Stored(*between_[layer]);
+  }
+  static Operand Stored(const Epilogue& step) {
+    Operand operand;
+    operand.type = step.type;
+    operand.scale = step.affine.scale;
+    operand.zero_point = step.affine.zero_point;
+    return operand;
+  }
+  const int8_t* WeightsOf(size_t layer) const {
+    return static_cast<const int8_t*>(layers_[layer].parameters[0].data.get());
   }
 
   const std::vector<const Epilogue*> between_;
   Chain chain_;
   Shape image_;  // that it is for
+  // In floats.
   std::vector<std::vector<float>> scales_;
   std::vector<kernels::Int8Chain::Layer> links_;
+  // In integers.
+  std::vector<kernels::Rescaling> rescalings_;
+  std::vector<std::shared_ptr<const kernels::RescalingRows>> rows_;
+  std::optional<kernels::Residual> residual_bytes_;
+  std::unique_ptr<const kernels::FoundByteSum> sum_;
+  std::vector<kernels::Int8Chain::IntegerLayer> integer_links_;
 };
 
 class Int8ChainImplementation : public Implementation {
@@ -105,6 +174,9 @@ class Int8ChainImplementation : public Implementation {
       return context.None("is for convolutions in 8 bits, which a later pass joins");
     }
     const std::vector<Node> layers = JoinedLayers(node);
+    if (!std::all_of(layers.begin(), layers.end(), HasSignedWeights)) {
+      return context.None("does not take weights with a zero point");
+    }
     const auto shapes = ShapesOfJoined(layers, context.graph.values[node.inputs[0]].shape);
     std::vector<Candidate> all;
     for (const std::string& variant : {std::string(), std::string(kSmallPairs)}) {
@@ -124,15 +196,26 @@ class Int8ChainImplementation : public Implementation {
     const auto shapes = ShapesOfJoined(layers, input.shape);
     const Chain chain = shapes ? ChainOf(*shapes, VariantOf(node)) : nullptr;
     if (!chain) throw Unsupported("has no kernel for its shapes");
-    std::vector<Constant> packed;
+    const AffineParameters y = graph.values[node.outputs[0]].affine;
+    const bool has_slopes = std::any_of(layers.begin(), layers.end(), HasSlopes);
+    std::vector<Constant> packed;  // equally many of each layer
     for (size_t i = 0; i < layers.size(); ++i) {
-      const QuantizedWeights quantized = QuantizeWeights(layers[i]);
-      packed.push_back(NewConstant(ElementType::INT8, chain->kernel(i).packed_size()));
-      chain->kernel(i).PackWeights(quantized.values.data(), Elements<int8_t>(packed.back()));
-      packed.push_back(BiasLessZeroPoints(graph, layers[i],
-                                          i == 0 ? input.affine : between[i - 1]->affine, quantized,
-                                          PostOpsOf(layers[i])->residual));
-      packed.push_back(Constant::Of({static_cast<int>(quantized.scales.size())}, quantized.scales));
+      const Constant weights = NewConstant(ElementType::INT8, chain->kernel(i).packed_size());
+      const AffineParameters& x = i == 0 ? input.affine : between[i - 1]->affine;
+      std::vector<Constant> of_layer;
+      if (node.integers) {
+        chain->kernel(i).PackWeights(SignedWeightsOf(layers[i]), Elements<int8_t>(weights));
+        const int to = (i == between.size() ? y : between[i]->affine).zero_point;
+        of_layer = PackedIntegers(layers[i], weights, x.zero_point, to, has_slopes);
+      } else {
+        const QuantizedWeights quantized = QuantizeWeights(layers[i]);
+        chain->kernel(i).PackWeights(quantized.values.data(), Elements<int8_t>(weights));
+        of_layer = {
+            weights,
+            BiasLessZeroPoints(graph, layers[i], x, quantized, PostOpsOf(layers[i])->residual),
+            Constant::Of({static_cast<int>(quantized.scales.size())}, quantized.scales)};
+      }
+      packed.insert(packed.end(), of_layer.begin(), of_layer.end());
     }
     return packed;
   }
@@ -147,13 +230,18 @@ class Int8ChainImplementation : public Implementation {
     if (!kernels::HasSaturatingByteProducts()) return false;
     for (size_t i = 0; i < layers.size(); ++i) {
       const kernels::ConvolutionShape& shape = shapes[i];
-      if (!shape.is_depthwise() &&
-          !kernels::Int8Convolution::PairsFit(shape, /*plain_input=*/false,
-                                              QuantizeWeights(layers[i]).values.data())) {
-        return false;
-      }
+      if (shape.is_depthwise()) continue;
+      const std::vector<int8_t> rounded =
+          layers[i].integers ? std::vector<int8_t>() : QuantizeWeights(layers[i]).values;
+      const int8_t* const weights =
+          layers[i].integers ? SignedWeightsOf(layers[i]) : rounded.data();
+      if (!kernels::Int8Convolution::PairsFit(shape, /*plain_input=*/false, weights)) return false;
     }
     return true;
+  }
+  /// Of an integer-only layer that is not packed yet.
+  static const int8_t* SignedWeightsOf(const Node& layer) {
+    return static_cast<const int8_t*>(layer.parameters[0].data.get());
   }
 };
 

@@ -17,8 +17,7 @@ namespace {
 
 /// The bounds of the outputs' values, less their zero point. Before a residual is added all bytes
 /// are within the bounds.
-ValueBounds BoundsBehindSums(const Graph& graph, const Node& node) {
-  const int32_t middle = graph.values[node.outputs[0]].affine.zero_point;
+ValueBounds BoundsBehindSums(const Node& node, int32_t middle) {
   return StepWithOperand(node)
              ? ValueBounds{-511, 511}
              : ValueBounds{node.integers->least - middle, node.integers->most - middle};
@@ -26,26 +25,33 @@ ValueBounds BoundsBehindSums(const Graph& graph, const Node& node) {
 
 }  // namespace
 
+bool HasSlopes(const Node& node) { return node.parameters.size() > 5; }
+
 std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const Constant& packed) {
-  const int zero_point = graph.values[node.inputs[0]].affine.zero_point;
+  const auto zero_point = [&](int value) { return graph.values[value].affine.zero_point; };
+  return PackedIntegers(node, packed, zero_point(node.inputs[0]), zero_point(node.outputs[0]),
+                        HasSlopes(node));
+}
+
+std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed, int input_zero_point,
+                                     int output_zero_point, bool has_slopes) {
   const Constant& weights = node.parameters[0];
   const int8_t* w = static_cast<const int8_t*>(weights.data.get());
   const size_t outputs = node.parameters[1].count(), terms = weights.count() / outputs;
-  const bool has_slopes = node.parameters.size() > 5;
   const auto given = [&](size_t parameter, size_t o) {
     return static_cast<const int32_t*>(node.parameters[parameter].data.get())[o];
   };
-  const ValueBounds bounds = BoundsBehindSums(graph, node);
+  const ValueBounds bounds = BoundsBehindSums(node, output_zero_point);
   std::vector<Constant> parameters = {packed};
   for (size_t i = 1; i < (has_slopes ? 6 : 4); ++i) {
     parameters.push_back(NewConstant(ElementType::INT32, outputs));
   }
   for (size_t o = 0; o < outputs; ++o) {
     const int8_t* of_output = w + o * terms;
-    OutputRow row = {kernels::FoldZeroPoint(terms, of_output, 0, zero_point, given(1, o)),
+    OutputRow row = {kernels::FoldZeroPoint(terms, of_output, 0, input_zero_point, given(1, o)),
                      {given(2, o), given(3, o)},
                      {}};
-    row.negative = has_slopes ? kernels::Multiplier{given(5, o), given(6, o)} : row.positive;
+    row.negative = HasSlopes(node) ? kernels::Multiplier{given(5, o), given(6, o)} : row.positive;
     row = SimplifiedIfConstant(row, SumsOf(terms, of_output), node.integers->rounding, bounds);
     const int32_t numbers[] = {row.bias, row.positive.value, row.positive.shift, row.negative.value,
                                row.negative.shift};

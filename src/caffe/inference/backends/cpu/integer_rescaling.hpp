@@ -10,10 +10,18 @@
 
 namespace caffe::inference::cpu {
 
+/// True if the sums of an integer-only node, before it is packed, have multipliers of their own
+/// where they are negative (PReLU, leaky ReLU).
+bool HasSlopes(const Node& node);
+
 /// Parameters of a packed integer-only node: `packed` weights, the bias less the contribution of
 /// the input's zero point, and the multipliers of `node`, whose parameters are those of
 /// quantize/integer_weights.hpp.
 std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const Constant& packed);
+/// The same of a layer between values with these zero points. `has_slopes`: as if its sums had
+/// multipliers of their own where they are negative, which change nothing if it has none.
+std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed, int input_zero_point,
+                                     int output_zero_point, bool has_slopes);
 /// Parameters like those, with this bias as it is.
 std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
                                      const Constant& bias);

@@ -66,6 +66,33 @@ struct Plan {
   size_t kernel_bytes = 0;      // of scratch of a kernel
 };
 
+// What follows on the sums of a link, whose residual begins so many elements behind that of the
+// call.
+
+using Layer = Int8Chain::Layer;
+using IntegerLayer = Int8Chain::IntegerLayer;
+
+bool AddsResidual(const Layer& layer) { return layer.post.residual.data != nullptr; }
+bool AddsResidual(const IntegerLayer& layer) { return layer.residual != nullptr; }
+
+void RunLink(const Int8Convolution& kernel, const Numbers& x, const Layer& layer, size_t offset,
+             void* scratch, const Destination& y) {
+  PostOps post = layer.post;
+  if (AddsResidual(layer)) post.residual.data = post.residual.at(offset);
+  kernel.Forward(1, x, layer.packed, post, scratch, y, layer.input_zero_point);
+}
+
+void RunLink(const Int8Convolution& kernel, const Numbers& x, const IntegerLayer& layer,
+             size_t offset, void* scratch, const Destination& y) {
+  Residual residual;
+  if (AddsResidual(layer)) {
+    residual = *layer.residual;
+    residual.data = static_cast<const char*>(residual.data) + offset;
+  }
+  kernel.Forward(1, x, layer.packed, *layer.by, scratch, y,
+                 AddsResidual(layer) ? &residual : nullptr, layer.rows);
+}
+
 class RowsChain : public Int8Chain {
  public:
   RowsChain(const std::vector<Link>& links, std::vector<Kernel> kernels)
@@ -81,7 +108,13 @@ class RowsChain : public Int8Chain {
     return bytes;
   }
   void Forward(int num, Numbers x, const std::vector<Layer>& layers, void* scratch,
-               const Destination& y) const override;
+               const Destination& y) const override {
+    Run(num, x, layers, scratch, y);
+  }
+  void Forward(int num, Numbers x, const std::vector<IntegerLayer>& layers, void* scratch,
+               const Destination& y) const override {
+    Run(num, x, layers, scratch, y);
+  }
 
  private:
   struct Buffers {
@@ -96,10 +129,11 @@ class RowsChain : public Int8Chain {
     char* between[2];  // what the links write by turns, all but the last
     void* kernel;
   };
-  /// Shared by all items of a call.
+  /// Shared by all items of a call; L: Layer or IntegerLayer.
+  template <typename L>
   struct Call {
     Numbers x;
-    const std::vector<Layer>& layers;
+    const std::vector<L>& layers;
     const Destination& y;
     ImageStrides strides;
   };
@@ -115,7 +149,11 @@ class RowsChain : public Int8Chain {
   size_t CountCuts(int num) const;
   Cut CutOf(size_t part, size_t parts) const;
   size_t BytesOf(const Plan& plan) const { return BytesOfPieces<Buffers>(*this, plan); }
-  void RunCut(const Call& call, const Plan& plan, size_t image, const Cut& cut,
+  template <typename L>
+  void Run(int num, const Numbers& x, const std::vector<L>& layers, void* scratch,
+           const Destination& y) const;
+  template <typename L>
+  void RunCut(const Call<L>& call, const Plan& plan, size_t image, const Cut& cut,
               const Buffers& own) const;
 
   size_t OutputBlocks(size_t link) const { return CeilDiv(links_[link].shape.outputs, block_); }
@@ -196,13 +234,14 @@ Plan RowsChain::MakePlan(int num) const {
   return plan;
 }
 
-void RowsChain::RunCut(const Call& call, const Plan& plan, size_t image, const Cut& cut,
+template <typename L>
+void RowsChain::RunCut(const Call<L>& call, const Plan& plan, size_t image, const Cut& cut,
                        const Buffers& own) const {
   const size_t last = links_.size() - 1;
   for (size_t i = 0; i <= last; ++i) {
     const Cut::Stage& stage = cut.stages[i];
     const ConvolutionShape& shape = links_[i].shape;
-    const Layer& layer = call.layers[i];
+    const L& layer = call.layers[i];
     Numbers x = call.x;
     ImageStrides strides;
     if (i == 0) {
@@ -213,32 +252,30 @@ void RowsChain::RunCut(const Call& call, const Plan& plan, size_t image, const C
       x = {own.between[(i - 1) % 2], call.layers[i - 1].type};
       strides.x_plane = plan.planes[i - 1];
     }
-    PostOps post = layer.post;
+    size_t residual = 0;
     void* y = i < last ? own.between[i % 2] : call.y.y;
     strides.y_plane = i < last ? plan.planes[i] : call.strides.y_plane;
     const ElementType type = i < last ? layer.type : call.y.type;
     if (i == last) {
       const size_t row = stage.outputs.begin * shape.output[1] * block_;
       y = static_cast<char*>(y) + (image * call.strides.y + row) * SizeOf(type);
-      if (post.residual.data) {
-        post.residual.data = post.residual.at(image * call.strides.residual + row);
-      }
+      residual = image * call.strides.residual + row;
     }
-    stage.kernel->Forward(1, x, layer.packed, post, own.kernel, {y, type, strides},
-                          layer.input_zero_point);
+    RunLink(*stage.kernel, x, layer, residual, own.kernel, {y, type, strides});
   }
 }
 
-void RowsChain::Forward(int num, Numbers x, const std::vector<Layer>& layers, void* scratch,
-                        const Destination& y) const {
+template <typename L>
+void RowsChain::Run(int num, const Numbers& x, const std::vector<L>& layers, void* scratch,
+                    const Destination& y) const {
   Require(layers.size() == links_.size(), "a chain of ", links_.size(), " convolutions gets ",
           layers.size());
   for (size_t i = 0; i + 1 < layers.size(); ++i) RequireBytes(layers[i].type);
   if (num == 0) return;
   const Plan& plan = PlanFor(num);
-  const Call call = {x, layers, y,
-                     WithoutZeros(y.strides, InputSize(), OutputSize(), block_,
-                                  layers.back().post.residual.data != nullptr)};
+  const Call<L> call = {
+      x, layers, y,
+      WithoutZeros(y.strides, InputSize(), OutputSize(), block_, AddsResidual(layers.back()))};
   size_t products = 0;
   for (const Link& link : links_) {
     products += link.shape.weight_count() * link.shape.output_spatial() * num;
