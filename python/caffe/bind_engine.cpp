@@ -69,7 +69,9 @@ void BindLayerInfo(py::module_& module) {
                     "Memory of what it makes, at the largest batch, in bytes.")
       .def_readonly("microseconds", &LayerInfo::microseconds,
                     "What it took when the engine was built; 0 if it was not timed.")
-      .def_readonly("fused", &LayerInfo::also, "The names of the layers that were joined to it.")
+      .def_readonly("fused", &LayerInfo::also, "The names of the layers that were fused into it.")
+      .def_readonly("joined", &LayerInfo::joined,
+                    "Of those, the layers with weights that are computed together with it.")
       .def("__repr__", [](const LayerInfo& info) {
         return Join("<", info.type, " layer '", info.name, "': ", info.implementation, ", ",
                     Name(info.type_of_math), ">");

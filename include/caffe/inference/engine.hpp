@@ -26,6 +26,14 @@ struct SumInfo {
   std::vector<kernels::Multiplier> multipliers;
 };
 
+/// How a layer computes with integers alone.
+struct IntegerInfo {
+  std::string name, type;   ///< the layer's
+  AffineParameters affine;  ///< of its first top; with a sum, of what that makes
+  std::vector<kernels::Multiplier> multipliers;  ///< of the sums of each output, with weights
+  std::optional<SumInfo> sum;                    ///< that was fused into it
+};
+
 /// Describes a layer of an engine.
 struct LayerInfo {
   std::string name, type;
@@ -38,10 +46,9 @@ struct LayerInfo {
   double products = 0;            ///< multiplications by its weights, at the largest shapes
   double microseconds = 0;        ///< as timed when the engine was built; 0: not timed
   std::vector<std::string> also;  ///< names of the layers that were fused into it
-  AffineParameters affine;        ///< of the first top, where `integers`
-  /// The multiplier of the sums of each output of a layer with weights, where `integers`.
-  std::vector<kernels::Multiplier> multipliers;
-  std::optional<SumInfo> sum;  ///< that was fused into it, where `integers`
+  /// Of those, the layers with weights that are computed together with it.
+  std::vector<std::string> joined;
+  std::vector<IntegerInfo> in_integers;  ///< where `integers`: itself, and those of `joined`
 
   /// "FLOAT", "INT8", ...; "integers" where nothing else computes it.
   std::string precision() const { return integers ? "integers" : Name(type_of_math); }

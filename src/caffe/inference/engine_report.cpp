@@ -69,8 +69,7 @@ void SetMultipliers(const std::vector<kernels::Multiplier>& multipliers, json::S
 
 /// Scale and zero point of the first top, multipliers and shifts of sums; for a fused Eltwise its
 /// own, and the scale and zero point before it.
-void SetIntegers(const LayerInfo& layer, json::Struct* object) {
-  json::Struct* integers = json::Object(object, "integers");
+void SetIntegers(const IntegerInfo& layer, json::Struct* integers) {
   SetAffine(layer.affine, integers);
   SetMultipliers(layer.multipliers, integers);
   if (!layer.sum) return;
@@ -86,7 +85,18 @@ void SetLayer(const LayerInfo& layer, json::Struct* object) {
   json::Set(object, "fused", layer.also);
   json::Set(object, "implementation", layer.implementation);
   json::Set(object, "precision", std::string(Name(layer.type_of_math)));
-  if (layer.integers) SetIntegers(layer, object);
+  json::Set(object, "joined", layer.joined);
+  for (size_t i = 0; i < layer.in_integers.size(); ++i) {
+    const IntegerInfo& info = layer.in_integers[i];
+    if (i == 0) {
+      SetIntegers(info, json::Object(object, "integers"));
+      continue;
+    }
+    json::Struct* const joined = json::Append(object, "joined_integers");
+    json::Set(joined, "name", info.name);
+    json::Set(joined, "type", info.type);
+    SetIntegers(info, joined);
+  }
   json::Set(object, "microseconds", layer.microseconds);
   json::Set(object, "products", layer.products);
   json::Set(object, "weight_bytes", static_cast<double>(layer.weight_bytes));
@@ -116,6 +126,23 @@ std::optional<SumInfo> SumOf(const Node& node) {
                  {sum->multipliers.begin(), sum->multipliers.end()}};
 }
 
+/// Of an integer-only node: its own layer and those that are joined with it.
+std::vector<IntegerInfo> IntegersOf(const Graph& graph, const Node& node) {
+  if (node.outputs.empty()) return {IntegerInfo{node.name(), node.type(), {}, {}, {}}};
+  std::vector<AffineParameters> tops;
+  for (const Epilogue& step : node.epilogue) {
+    if (MultipliesWeights(step)) tops.push_back(step.affine);
+  }
+  tops.push_back(graph.values[node.outputs[0]].affine);
+  std::vector<IntegerInfo> all;
+  for (const Node& layer : JoinedLayers(node)) {
+    IntegerInfo info{layer.name(), layer.type(), tops.at(all.size()), {}, SumOf(layer)};
+    if (MultipliesWeights(layer)) info.multipliers = WeightMultipliersOf(layer);
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
 /// `shapes`: of each value.
 LayerInfo InfoOf(const Graph& graph, const Node& node, const std::vector<Shape>& shapes) {
   LayerInfo layer;
@@ -125,18 +152,17 @@ LayerInfo InfoOf(const Graph& graph, const Node& node, const std::vector<Shape>&
   layer.type_of_math = node.math;
   layer.microseconds = node.microseconds;
   layer.integers = node.integers.has_value();
-  if (node.integers && !node.outputs.empty()) {
-    layer.affine = graph.values[node.outputs[0]].affine;
-    if (MultipliesWeights(node)) layer.multipliers = WeightMultipliersOf(node);
-    layer.sum = SumOf(node);
-  }
+  if (node.integers) layer.in_integers = IntegersOf(graph, node);
   ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += BytesOf(c); });
   for (const int output : node.outputs) {
     layer.tops.push_back(graph.values[output].shape);
     layer.activation_bytes += BytesOf(graph.values[output]);
   }
   layer.products = ProductsOf(node, shapes);
-  for (const Epilogue& step : node.epilogue) layer.also.push_back(step.layer.name());
+  for (const Epilogue& step : node.epilogue) {
+    layer.also.push_back(step.layer.name());
+    if (MultipliesWeights(step)) layer.joined.push_back(step.layer.name());
+  }
   return layer;
 }
 

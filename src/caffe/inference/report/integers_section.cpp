@@ -38,7 +38,7 @@ std::string IntegersRowHtml(const std::string& name, const std::string& type,
 }
 
 /// A sum that was fused into the layer has a row of its own.
-std::string RowsHtml(const LayerInfo& layer) {
+std::string RowsHtml(const IntegerInfo& layer) {
   const auto& sum = layer.sum;
   const std::string row =
       IntegersRowHtml(layer.name, layer.type, sum ? sum->before : layer.affine, layer.multipliers);
@@ -52,7 +52,7 @@ std::string IntegersSection(const BuildReport& report) {
   for (const EngineResult& engine : report.engines) {
     std::string rows;
     for (const LayerInfo& layer : engine.layers) {
-      if (layer.integers) rows += RowsHtml(layer);
+      for (const IntegerInfo& info : layer.in_integers) rows += RowsHtml(info);
     }
     if (rows.empty()) continue;
     const std::string head = Tag("tr", Tag("th", "layer") + Tag("th", "type") + Tag("th", "scale") +

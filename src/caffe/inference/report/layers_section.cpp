@@ -51,23 +51,44 @@ std::string NameCell(const LayerInfo& layer) {
              content);
 }
 
+std::string Small(const std::string& text) {
+  return Tag("span", "class=\"small\"", SvgEscaped(text));
+}
+
+/// The layer of the engine that computes this one, too; "": none does.
+std::string JoinedInto(const EngineResult& engine, const std::string& name) {
+  for (const LayerInfo& layer : engine.layers) {
+    if (std::count(layer.joined.begin(), layer.joined.end(), name) > 0) return layer.name;
+  }
+  return "";
+}
+
+/// Where an engine has no layer of that name.
+std::string EmptyCell(const EngineResult& engine, const std::string& name) {
+  const std::string into = JoinedInto(engine, name);
+  return Tag("td", "class=\"number\" data-key=\"-1\"", into.empty() ? "" : Small("in " + into));
+}
+
 std::string TimeCell(const LayerInfo* layer, double longest) {
-  if (!layer) return Tag("td", "class=\"number\" data-key=\"-1\"", "");
   const std::string look = LookOf(layer->type_of_math);
   const bool timed = layer->microseconds > 0;
   const std::string how =
       Tag("span", Attribute("class", "chip " + look), layer->integers ? "integers" : look) + " " +
-      Tag("span", "class=\"small\"", SvgEscaped(layer->implementation));
+      Small(layer->implementation +
+            (layer->joined.empty() ? "" : ", with " + Listed(layer->joined)));
   return Tag("td", "class=\"number\" " + Attribute("data-key", std::to_string(layer->microseconds)),
              (timed ? Short(layer->microseconds) : "") + how +
                  (timed ? Bar(layer->microseconds / longest, look) : ""));
 }
 
-std::string LayerRowHtml(const LayerRow& row, double longest) {
+std::string LayerRowHtml(const LayerRow& row, const std::vector<EngineResult>& engines,
+                         double longest) {
   const LayerInfo& any = **std::find_if(row.begin(), row.end(), [](auto* layer) { return layer; });
   std::string cells =
       NameCell(any) + Tag("td", Attribute("data-key", any.type), SvgEscaped(any.type));
-  for (const LayerInfo* layer : row) cells += TimeCell(layer, longest);
+  for (size_t e = 0; e < row.size(); ++e) {
+    cells += row[e] ? TimeCell(row[e], longest) : EmptyCell(engines[e], any.name);
+  }
   return Tag("tr", cells) + "\n";
 }
 
@@ -79,7 +100,8 @@ std::string LayersSection(const BuildReport& report) {
     head += Tag("th", "data-numbers=\"yes\"", SvgEscaped(engine.name));
   }
   const double longest = LongestTime(report.engines);
-  for (const LayerRow& row : RowsOf(report.engines)) body += LayerRowHtml(row, longest);
+  for (const LayerRow& row : RowsOf(report.engines))
+    body += LayerRowHtml(row, report.engines, longest);
   return Tag("table", "class=\"layers\"", Tag("thead", Tag("tr", head)) + Tag("tbody", body));
 }
 

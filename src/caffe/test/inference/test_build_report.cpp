@@ -174,6 +174,35 @@ TEST(BuildReport, PutsLayersThatOneEngineLacksWhereTheOthersRunThem) {
   EXPECT_LT(place("only here"), place("prob"));
 }
 
+TEST(BuildReport, SaysWhichLayersAreComputedTogether) {
+  BuildReport report = ExampleReport();
+  std::vector<LayerInfo>& int8 = report.engines[1].layers;
+  const std::string first = int8[0].name, second = int8[1].name;
+  int8[0].joined = {second};
+  int8.erase(int8.begin() + 1);
+  const std::string page = ReportAsHtml(report);
+  EXPECT_EQ(MarkupCheck(page).error(), "");
+  EXPECT_TRUE(Contains(page, "eight bits, with " + second));
+  EXPECT_TRUE(Contains(page, ">in " + first + "<"));
+}
+
+TEST(BuildReport, ShowsTheIntegersOfEachLayer) {
+  BuildReport report = ExampleReport();
+  EXPECT_FALSE(Contains(ReportAsHtml(report), "<section id=\"integers\">"));
+  IntegerInfo own, joined;
+  own.name = "conv";
+  own.affine = {0.25f, 7};
+  own.multipliers = {{1 << 30, -3}};
+  joined.name = "behind it";
+  joined.affine = {0.125f, 9};
+  report.engines[1].layers[0].in_integers = {own, joined};
+  const std::string page = ReportAsHtml(report);
+  EXPECT_EQ(MarkupCheck(page).error(), "");
+  EXPECT_TRUE(Contains(page, "<td>0.25</td><td>7</td>"));
+  EXPECT_TRUE(Contains(page, "<td>behind it</td>"));
+  EXPECT_TRUE(Contains(page, "<td>0.125</td><td>9</td>"));
+}
+
 TEST(BuildReport, SaysThatLayersWereNotTimed) {
   BuildReport report = ExampleReport();
   for (EngineResult& engine : report.engines) {

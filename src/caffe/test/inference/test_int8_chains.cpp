@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <tuple>
 
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/backends/joined_layers.hpp"
@@ -146,6 +148,43 @@ TEST_P(IntegerChainEngines, KeepTheBits) {
   WritePlan({{joined}, 0}, file);
   EXPECT_EQ(RunGraph(*Engine::Load(file)->graph(), InputsOf(*net)),
             RunGraph(joined, InputsOf(*net)));
+}
+
+/// Scale, zero point and multipliers of each layer with weights, by name.
+std::map<std::string, std::tuple<float, int, std::vector<int>>> IntegersOf(const Engine& engine) {
+  std::map<std::string, std::tuple<float, int, std::vector<int>>> all;
+  for (const LayerInfo& layer : engine.layers()) {
+    if (!layer.integers) continue;  // from and to floats
+    EXPECT_EQ(layer.in_integers.size(), 1 + layer.joined.size()) << layer.name;
+    for (const IntegerInfo& info : layer.in_integers) {
+      std::vector<int> values;
+      for (const kernels::Multiplier& multiplier : info.multipliers) {
+        values.push_back(multiplier.value);
+      }
+      if (!values.empty()) all[info.name] = {info.affine.scale, info.affine.zero_point, values};
+    }
+  }
+  return all;
+}
+
+TEST(IntegerChainNodes, AreDescribedLayerByLayer) {
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
+  ChainTiming timing(AlwaysFaster);
+  const Graph integers = FuseIntegerResiduals(InIntegers(
+      GraphOf(*net), RangesOfBlobs(*net), QuantizationScheme::AFFINE, kernels::Rounding::DOUBLE));
+  const Engine joined(LoweredIntegers(integers, &timing, /*joins=*/true));
+  const Engine apart(LoweredIntegers(integers, &timing));
+  EXPECT_EQ(IntegersOf(joined).size(), 9u);
+  EXPECT_EQ(IntegersOf(joined), IntegersOf(apart));
+  for (const LayerInfo& layer : joined.layers()) {
+    if (layer.name != "expand") continue;
+    EXPECT_EQ(layer.joined, (Names{"dw", "linear"}));
+    ASSERT_EQ(layer.in_integers.size(), 3u);
+    ASSERT_TRUE(layer.in_integers[2].sum.has_value());
+    EXPECT_EQ(layer.in_integers[2].sum->name, "sum");
+    return;
+  }
+  FAIL() << "there is no layer 'expand'";
 }
 
 INSTANTIATE_TEST_SUITE_P(, IntegerChainEngines, ::testing::ValuesIn(kWays),
