@@ -12,6 +12,7 @@
 #include "caffe/common.hpp"
 #include "caffe/context.hpp"
 #include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/loop_team.hpp"
 #include "caffe/util/system/cpu_quota.hpp"
 
 /// Of openmp_settings.cpp, by way of the chain of libraries.
@@ -32,6 +33,7 @@ namespace {
 /// parallel loop libgomp refuses, and nothing changes. The other OpenMP has a handler of its own.
 void EndTeamBeforeFork() {
   if (!kmp_get_blocktime) omp_pause_resource_all(omp_pause_hard);
+  kernels::LoopTeam::End();
 }
 
 [[maybe_unused]] const bool teams_end_before_forks =

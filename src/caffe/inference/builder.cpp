@@ -183,9 +183,11 @@ bool MayTakeIntegers(const BuilderConfig& config) {
 void CheckMemory(const Engine& engine, size_t most) {
   if (most == 0) return;
   const size_t weights = engine.weight_bytes(), activations = engine.activation_bytes();
-  Require(weights + activations <= most, "max_memory: the engine needs ", weights,
-          " bytes of weights and ", activations, " of activations, and may take ", most,
-          Error::Remedy{"build it for a smaller batch or in fewer bits"});
+  Require(
+      weights + activations <= most, "max_memory: the engine needs ", weights,
+      " bytes of weights and ", activations, " of activations, and may take ", most,
+      Error::Remedy{"build it for a smaller batch, in fewer bits, or with less scratch memory for "
+                    "a layer (max_workspace)"});
 }
 
 std::shared_ptr<const Engine> BuildGraph(const Graph& graph, const BuilderConfig& config) {

@@ -105,12 +105,16 @@ class Joining {
     return readers_[value].size() == 1 && !graph_.IsOutput(value) ? readers_[value][0] : -1;
   }
 
+  /// 0 where the layer cannot be timed, as for lack of memory: it gains nothing by being joined.
   double TimeOf(int index) const {
     const Node& node = graph_.nodes[index];
     if (node.microseconds > 0) return node.microseconds;
     // What had no other candidate was not timed.
     const auto [time, is_new] = times_.insert({index, 0});
-    if (is_new) time->second = timing_->OfLowered(graph_, shapes_, node);
+    try {
+      if (is_new) time->second = timing_->OfLowered(graph_, shapes_, node);
+    } catch (const Unsupported&) {
+    }
     return time->second;
   }
 

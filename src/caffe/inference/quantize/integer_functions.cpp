@@ -6,6 +6,7 @@
 #include "caffe/core/pointwise.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
+#include "caffe/inference/graph/test_identity.hpp"
 #include "caffe/kernels/fixed_point.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/operation.hpp"
@@ -33,7 +34,12 @@ NumberFunction Real(std::function<double(double)> of) {
 }
 
 std::optional<NumberFunction> IdentityFunction(const Node& node) {
-  if (node.operation().test_identity) return Linear(1);
+  if (IsTestIdentity(node.layer)) return Linear(1);
+  // What it did not scale in training.
+  const DropoutParameter& dropout = node.layer.dropout_param();
+  if (node.type() == "Dropout" && !dropout.sample_weights_test()) {
+    return Real([kept = 1. - dropout.dropout_ratio()](double x) { return kept * x; });
+  }
   return {};
 }
 

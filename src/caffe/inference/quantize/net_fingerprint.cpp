@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/inference/graph/test_identity.hpp"
 #include "caffe/operation.hpp"
 
 namespace caffe {
@@ -48,7 +49,7 @@ bool Counts(const LayerParameter& layer) {
     return false;
   }
   const Operation& row = OperationTable::Of(layer.type());
-  return !(row.source || row.loss || row.test_identity);
+  return !(row.source || row.loss || inference::IsTestIdentity(layer));
 }
 
 // Removes fields that have no influence on a forward pass, at every depth.

@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "caffe/core/unsupported.hpp"
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/backends/joined_layers.hpp"
 #include "caffe/inference/backends/lowering.hpp"
@@ -246,6 +247,16 @@ TEST(Int8ChainNodes, AreCutWhereAllTakeTheLeastTime) {
               return layers == Names{"dw2", "linear2"} ? 21.5 : layers.size() == 1 ? 10 : 1000;
             }),
             std::vector<Names>());
+}
+
+TEST(Int8ChainNodes, LeaveAloneWhatCannotBeTimed) {
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
+  const auto time = [](const Names& layers) -> double {
+    if (layers == Names{"dw"}) throw Unsupported("needs too much scratch memory");
+    return layers.size() == 1 ? 10 : 11;
+  };
+  EXPECT_EQ(ChainsIn(SymmetricChains(*net, time)),
+            (std::vector<Names>{{"expand2", "dw2", "linear2", "dense", "last"}}));
 }
 
 TEST(Int8ChainNodes, EndWhereAnotherLayerReads) {

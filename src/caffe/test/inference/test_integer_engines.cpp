@@ -51,6 +51,33 @@ TEST_P(RandomNetsInIntegers, HaveTheSameBitsWhateverComputesThemAndAreNearFloats
 INSTANTIATE_TEST_SUITE_P(, RandomNetsInIntegers, ::testing::ValuesIn(kWays),
                          [](const auto& info) { return info.param.name; });
 
+Graph IntegersOf(const Net<float>& net) {
+  return InIntegers(GraphOf(net), RangesOfBlobs(net), QuantizationScheme::AFFINE,
+                    kernels::Rounding::DOUBLE);
+}
+
+TEST(IntegersOfDropout, ScaleWhatWasNotScaledInTraining) {
+  const auto net_of = [](const std::string& dropout) {
+    auto net = std::make_unique<Net<float>>(
+        ParseNet("state { phase: TEST } layer { name: 'data' type: 'Input' top: 'data' "
+                 "input_param { shape { dim: 1 dim: 3 dim: 5 dim: 5 } } } "
+                 "layer { name: 'drop' type: 'Dropout' bottom: 'data' top: 'out' dropout_param { " +
+                 dropout + " } }"));
+    Blob<float>& data = *net->input_blobs()[0];
+    for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(0.7f * i);
+    net->Forward();
+    return net;
+  };
+  const auto net = net_of("dropout_ratio: 0.4 scale_train: false");
+  const Graph graph = IntegersOf(*net);
+  EXPECT_TRUE(AllInIntegers(graph));
+  DefinitionsFirst definitions(cpu::CpuTarget());
+  ExpectSame(OutputsOf(*net), RunGraph(LoweredIntegers(graph, &definitions), InputsOf(*net)), 0.02,
+             1);
+  EXPECT_FALSE(AllInIntegers(IntegersOf(*net_of("sample_weights_test: true"))))
+      << "it drops numbers by chance";
+}
+
 // Sums of integers with zero points, rescaled in floats.
 TEST(AffineIntegersRescaledInFloats, AreNearFloatsOnEveryInstructionSet) {
   for (const unsigned seed : Seeds(20)) {

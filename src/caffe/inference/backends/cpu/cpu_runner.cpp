@@ -1,5 +1,6 @@
 #include "cpu_runner.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "caffe/allocator.hpp"
@@ -28,12 +29,19 @@ class HostMemory : public TargetMemory {
   void Read(const void* from, size_t bytes, void* to) override { std::memcpy(to, from, bytes); }
 };
 
+bool NeedsOpenMp(const Node& node) {
+  return ImplementationOf(CpuTarget(), node.implementation).needs_openmp();
+}
+
 }  // namespace
 
+// Two kinds of threads would wait for the cores that the others spin on.
 CpuRunner::CpuRunner(std::shared_ptr<const Graph> graph)
-    : LoweredRunner(std::move(graph), CpuTarget(), std::make_unique<HostMemory>()) {}
+    : LoweredRunner(graph, CpuTarget(), std::make_unique<HostMemory>()),
+      has_loop_team_(std::none_of(graph->nodes.begin(), graph->nodes.end(), NeedsOpenMp)) {}
 
 void CpuRunner::Run(const AfterNode& after) {
+  const kernels::LoopTeam::Scope team(has_loop_team_);
   const kernels::FlushDenormals flush_denormals;
   LoweredRunner::Run(after);
 }

@@ -239,6 +239,7 @@ class Int8InnerProductImpl : public Implementation {
 class BlasInnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "blas"; }
+  bool needs_openmp() const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
@@ -261,6 +262,7 @@ class BlasInnerProductImpl : public Implementation {
 class OneDnnInnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "onednn_bf16_inner_product"; }
+  bool needs_openmp() const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {

@@ -79,7 +79,7 @@ class Rows {
 };
 
 /// The threads of a team that begins here.
-size_t TeamThreads() { return omp_in_parallel() ? 1 : std::max(1, omp_get_max_threads()); }
+size_t TeamThreads() { return InParallel() ? 1 : std::max(1, omp_get_max_threads()); }
 
 /// The matrices of one group of one image.
 struct GroupMatrices {

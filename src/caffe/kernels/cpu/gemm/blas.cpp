@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
@@ -22,24 +23,39 @@ namespace {
 
 constexpr int kOwnThreads = 1, kOpenMp = 2;  // of openblas_get_parallel; 0: none
 
+/// OpenBLAS uses one thread within OpenMP's loops. It does not know of others.
+class OneThreadInLoops {
+ public:
+  OneThreadInLoops() {
+    if (LoopTeam::InPart()) one_.emplace(1);
+  }
+
+ private:
+  std::optional<TeamSize> one_;
+};
+
 CBLAS_TRANSPOSE Transposition(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
 
 void CblasGemm(bool ta, bool tb, int m, int n, int k, float alpha, const float* a, int lda,
                const float* b, int ldb, float beta, float* c, int ldc) {
+  const OneThreadInLoops one;
   cblas_sgemm(CblasRowMajor, Transposition(ta), Transposition(tb), m, n, k, alpha, a, lda, b, ldb,
               beta, c, ldc);
 }
 void CblasGemm(bool ta, bool tb, int m, int n, int k, double alpha, const double* a, int lda,
                const double* b, int ldb, double beta, double* c, int ldc) {
+  const OneThreadInLoops one;
   cblas_dgemm(CblasRowMajor, Transposition(ta), Transposition(tb), m, n, k, alpha, a, lda, b, ldb,
               beta, c, ldc);
 }
 void CblasGemv(bool transpose, int m, int n, float alpha, const float* a, const float* x,
                float beta, float* y) {
+  const OneThreadInLoops one;
   cblas_sgemv(CblasRowMajor, Transposition(transpose), m, n, alpha, a, n, x, 1, beta, y, 1);
 }
 void CblasGemv(bool transpose, int m, int n, double alpha, const double* a, const double* x,
                double beta, double* y) {
+  const OneThreadInLoops one;
   cblas_dgemv(CblasRowMajor, Transposition(transpose), m, n, alpha, a, n, x, 1, beta, y, 1);
 }
 

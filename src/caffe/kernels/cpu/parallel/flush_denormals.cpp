@@ -15,7 +15,7 @@ constexpr unsigned kDenormalsAreZero = 0x0040;
 
 FlushDenormals::FlushDenormals() {
   constexpr unsigned kBoth = kFlushToZero | kDenormalsAreZero;
-  if (omp_in_parallel()) {
+  if (InParallel() || LoopTeam::IsUsed()) {  // whose threads take it from this one
     saved_.assign(1, Saved{true, _mm_getcsr()});
     _mm_setcsr(saved_[0].word | kBoth);
     return;
