@@ -32,7 +32,7 @@ struct Setting {
 Setting spins = {"GOMP_SPINCOUNT"}, processor = {"OPENBLAS_CORETYPE"};
 
 /// Some 50 microseconds: longer than from one loop of a net to the next, and short for other work.
-/// docs/performance.md has measurements.
+/// docs/performance_notes.md has measurements.
 constexpr char kSpins[] = "3000";
 
 /// The oldest of OpenBLAS's processors with this one's vectors, whose kernels its successors use

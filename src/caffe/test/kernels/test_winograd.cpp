@@ -484,7 +484,7 @@ TEST(Winograd, NothingToDoForNoImages) {
   }
 }
 
-// As measured (docs/performance.md).
+// As measured (docs/performance_notes.md).
 TEST(Winograd, PaysForManyChannelsAndTiles) {
   const auto pays = [](int num, int channels, int outputs, int extent) {
     WinogradShape s;
