@@ -152,7 +152,8 @@ TEST_P(IntegerChainEngines, KeepTheBits) {
 }
 
 /// Scale, zero point and multipliers of each layer with weights, by name.
-std::map<std::string, std::tuple<float, int, std::vector<int>>> IntegersOf(const Engine& engine) {
+std::map<std::string, std::tuple<float, int, std::vector<int>>> LayerNumbersOf(
+    const Engine& engine) {
   std::map<std::string, std::tuple<float, int, std::vector<int>>> all;
   for (const LayerInfo& layer : engine.layers()) {
     if (!layer.integers) continue;  // from and to floats
@@ -175,8 +176,8 @@ TEST(IntegerChainNodes, AreDescribedLayerByLayer) {
       GraphOf(*net), RangesOfBlobs(*net), QuantizationScheme::AFFINE, kernels::Rounding::DOUBLE));
   const Engine joined(LoweredIntegers(integers, &timing, /*joins=*/true));
   const Engine apart(LoweredIntegers(integers, &timing));
-  EXPECT_EQ(IntegersOf(joined).size(), 9u);
-  EXPECT_EQ(IntegersOf(joined), IntegersOf(apart));
+  EXPECT_EQ(LayerNumbersOf(joined).size(), 9u);
+  EXPECT_EQ(LayerNumbersOf(joined), LayerNumbersOf(apart));
   for (const LayerInfo& layer : joined.layers()) {
     if (layer.name != "expand") continue;
     EXPECT_EQ(layer.joined, (Names{"dw", "linear"}));
