@@ -102,6 +102,9 @@ if(HAVE_PYTHON)
     install(DIRECTORY ${python_package} DESTINATION python FILES_MATCHING
       PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "*.desc"
       PATTERN "__pycache__" EXCLUDE)
+    foreach(script classify detect draw_net genDefaultModel train)
+      install(PROGRAMS ${PROJECT_SOURCE_DIR}/python/${script}.py DESTINATION python)
+    endforeach()
     install(TARGETS pycaffe DESTINATION python/caffe)
     set_target_properties(pycaffe PROPERTIES
       INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")

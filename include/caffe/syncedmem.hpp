@@ -99,6 +99,11 @@ class SyncedMemory {
   std::shared_ptr<Device> device_;
 };
 
+/// Caffe's allocation of host memory, for programs that call it: `*use_cuda` becomes false, as the
+/// memory is never pinned. CaffeFreeHost frees it. Throws Error where there is not enough.
+void CaffeMallocHost(void** pointer, size_t size, bool* use_cuda);
+void CaffeFreeHost(void* pointer, bool use_cuda) noexcept;
+
 }  // namespace caffe
 
 #endif  // CAFFE_SYNCEDMEM_HPP_

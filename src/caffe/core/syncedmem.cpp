@@ -1,9 +1,12 @@
 #include "caffe/syncedmem.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "caffe/context.hpp"
 #include "caffe/device/device_registry.hpp"
+#include "caffe/error.hpp"
 
 namespace caffe {
 namespace {
@@ -186,5 +189,13 @@ void SyncedMemory::async_gpu_push(Stream& stream) {
 size_t SyncedMemory::owned_bytes() const {
   return (cpu_owner_ ? size_ : 0) + (owns_gpu_data_ ? size_ : 0);
 }
+
+void CaffeMallocHost(void** pointer, size_t size, bool* use_cuda) {
+  *use_cuda = false;
+  *pointer = std::malloc(std::max<size_t>(size, 1));
+  Require(*pointer != nullptr, "there is no memory for ", size, " bytes");
+}
+
+void CaffeFreeHost(void* pointer, bool) noexcept { std::free(pointer); }
 
 }  // namespace caffe

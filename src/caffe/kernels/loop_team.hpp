@@ -32,10 +32,11 @@ class LoopTeam {
   /// True if the calling thread computes a part of a loop now.
   static bool InPart();
   /// Calls part(context, i) for i = 0 ... parts - 1, which must not throw, on the calling thread's
-  /// team and itself; 2 parts or more. Threads that the team lacks are started; where the system
-  /// has none left, fewer share the loop. Threads have the floating-point mode of the caller.
+  /// team and itself; 2 parts or more. A loop of more parts than any before starts a larger team;
+  /// where the system has no threads left, or while the calling thread ends, fewer share the loop.
+  /// They have the caller's floating-point mode and number of OpenMP's threads.
   static void Share(size_t parts, void (*part)(void* context, size_t i), void* context);
-  /// Ends the calling thread's team; the next loop starts another one.
+  /// Ends the calling thread's team, unless it computes a part; the next loop starts another one.
   static void End();
 };
 

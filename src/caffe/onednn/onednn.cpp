@@ -22,6 +22,18 @@ dnnl::stream& CpuStream() {
   return stream;
 }
 
+/// What WithGivenScratch asks the caller for. 0: nothing.
+size_t ScratchBytes(const dnnl::primitive& primitive) {
+  const auto desc =
+      dnnl_primitive_desc_query_md(primitive.get_primitive_desc(), dnnl_query_scratchpad_md, 0);
+  return desc ? dnnl_memory_desc_get_size(desc) : 0;
+}
+
+void Execute(const dnnl::primitive& primitive, const Arguments& arguments) {
+  primitive.execute(CpuStream(), arguments);
+  CpuStream().wait();
+}
+
 }  // namespace
 
 bool Enabled() { return *EnabledFlag(); }
@@ -44,8 +56,15 @@ const char* Version() {
 
 void Run(const dnnl::primitive& primitive, const Arguments& arguments) {
   try {
-    primitive.execute(CpuStream(), arguments);
-    CpuStream().wait();
+    const size_t bytes = ScratchBytes(primitive);
+    if (bytes == 0 || arguments.count(DNNL_ARG_SCRATCHPAD) > 0) {
+      return Execute(primitive, arguments);
+    }
+    const Workspace::Buffer<char> scratch(Context::Current().workspace(), bytes);
+    const memory::desc desc({static_cast<memory::dim>(bytes)}, memory::data_type::u8, Tag::a);
+    Arguments all = arguments;
+    all.emplace(DNNL_ARG_SCRATCHPAD, Wrap(desc, scratch.get()));
+    Execute(primitive, all);
   } catch (const dnnl::error& error) {
     Fail(error.status == dnnl_out_of_memory ? "out of memory in oneDNN: " : "oneDNN failed: ",
          error.what());
@@ -122,8 +141,8 @@ memory Wrap(const memory::desc& desc, const void* data) {
 
 dnnl::reorder Reorder(const memory::desc& from, const memory::desc& to,
                       const dnnl::primitive_attr& attributes) {
-  return dnnl::reorder(
-      dnnl::reorder::primitive_desc(CpuEngine(), from, CpuEngine(), to, attributes));
+  return dnnl::reorder(dnnl::reorder::primitive_desc(CpuEngine(), from, CpuEngine(), to,
+                                                     WithGivenScratch(attributes)));
 }
 
 void AppendActivation(const kernels::Activation& f, dnnl::post_ops* operations) {

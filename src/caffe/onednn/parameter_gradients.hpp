@@ -21,18 +21,15 @@ class ParameterGradients {
  public:
   using Desc = typename BackwardWeights::primitive_desc;
 
-  /// `describe(attributes)` returns the Desc of the primitive for the images of a part.
+  /// `describe()` returns the Desc of the primitive for the images of a part.
   template <typename Describe>
   void Make(const WeightedProblem& part, int parts, bool has_bias, Describe&& describe) {
     parts_ = parts;
     outputs_ = has_bias ? part.outputs : 0;
     plain_weights_ = part.plain_weights;
-    dnnl::primitive_attr attributes;
-    // Threads may run one primitive at once where each brings its scratch memory.
-    if (parts > 1) attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     {
       const kernels::TeamSize team(parts > 1 ? 1 : omp_get_max_threads());
-      desc_ = describe(attributes);
+      desc_ = describe();
       primitive_ = BackwardWeights(desc_);
     }
     source_ = desc_.src_desc();

@@ -18,15 +18,25 @@ inline dnnl::engine& CpuEngine() {
   return engine;
 }
 
+/// `attributes` of a primitive that gets its scratch memory in each run (Run). Memory that oneDNN
+/// keeps for it instead belongs to the thread that makes the primitive: in another one it is
+/// missing or too small.
+inline dnnl::primitive_attr WithGivenScratch(
+    dnnl::primitive_attr attributes = dnnl::primitive_attr()) {
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
 /// The descriptor of a forward pass, or of an operation that has only one.
 template <typename Primitive, typename... Arguments>
 typename Primitive::primitive_desc Describe(const dnnl::primitive_attr& attributes,
                                             const Arguments&... arguments) {
 #if DNNL_VERSION_MAJOR >= 3
-  return typename Primitive::primitive_desc(CpuEngine(), arguments..., attributes);
+  return
+      typename Primitive::primitive_desc(CpuEngine(), arguments..., WithGivenScratch(attributes));
 #else
-  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attributes,
-                                            CpuEngine());
+  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...),
+                                            WithGivenScratch(attributes), CpuEngine());
 #endif
 }
 
@@ -36,10 +46,11 @@ typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& 
                                                     const Forward& forward,
                                                     const Arguments&... arguments) {
 #if DNNL_VERSION_MAJOR >= 3
-  return typename Primitive::primitive_desc(CpuEngine(), arguments..., forward, attributes);
+  return typename Primitive::primitive_desc(CpuEngine(), arguments..., forward,
+                                            WithGivenScratch(attributes));
 #else
-  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attributes,
-                                            CpuEngine(), forward);
+  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...),
+                                            WithGivenScratch(attributes), CpuEngine(), forward);
 #endif
 }
 
@@ -98,11 +109,11 @@ inline auto DescribeBatchNormBackward(
 
 inline auto DescribeConcat(const dnnl::memory::desc& target, int axis,
                            const std::vector<dnnl::memory::desc>& sources) {
-  return dnnl::concat::primitive_desc(CpuEngine(), target, axis, sources);
+  return dnnl::concat::primitive_desc(CpuEngine(), target, axis, sources, WithGivenScratch());
 }
 inline auto DescribeSum(const dnnl::memory::desc& target, const std::vector<float>& scales,
                         const std::vector<dnnl::memory::desc>& sources) {
-  return dnnl::sum::primitive_desc(CpuEngine(), target, scales, sources);
+  return dnnl::sum::primitive_desc(CpuEngine(), target, scales, sources, WithGivenScratch());
 }
 
 #else
@@ -147,11 +158,11 @@ inline auto DescribeBatchNormBackward(
 
 inline auto DescribeConcat(const dnnl::memory::desc& target, int axis,
                            const std::vector<dnnl::memory::desc>& sources) {
-  return dnnl::concat::primitive_desc(target, axis, sources, CpuEngine());
+  return dnnl::concat::primitive_desc(target, axis, sources, CpuEngine(), WithGivenScratch());
 }
 inline auto DescribeSum(const dnnl::memory::desc& target, const std::vector<float>& scales,
                         const std::vector<dnnl::memory::desc>& sources) {
-  return dnnl::sum::primitive_desc(target, scales, sources, CpuEngine());
+  return dnnl::sum::primitive_desc(target, scales, sources, CpuEngine(), WithGivenScratch());
 }
 
 #endif

@@ -208,15 +208,15 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
   bool MakeGradients(const Options& options, const WeightedProblem& forward_part,
                      const WeightedProblem& part, int parts) {
     const memory::desc bias = BiasDesc(part, has_bias_);
-    gradients_.Make(part, parts, has_bias_, [&](const dnnl::primitive_attr& attributes) {
+    gradients_.Make(part, parts, has_bias_, [&] {
       const ForwardDesc forward =
           parts > 1 ? DescribeForward(forward_part, options) : forward_desc_;
       if constexpr (Family::kWindows) {
         return DescribeBackward<typename Family::BackwardWeights>(
-            attributes, forward, Family::kAlgorithm, part.source, part.weights, bias, part.target,
+            {}, forward, Family::kAlgorithm, part.source, part.weights, bias, part.target,
             part.strides, part.dilation, part.pad, part.pad);
       } else {
-        return DescribeBackward<typename Family::BackwardWeights>(attributes, forward, part.source,
+        return DescribeBackward<typename Family::BackwardWeights>({}, forward, part.source,
                                                                   part.weights, bias, part.target);
       }
     });

@@ -86,8 +86,8 @@ class Implementation {
   virtual bool Takes(const Node& node) const { return !node.integers; }
   /// True if the 8-bit integers that it reads and writes for the node may have a zero point.
   virtual bool TakesZeroPoints(const Node&) const { return false; }
-  /// True if its loops are those of a library that knows OpenMP's threads only.
-  virtual bool needs_openmp() const { return false; }
+  /// True if it may compute the node by a library that knows OpenMP's threads only.
+  virtual bool NeedsOpenMp(const Graph&, const Node&) const { return false; }
   /// Its candidates for a node that it takes, the best first; if there are none, it says why
   /// (LoweringContext::None).
   virtual std::vector<Candidate> Candidates(const LoweringContext& context,

@@ -120,7 +120,10 @@ shared_ptr<Layer<Dtype>> CreatePythonLayer(const LayerParameter& param) {
   PythonLayerFactory<Dtype> factory = CurrentFactory<Dtype>();
   string reason;
   if (!factory) {
-    reason = LoadPlugin();
+    static std::mutex loading;  // Python starts once; it sets the factory meanwhile
+    const std::lock_guard<std::mutex> lock(loading);
+    factory = CurrentFactory<Dtype>();
+    if (!factory) reason = LoadPlugin();
     factory = CurrentFactory<Dtype>();
   }
   return factory ? factory(param) : unusable(NeedsPackage(python, reason));

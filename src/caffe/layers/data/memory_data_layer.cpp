@@ -135,7 +135,8 @@ template <typename Dtype>
 void MemoryDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
                                          const vector<Blob<Dtype>*>& top) {
   Require(data_ != nullptr,
-          "MemoryData needs to be given data first: call AddDatumVector, AddMatVector or Reset");
+          "MemoryData needs to be given data first: call AddDatumVector, AddMatVector "
+          "or Reset, in Python net.set_input_arrays");
   Require(n_ % batch_size_ == 0, "MemoryData: ", n_, " items are no multiple of batch_size ",
           batch_size_, ", which was changed", Error::Remedy{"give new data"});
   top[0]->Reshape(batch_size_, channels_, height_, width_);

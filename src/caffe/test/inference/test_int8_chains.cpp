@@ -308,6 +308,33 @@ TEST(Int8ChainNodes, AreReadFromPlans) {
   EXPECT_EQ(RunGraph(*engine->graph(), InputsOf(*net)), RunGraph(graph, InputsOf(*net)));
 }
 
+// Whose loops are shared by a LoopTeam where nothing in the graph does.
+TEST(ImplementationsOnTheCpu, SayWhatMayNeedOpenMp) {
+  const std::unique_ptr<Net<float>> net = NetOfSines(R"(
+    layer { name: "data" type: "Input" top: "data"
+            input_param { shape { dim: 2 dim: 3 dim: 70 dim: 70 } } }
+    layer { name: "permute" type: "Permute" bottom: "data" top: "permute"
+            permute_param { order: 0 order: 2 order: 3 order: 1 } }
+    layer { name: "elu" type: "ELU" bottom: "permute" top: "elu" }
+    layer { name: "many" type: "Softmax" bottom: "elu" top: "many" }
+    layer { name: "ip" type: "InnerProduct" bottom: "many" top: "ip"
+            inner_product_param { num_output: 5 } }
+    layer { name: "few" type: "Softmax" bottom: "ip" top: "few" })");
+  const Graph graph = GraphOf(*net);
+  const auto needs = [&](const char* implementation, const char* layer) {
+    const Node& node = graph.nodes[graph.FindNode(layer)];
+    return ImplementationOf(cpu::CpuTarget(), implementation).NeedsOpenMp(graph, node);
+  };
+  EXPECT_FALSE(needs("layer", "permute"));
+  EXPECT_FALSE(needs("layer", "few"));
+  EXPECT_TRUE(needs("layer", "many"));
+  EXPECT_TRUE(needs("layer", "elu"));
+  EXPECT_TRUE(needs("layer", "ip"));
+  EXPECT_TRUE(needs("blas", "ip"));
+  EXPECT_TRUE(needs("onednn", "ip"));
+  EXPECT_FALSE(needs("int8", "ip"));
+}
+
 // What a damaged plan may say.
 TEST(Int8ChainNodes, RefuseWhatTheyCannotCompute) {
   const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);

@@ -8,7 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <numeric>
+#include <cstdlib>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -197,6 +198,63 @@ TEST(LoopTeam, StartsAgainInAForkedChild) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   EXPECT_EQ(TimesComputed(10), std::vector<int>(10, 1));
+}
+
+/// Computes a loop when the thread's objects are destroyed, of which it is made the first.
+struct LoopAtThreadEnd {
+  ~LoopAtThreadEnd() {
+    const LoopTeam::Scope scope;
+    if (times) *times = TimesComputed(10);
+  }
+  std::vector<int>* times = nullptr;
+};
+
+TEST(LoopTeam, IsNotNeededWhileTheThreadEnds) {
+  std::vector<int> times;
+  std::thread([&times] {
+    static thread_local LoopAtThreadEnd last;
+    last.times = &times;
+    const TeamSize size(3);
+    const LoopTeam::Scope scope;
+    TimesComputed(10);
+    omp_set_num_threads(3);
+  }).join();
+  EXPECT_EQ(times, std::vector<int>(10, 1));
+}
+
+TEST(LoopTeam, IsNotNeededWhileTheProgramEnds) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    omp_set_num_threads(3);
+    static const auto check = [] {
+      const LoopTeam::Scope scope;
+      _exit(TimesComputed(10) == std::vector<int>(10, 1) ? 0 : 1);
+    };
+    std::atexit([] { check(); });
+    const LoopTeam::Scope scope;
+    TimesComputed(10);
+    std::exit(2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(LoopTeam, StaysWhereAPartEndsIt) {
+  const TeamSize size(3);
+  const LoopTeam::Scope scope;
+  for (int i = 0; i < 20; ++i) {
+    ParallelFor(3, 1, [](size_t, size_t) { LoopTeam::End(); });
+    EXPECT_EQ(TimesComputed(10), std::vector<int>(10, 1));
+  }
+}
+
+TEST(LoopTeam, HasNoMoreThreadsThanALoopHasParts) {
+  const TeamSize size(100000);
+  const LoopTeam::Scope scope;
+  EXPECT_EQ(TimesComputed(3), std::vector<int>(3, 1));
 }
 
 }  // namespace

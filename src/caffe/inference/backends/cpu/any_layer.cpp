@@ -1,6 +1,7 @@
 // A node by its Layer, in FLOAT or FLOAT16.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "caffe/error.hpp"
@@ -164,9 +165,25 @@ bool HaveChannels(const Graph& graph, const Node& node) {
          std::all_of(node.outputs.begin(), node.outputs.end(), has);
 }
 
+constexpr size_t kSmallSoftmax = 1 << 14;  // numbers, of which oneDNN needs no less time
+
+bool IsSmallSoftmax(const Graph& graph, const Node& node) {
+  return node.type() == "Softmax" && !node.outputs.empty() &&
+         CountOf(graph.values[node.outputs[0]].shape) <= kSmallSoftmax;
+}
+
 class AnyLayerImpl : public Implementation {
  public:
   const char* name() const override { return "layer"; }
+
+  // Most layers have loops by oneDNN or BLAS; a user's own may do anything.
+  bool NeedsOpenMp(const Graph& graph, const Node& node) const override {
+    static const std::set<std::string> kWithout = {"ArgMax",  "DetectionOutput", "Flatten",
+                                                   "Permute", "PriorBox",        "Reshape",
+                                                   "Silence", "Slice",           "Split"};
+    const bool is_without = kWithout.count(node.type()) > 0 || IsSmallSoftmax(graph, node);
+    return !is_without || !node.epilogue.empty();
+  }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
@@ -196,7 +213,12 @@ class AnyLayerImpl : public Implementation {
     return candidates;
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
-    return std::make_unique<HostLayerStep>(node, ComputesByPosition(graph, node));
+    if (!IsSmallSoftmax(graph, node)) {
+      return std::make_unique<HostLayerStep>(node, ComputesByPosition(graph, node));
+    }
+    Node own = node;
+    own.layer.mutable_softmax_param()->set_engine(SoftmaxParameter::CAFFE);
+    return std::make_unique<HostLayerStep>(own, ComputesByPosition(graph, node));
   }
 
  private:

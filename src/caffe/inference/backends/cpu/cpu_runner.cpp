@@ -29,8 +29,10 @@ class HostMemory : public TargetMemory {
   void Read(const void* from, size_t bytes, void* to) override { std::memcpy(to, from, bytes); }
 };
 
-bool NeedsOpenMp(const Node& node) {
-  return ImplementationOf(CpuTarget(), node.implementation).needs_openmp();
+bool NeedsOpenMp(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return ImplementationOf(CpuTarget(), node.implementation).NeedsOpenMp(graph, node);
+  });
 }
 
 }  // namespace
@@ -38,7 +40,7 @@ bool NeedsOpenMp(const Node& node) {
 // Two kinds of threads would wait for the cores that the others spin on.
 CpuRunner::CpuRunner(std::shared_ptr<const Graph> graph)
     : LoweredRunner(graph, CpuTarget(), std::make_unique<HostMemory>()),
-      has_loop_team_(std::none_of(graph->nodes.begin(), graph->nodes.end(), NeedsOpenMp)) {}
+      has_loop_team_(!NeedsOpenMp(*graph)) {}
 
 void CpuRunner::Run(const AfterNode& after) {
   const kernels::LoopTeam::Scope team(has_loop_team_);

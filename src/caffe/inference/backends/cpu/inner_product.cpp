@@ -239,7 +239,7 @@ class Int8InnerProductImpl : public Implementation {
 class BlasInnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "blas"; }
-  bool needs_openmp() const override { return true; }
+  bool NeedsOpenMp(const Graph&, const Node&) const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
@@ -262,7 +262,7 @@ class BlasInnerProductImpl : public Implementation {
 class OneDnnInnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "onednn_bf16_inner_product"; }
-  bool needs_openmp() const override { return true; }
+  bool NeedsOpenMp(const Graph&, const Node&) const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {

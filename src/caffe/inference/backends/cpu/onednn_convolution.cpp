@@ -32,7 +32,7 @@ constexpr char kOff[] = "is off, or not in this build";
 class OneDnnImplementation : public AlgorithmConvolution {
  public:
   const char* name() const override { return "onednn"; }
-  bool needs_openmp() const override { return true; }
+  bool NeedsOpenMp(const Graph&, const Node&) const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
@@ -69,7 +69,7 @@ class OneDnnImplementation : public AlgorithmConvolution {
 class OneDnnBFloat16Implementation : public AlgorithmConvolution {
  public:
   const char* name() const override { return "onednn_bf16"; }
-  bool needs_openmp() const override { return true; }
+  bool NeedsOpenMp(const Graph&, const Node&) const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {

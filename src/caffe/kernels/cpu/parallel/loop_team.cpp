@@ -3,14 +3,13 @@
 #include <omp.h>
 #include <sched.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -192,7 +191,7 @@ class Team {
           in_part = true;
           shared->Work(part);
         }).detach();
-      } catch (const std::system_error&) {  // the owner computes its parts
+      } catch (const std::exception&) {  // there are none left: the owner computes its parts
         break;
       }
     }
@@ -209,7 +208,29 @@ class Team {
   const std::shared_ptr<Shared> shared_;
 };
 
-thread_local std::unique_ptr<Team> team;
+// Still there when others of the thread, statics and what atexit calls are destroyed, which may run
+// an engine.
+thread_local Team* team = nullptr;
+thread_local bool thread_ends = false;
+
+void EndTeam() {
+  delete team;
+  team = nullptr;
+}
+
+struct TeamEnd {
+  ~TeamEnd() {
+    EndTeam();
+    thread_ends = true;
+  }
+};
+
+Team& TeamOf(size_t parts) {
+  static thread_local TeamEnd at_end;
+  if (team && team->parts() < parts) EndTeam();
+  if (!team) team = new Team(parts);
+  return *team;
+}
 
 }  // namespace
 
@@ -222,14 +243,18 @@ bool LoopTeam::InPart() { return in_part; }
 void LoopTeam::Share(size_t parts, void (*part)(void*, size_t), void* context) {
   Require(parts <= Shared::kMostParts, "a loop has ", parts, " parts, and at most ",
           Shared::kMostParts, " are possible");
-  if (!team || team->parts() < parts) {
-    team = std::make_unique<Team>(std::max<size_t>(parts, omp_get_max_threads()));
-  }
+  Team* const shares = thread_ends ? nullptr : &TeamOf(parts);
   in_part = true;
-  team->shared().Share(parts, part, context);
+  if (shares) {
+    shares->shared().Share(parts, part, context);
+  } else {
+    for (size_t i = 0; i < parts; ++i) part(context, i);
+  }
   in_part = false;
 }
 
-void LoopTeam::End() { team.reset(); }
+void LoopTeam::End() {
+  if (!in_part) EndTeam();
+}
 
 }  // namespace caffe::kernels
