@@ -107,7 +107,8 @@ TYPED_TEST(MemoryDataLayerTest, RefusesBadItems) {
   Source<TypeParam> source(kMemoryLayer);
   auto& layer = this->LayerOf(&source);
   TypeParam value = 0;
-  ExpectContains(ErrorOf([&] { source.Forward(); }), "AddDatumVector, AddMatVector or Reset, in Python net.set_input_arrays");
+  ExpectContains(ErrorOf([&] { source.Forward(); }),
+                 "AddDatumVector, AddMatVector or Reset, in Python net.set_input_arrays");
   ExpectContains(ErrorOf([&] { layer.AddDatumVector({}); }), "nothing to add");
   ExpectContains(ErrorOf([&] { layer.AddDatumVector({PairDatum(0, 0)}); }), "batch_size 2");
   Datum wide = PairDatum(0, 0);
