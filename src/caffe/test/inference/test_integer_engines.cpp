@@ -63,8 +63,7 @@ TEST(IntegersOfDropout, ScaleWhatWasNotScaledInTraining) {
                  "input_param { shape { dim: 1 dim: 3 dim: 5 dim: 5 } } } "
                  "layer { name: 'drop' type: 'Dropout' bottom: 'data' top: 'out' dropout_param { " +
                  dropout + " } }"));
-    Blob<float>& data = *net->input_blobs()[0];
-    for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(0.7f * i);
+    FillWithSines(net->input_blobs()[0]);
     net->Forward();
     return net;
   };

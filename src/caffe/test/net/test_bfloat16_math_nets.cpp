@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,7 +38,7 @@ std::unique_ptr<Net<float>> FilledNet(const std::string& text, Phase phase) {
   Caffe::set_random_seed(TestSeed());
   std::unique_ptr<Net<float>> net = MakeNet(text, phase);
   Blob<float>* data = net->input_blobs()[0];
-  for (int i = 0; i < data->count(); ++i) data->mutable_cpu_data()[i] = std::sin(0.7f * i);
+  FillWithSines(data);
   return net;
 }
 

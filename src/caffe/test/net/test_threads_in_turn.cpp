@@ -44,8 +44,7 @@ std::string LayersOn(int extent, const std::string& phase) {
 std::unique_ptr<Net<float>> NetOn(int extent, const std::string& phase = "TEST") {
   Caffe::set_random_seed(1);
   auto net = std::make_unique<Net<float>>(ParseNet(LayersOn(extent, phase)));
-  Blob<float>& data = *net->input_blobs()[0];
-  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(0.7f * i);
+  FillWithSines(net->input_blobs()[0]);
   return net;
 }
 

@@ -1,7 +1,6 @@
 #ifndef CAFFE_TEST_INVERTED_RESIDUALS_HPP_
 #define CAFFE_TEST_INVERTED_RESIDUALS_HPP_
 
-#include <cmath>
 #include <memory>
 #include <string>
 
@@ -43,8 +42,7 @@ inline std::unique_ptr<Net<float>> NetOfSines(const std::string& text) {
   Caffe::set_random_seed(TestSeed());
   auto net = std::make_unique<Net<float>>(ParseNet(text));
   net->set_share_activations(false);
-  Blob<float>& data = *net->input_blobs()[0];
-  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(0.7f * i);
+  FillWithSines(net->input_blobs()[0]);
   net->Forward();
   return net;
 }

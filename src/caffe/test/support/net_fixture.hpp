@@ -1,6 +1,7 @@
 #ifndef CAFFE_TEST_NET_FIXTURE_HPP_
 #define CAFFE_TEST_NET_FIXTURE_HPP_
 
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,12 @@ inline NetParameter ParseNet(const std::string& text) {
   NetParameter net;
   ParseProtoText(text, "test net", &net);
   return net;
+}
+
+/// Numbers from -1 to 1, the same in each call.
+inline void FillWithSines(Blob<float>* blob) {
+  float* const values = blob->mutable_cpu_data();
+  for (int i = 0; i < blob->count(); ++i) values[i] = std::sin(0.7f * i);
 }
 
 /// A net from prototxt text, in the given phase.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "caffe/blob.hpp"
@@ -107,29 +106,18 @@ class Int8ChainStep : public JoinedStep {
   }
 
   void PrepareIntegers(const std::vector<kernels::ConvolutionShape>& shapes) {
-    // The residual's sum is found once: its numbers do not change.
-    const size_t last = layers_.size() - 1;
-    residual_bytes_ = ResidualOf(layers_[last], y_, residual_);
     rescalings_.resize(layers_.size());
     rows_.resize(layers_.size());
     integer_links_.clear();
-    for (size_t i = 0; i <= last; ++i) {
+    for (size_t i = 0; i < layers_.size(); ++i) {
       const Operand y = OutputOf(i);
       rescalings_[i] = RescalingOf(layers_[i], shapes[i].outputs, InputOf(i), y);
-      kernels::Residual* const residual =
-          i == last && residual_bytes_ ? &*residual_bytes_ : nullptr;
-      if (residual) SetForm(rescalings_[i], residual);
+      const bool is_last = i + 1 == layers_.size();
+      if (is_last) added_.Prepare(layers_[i], y, residual_, rescalings_[i]);
+      const kernels::Residual* const residual = is_last ? added_.get() : nullptr;
       rows_[i] = chain_->kernel(i).Prepare(rescalings_[i], y.type, residual);
       integer_links_.push_back({WeightsOf(i), &rescalings_[i], rows_[i].get(), residual, y.type});
     }
-  }
-
-  void SetForm(const kernels::Rescaling& by, kernels::Residual* residual) {
-    if (!sum_) {
-      sum_ = std::make_unique<kernels::FoundByteSum>(
-          residual->sum, by.least, by.most, residual->is_unsigned, y_.type == ElementType::UINT8);
-    }
-    residual->form = &sum_->form();
   }
 
   /// How a layer's bottom and top are stored, without their data.
@@ -157,8 +145,7 @@ class Int8ChainStep : public JoinedStep {
   // In integers.
   std::vector<kernels::Rescaling> rescalings_;
   std::vector<std::shared_ptr<const kernels::RescalingRows>> rows_;
-  std::optional<kernels::Residual> residual_bytes_;
-  std::unique_ptr<const kernels::FoundByteSum> sum_;
+  AddedBytes added_;
   std::vector<kernels::Int8Chain::IntegerLayer> integer_links_;
 };
 

@@ -72,8 +72,8 @@ class Int8ConvolutionStep : public ConvolutionStep {
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
     if (node_.integers) {
       rescaling_ = RescalingOf(node_, shape.outputs, x_, y_);
-      PrepareResidual();
-      rows_ = kernel_->Prepare(rescaling_, y_.type, residual_bytes_ ? &*residual_bytes_ : nullptr);
+      added_.Prepare(node_, y_, residual_, rescaling_);
+      rows_ = kernel_->Prepare(rescaling_, y_.type, added_.get());
       return;
     }
     RequireParameter(node_, 2, ElementType::FLOAT, shape.outputs);
@@ -82,20 +82,9 @@ class Int8ConvolutionStep : public ConvolutionStep {
     for (float& scale : scales_) scale *= x_.scale;
   }
 
-  void PrepareResidual() {
-    residual_bytes_ = ResidualOf(node_, y_, residual_);
-    if (!residual_bytes_) return;
-    if (!sum_) {  // numbers do not change
-      sum_ = std::make_unique<kernels::FoundByteSum>(residual_bytes_->sum, rescaling_.least,
-                                                     rescaling_.most, residual_bytes_->is_unsigned,
-                                                     y_.type == ElementType::UINT8);
-    }
-    residual_bytes_->form = &sum_->form();
-  }
-
   void RunIntegers(void* scratch) {
     kernel_->Forward(x_.shape[0], NumbersOf(x_), bytes(), rescaling_, scratch, Target(),
-                     residual_bytes_ ? &*residual_bytes_ : nullptr, rows_.get());
+                     added_.get(), rows_.get());
   }
 
   const int8_t* bytes() const { return static_cast<const int8_t*>(weights().data); }
@@ -105,8 +94,7 @@ class Int8ConvolutionStep : public ConvolutionStep {
   std::vector<float> scales_;
   kernels::Rescaling rescaling_;
   std::shared_ptr<const kernels::RescalingRows> rows_;
-  std::optional<kernels::Residual> residual_bytes_;
-  std::unique_ptr<const kernels::FoundByteSum> sum_;
+  AddedBytes added_;
 };
 
 class Int8ConvolutionImpl : public Implementation {

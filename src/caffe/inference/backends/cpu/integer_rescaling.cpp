@@ -102,6 +102,17 @@ std::optional<kernels::Residual> ResidualOf(const Node& node, const Operand& y,
   return result;
 }
 
+void AddedBytes::Prepare(const Node& node, const Operand& y, const Operand& residual,
+                         const kernels::Rescaling& by) {
+  residual_ = ResidualOf(node, y, residual);
+  if (!residual_) return;
+  if (!sum_) {
+    sum_ = std::make_unique<kernels::FoundByteSum>(
+        residual_->sum, by.least, by.most, residual_->is_unsigned, y.type == ElementType::UINT8);
+  }
+  residual_->form = &sum_->form();
+}
+
 void SetOutputs(const Node& node, const Operand& y, kernels::Rescaling* rescaling) {
   const std::optional<FusedSum> sum = FusedSumOf(node);
   rescaling->rounding = node.integers->rounding;

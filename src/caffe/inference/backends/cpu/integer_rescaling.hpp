@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CPU_INTEGER_RESCALING_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CPU_INTEGER_RESCALING_HPP_
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -40,6 +41,21 @@ void SetOutputs(const Node& node, const Operand& y, kernels::Rescaling* rescalin
 /// the sum; not set if its epilogue has none. Throws Error for invalid numbers.
 std::optional<kernels::Residual> ResidualOf(const Node& node, const Operand& y,
                                             const Operand& residual);
+
+/// The same with the form, for kernels.
+class AddedBytes {
+ public:
+  /// For sums that are rescaled so, and these places; numbers are the same in all calls, so the
+  /// form of the sum is found once. Throws Error for invalid ones.
+  void Prepare(const Node& node, const Operand& y, const Operand& residual,
+               const kernels::Rescaling& by);
+  /// Null: the node's epilogue has none.
+  const kernels::Residual* get() const { return residual_ ? &*residual_ : nullptr; }
+
+ private:
+  std::optional<kernels::Residual> residual_;
+  std::unique_ptr<const kernels::FoundByteSum> sum_;
+};
 
 /// The rescaling of the sums of a node of PackedIntegers. Throws Error unless its parameters are
 /// those of `outputs` outputs, with so many biases of each.
