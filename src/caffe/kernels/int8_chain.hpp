@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "caffe/kernels/int8_convolution.hpp"
@@ -20,9 +21,11 @@ class Int8Chain {
   struct Link {
     ConvolutionShape shape;
     bool small_pairs = false;  ///< the kernel is Int8Convolution::MakeForSmallPairs
+    /// The kernel is Int8Convolution::MakeChannelsLast, of all links or none.
+    std::optional<TileShape> channels_last = {};
   };
-  /// Null unless there are several links, each with a kernel for channels in blocks and two spatial
-  /// axes, whose shapes follow on one another.
+  /// Null unless there are several links, each with a kernel for an input that is not plain and two
+  /// spatial axes, whose shapes follow on one another.
   static std::shared_ptr<const Int8Chain> Make(const std::vector<Link>& links);
   virtual ~Int8Chain() = default;
 

@@ -19,39 +19,45 @@ namespace {
 // core may just have written it: what joined layers save of that no isolated timing sees.
 constexpr double kUnseen = 1.1;
 
-constexpr size_t kLongest = 6;     // layers in 8 bits that are tried together
+constexpr size_t kLongest = 6;     // links that are tried together
 constexpr double kHopeless = 1.5;  // of their times: more of them are not tried
 
 constexpr char kApart[] = "apart";
 
-bool LiesInBlocks(const Value& value) { return value.layout == Layout::CHANNELS_BLOCKED; }
-
-/// The shape of a convolution between values in blocks of channels; not set for others.
-std::optional<kernels::ConvolutionShape> BlockedConvolution(const Graph& graph, const Node& node) {
-  if (IsJoined(node) || !IsConvolution(node)) return {};
+bool LieIn(Layout::Kind layout, const Graph& graph, const Node& node) {
   const std::vector<int> reads = node.Reads();
-  const auto in_blocks = [&](int value) { return LiesInBlocks(graph.values[value]); };
-  if (!std::all_of(reads.begin(), reads.end(), in_blocks) || !in_blocks(node.outputs[0])) return {};
-  return ConvolutionShapeOf(graph, node);
+  const auto lies = [&](int value) { return graph.values[value].layout == layout; };
+  return std::all_of(reads.begin(), reads.end(), lies) && lies(node.outputs[0]);
 }
 
-/// The same, of floating-point numbers.
-std::optional<kernels::ConvolutionShape> FloatConvolution(const Graph& graph, const Node& node) {
+bool AreFloats(const Graph& graph, const Node& node) {
   const std::vector<int> reads = node.Reads();
   const auto is_float = [&](int value) { return IsFloatType(graph.values[value].type); };
-  const bool all = std::all_of(reads.begin(), reads.end(), is_float) && is_float(node.outputs[0]);
-  return all ? BlockedConvolution(graph, node) : std::nullopt;
+  return std::all_of(reads.begin(), reads.end(), is_float) && is_float(node.outputs[0]);
+}
+
+/// The shape of a convolution of floating-point numbers in blocks of channels; not set for others.
+std::optional<kernels::ConvolutionShape> FloatConvolution(const Graph& graph, const Node& node) {
+  const bool is_one = !IsJoined(node) && IsConvolution(node) &&
+                      LieIn(Layout::CHANNELS_BLOCKED, graph, node) && AreFloats(graph, node);
+  return is_one ? ConvolutionShapeOf(graph, node) : std::nullopt;
 }
 
 bool IsDense1x1(const std::optional<kernels::ConvolutionShape>& shape) {
   return shape && shape->is_pointwise() && shape->group == 1;
 }
 
-/// A convolution of 8-bit integers by their products.
-bool IsInt8Convolution(const Graph& graph, const Node& node) {
-  return node.math == ElementType::INT8 && node.inputs.size() == 1 &&
-         IsByteType(graph.values[node.inputs[0]].type) && PostOpsOf(node) &&
-         BlockedConvolution(graph, node);
+/// A convolution that chains may have: of 8-bit integers by their products, or of floating-point
+/// numbers with channels last.
+bool IsLink(const Graph& graph, const Node& node) {
+  if (IsJoined(node) || !IsConvolution(node) || node.inputs.size() != 1 || !PostOpsOf(node) ||
+      !ConvolutionShapeOf(graph, node)) {
+    return false;
+  }
+  const bool is_last = LieIn(Layout::CHANNELS_LAST, graph, node);
+  if (node.math != ElementType::INT8) return is_last && AreFloats(graph, node);
+  return (is_last || LieIn(Layout::CHANNELS_BLOCKED, graph, node)) &&
+         IsByteType(graph.values[node.inputs[0]].type);
 }
 
 Node JoinedNode(const Graph& graph, const std::vector<int>& block) {
@@ -146,25 +152,26 @@ class Joining {
     Decide(block, &joined, joined.exists() && joined.microseconds < kUnseen * joined.apart());
   }
 
-  /// The convolution of 8-bit integers that alone reads the output of this one; -1: there is none.
+  /// The link that alone reads the output of this one and computes alike; -1: there is none.
   int NextOf(int index) const {
     const Node& node = graph_.nodes[index];
-    if (!Activates(node) || !IsByteType(graph_.values[node.outputs[0]].type)) return -1;
+    if (!Activates(node)) return -1;
     const int next = OnlyReader(node.outputs[0]);
-    if (next < 0 || !IsInt8Convolution(graph_, graph_.nodes[next])) return -1;
+    if (next < 0 || !IsLink(graph_, graph_.nodes[next])) return -1;
     const Node& reader = graph_.nodes[next];
-    const bool is_alike = reader.integers.has_value() == node.integers.has_value();
+    const bool is_alike =
+        reader.math == node.math && reader.integers.has_value() == node.integers.has_value();
     return is_alike && reader.inputs[0] == node.outputs[0] ? next : -1;
   }
 
   /// The first layer of a node reads what other cores may have written.
   double HandOver(int first) const { return (kUnseen - 1) * TimeOf(first); }
 
-  /// Cuts a run of convolutions in 8 bits, from this one on, into those that are joined and those
+  /// Cuts a run of links, from this one on, into those that are joined and those
   /// that are not, such that all take the least time.
   void JoinFrom(int first) {
     std::vector<int> run;
-    if (IsInt8Convolution(graph_, graph_.nodes[first])) run.push_back(first);
+    if (IsLink(graph_, graph_.nodes[first])) run.push_back(first);
     for (int next = run.empty() ? -1 : NextOf(first); next >= 0; next = NextOf(next)) {
       run.push_back(next);
     }

@@ -17,9 +17,9 @@
 #include "caffe/inference/plan_file.hpp"
 #include "caffe/inference/quantize/fused_sums.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
+#include "caffe/test/support/chain_nets.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/integer_nets.hpp"
-#include "caffe/test/support/inverted_residuals.hpp"
 #include "caffe/test/support/lowered_nets.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
@@ -28,88 +28,17 @@
 namespace caffe::inference {
 namespace {
 
-using Names = std::vector<std::string>;
-
-/// How long a node takes, by the layers that it joins.
-using TimeOf = std::function<double(const Names&)>;
-
-Names LayersOf(const Node& node) {
-  Names names;
-  for (const Node& layer : JoinedLayers(node)) names.push_back(layer.name());
-  return names;
-}
-
-/// Bytes in blocks of channels are fastest for every layer, by one kernel.
-class ChainTiming : public Timing {
- public:
-  explicit ChainTiming(const TimeOf& time) : Timing(cpu::CpuTarget(), 1, nullptr, 0), time_(time) {}
-  double Of(const LoweringContext&, const Node& node, const Candidate& candidate) override {
-    const Format bytes = {ElementType::INT8, Layout::CHANNELS_BLOCKED};
-    if (candidate.outputs[0] != bytes) return 1000;
-    const bool is_first = candidate.inputs[0].layout == Layout::PLAIN;
-    if (!is_first && candidate.inputs[0] != bytes) return 1000;
-    return candidate.FullName() == "int8" ? time_({node.name()}) : 500;
-  }
-  double OfLowered(const Graph& graph, const std::vector<Shape>& shapes,
-                   const Node& node) override {
-    EXPECT_GT(Timing::OfLowered(graph, shapes, node), 0) << "it runs alone";
-    return time_(LayersOf(node));
-  }
-
- private:
-  const TimeOf time_;
-};
-
-/// Joining as many as possible is best.
-double AlwaysFaster(const Names& layers) { return layers.size() == 1 ? 10 : 1; }
-
-/// Two inverted residuals, the first with a residual, and dense convolutions with a stride.
-const std::string kChainNet = std::string(kTwoResiduals) + R"(
-  layer { name: "dense" type: "Convolution" bottom: "linear2" top: "dense"
-          convolution_param { num_output: 17 kernel_size: 3 pad: 1 weight_filler { type: "msra" } } }
-  layer { name: "relu3" type: "ReLU" bottom: "dense" top: "dense" }
-  layer { name: "last" type: "Convolution" bottom: "dense" top: "out"
-          convolution_param { num_output: 8 kernel_size: 1 weight_filler { type: "msra" } } }
-)";
-
-/// Lowered for bytes, joined as `time` says; without it, not joined.
-Graph LoweredChains(const Net<float>& net, QuantizationScheme scheme, const TimeOf& time,
-                    bool reduces = false,
-                    const std::function<void(const LayerCandidates&)>& on_candidates = nullptr) {
-  const CalibrationTable table = TableOf(net);
-  const auto lower = [&](Graph graph) {
-    ChainTiming timing(time ? time : AlwaysFaster);
-    LoweringOptions options;
-    options.maths.assign(graph.nodes.size(), {ElementType::INT8});
-    const std::vector<bool> integers(graph.nodes.size(), true), rounds(graph.nodes.size(), false);
-    options.ranges = RangesOf(graph, table, integers, rounds, true, scheme);
-    for (Node& node : graph.nodes) node.reduce_range = reduces;
-    graph = ChooseImplementations(std::move(graph), options, &timing);
-    if (time) graph = JoinLayers(std::move(graph), &timing, on_candidates);
-    return PackWeights(std::move(graph), timing.target());
-  };
-  return LoweredBy(lower, GraphOf(net));
-}
-
-std::vector<Names> ChainsIn(const Graph& graph) {
-  std::vector<Names> chains;
-  for (const Node& node : graph.nodes) {
-    if (IsJoined(node)) chains.push_back(LayersOf(node));
-  }
-  return chains;
-}
-
 class Int8ChainEngines : public ::testing::TestWithParam<QuantizationScheme> {};
 
 TEST_P(Int8ChainEngines, KeepTheBits) {
   const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
   for (const bool reduces : {false, true}) {
-    const Graph joined = LoweredChains(*net, GetParam(), AlwaysFaster, reduces);
+    const Graph joined = LoweredBytes(*net, GetParam(), AlwaysFaster, kBytesInBlocks, reduces);
     SCOPED_TRACE(ToText(joined));
     EXPECT_EQ(ChainsIn(joined),
               (std::vector<Names>{{"expand", "dw", "linear"},
                                   {"expand2", "dw2", "linear2", "dense", "last"}}));
-    const Graph apart = LoweredChains(*net, GetParam(), nullptr, reduces);
+    const Graph apart = LoweredBytes(*net, GetParam(), nullptr, kBytesInBlocks, reduces);
     EXPECT_EQ(ChainsIn(apart), std::vector<Names>());
     for (const int batch : {2, 1}) {
       EXPECT_EQ(RunGraph(joined, InputsOf(*net), batch), RunGraph(apart, InputsOf(*net), batch));
@@ -132,7 +61,7 @@ TEST_P(IntegerChainEngines, KeepTheBits) {
   const Graph integers = FuseIntegerResiduals(
       InIntegers(GraphOf(*net), RangesOfBlobs(*net), way.scheme, way.rounding));
   ASSERT_TRUE(AllInIntegers(integers)) << ToText(integers);
-  ChainTiming timing(AlwaysFaster);
+  ChainTiming timing(AlwaysFaster, kBytesInBlocks);
   const Graph joined = LoweredIntegers(integers, &timing, /*joins=*/true);
   SCOPED_TRACE(ToText(joined));
   const std::vector<Names> all = {{"expand", "dw", "linear"},
@@ -171,7 +100,7 @@ std::map<std::string, std::tuple<float, int, std::vector<int>>> LayerNumbersOf(
 
 TEST(IntegerChainNodes, AreDescribedLayerByLayer) {
   const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
-  ChainTiming timing(AlwaysFaster);
+  ChainTiming timing(AlwaysFaster, kBytesInBlocks);
   const Graph integers = FuseIntegerResiduals(InIntegers(
       GraphOf(*net), RangesOfBlobs(*net), QuantizationScheme::AFFINE, kernels::Rounding::DOUBLE));
   const Engine joined(LoweredIntegers(integers, &timing, /*joins=*/true));
@@ -195,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(, IntegerChainEngines, ::testing::ValuesIn(kWays),
 // What a damaged plan may say.
 TEST(IntegerChainNodes, RefuseWhatTheyCannotCompute) {
   const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
-  ChainTiming timing(AlwaysFaster);
+  ChainTiming timing(AlwaysFaster, kBytesInBlocks);
   const Graph integers = FuseIntegerResiduals(InIntegers(
       GraphOf(*net), RangesOfBlobs(*net), QuantizationScheme::AFFINE, kernels::Rounding::DOUBLE));
   const Graph good = LoweredIntegers(integers, &timing, /*joins=*/true);
@@ -221,7 +150,7 @@ TEST(IntegerChainNodes, RefuseWhatTheyCannotCompute) {
 }
 
 Graph SymmetricChains(const Net<float>& net, const TimeOf& time) {
-  return LoweredChains(net, QuantizationScheme::SYMMETRIC, time);
+  return LoweredBytes(net, QuantizationScheme::SYMMETRIC, time, kBytesInBlocks);
 }
 
 TEST(Int8ChainNodes, AreCutWhereAllTakeTheLeastTime) {
@@ -272,8 +201,8 @@ TEST(Int8ChainNodes, EndWhereAnotherLayerReads) {
 TEST(Int8ChainNodes, SayWhatTheyWereComparedWith) {
   const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
   std::vector<LayerCandidates> seen;
-  LoweredChains(*net, QuantizationScheme::SYMMETRIC, AlwaysFaster, false,
-                [&](const LayerCandidates& candidates) { seen.push_back(candidates); });
+  LoweredBytes(*net, QuantizationScheme::SYMMETRIC, AlwaysFaster, kBytesInBlocks, false,
+               [&](const LayerCandidates& candidates) { seen.push_back(candidates); });
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen[0].layers, (Names{"expand", "relu1", "dw", "relu2", "linear", "sum"}));
   ASSERT_GE(seen[0].possible.size(), 2u);
@@ -290,8 +219,8 @@ TEST(Int8ChainNodes, SayWhyLayersStayApart) {
   const auto time = [](const Names& layers) {
     return layers.size() == 1 ? 10 : layers == Names{"dw2", "linear2"} ? 23 : 1000;
   };
-  LoweredChains(*net, QuantizationScheme::SYMMETRIC, time, false,
-                [&](const LayerCandidates& candidates) { seen.push_back(candidates); });
+  LoweredBytes(*net, QuantizationScheme::SYMMETRIC, time, kBytesInBlocks, false,
+               [&](const LayerCandidates& candidates) { seen.push_back(candidates); });
   ASSERT_EQ(seen.size(), 2u) << "one for each run of layers";
   EXPECT_EQ(seen[1].layers, (Names{"dw2", "linear2"})) << "the nearest to being faster";
   EXPECT_TRUE(seen[1].possible[0].is_chosen);
@@ -300,7 +229,7 @@ TEST(Int8ChainNodes, SayWhyLayersStayApart) {
 
 TEST(Int8ChainNodes, AreReadFromPlans) {
   const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
-  const Graph graph = LoweredChains(*net, QuantizationScheme::AFFINE, AlwaysFaster);
+  const Graph graph = LoweredBytes(*net, QuantizationScheme::AFFINE, AlwaysFaster, kBytesInBlocks);
   const std::string file = NewFileName();
   WritePlan({{graph}, 0}, file);
   const auto engine = Engine::Load(file);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <random>
 #include <type_traits>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "caffe/kernels/int8_chain.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
+#include "caffe/test/support/convolution_chains.hpp"
 #include "caffe/test/support/int8_values.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/rescalings.hpp"
@@ -20,45 +22,17 @@ namespace caffe::kernels {
 namespace {
 
 class Int8Chains : public OnInstructionSet {};
-
-/// The next layer of a chain.
-struct NextLayer {
-  int outputs;
-  Extents rows, columns;  // the inputs' extents follow from the layer before
-  bool is_depthwise = false;
-};
-NextLayer NextPointwise(int outputs) { return {outputs, {0, 1}, {0, 1}}; }
-NextLayer NextDepthwise(int kernel, int stride, int pad) {
-  const Extents axis = {0, kernel, stride, pad};
-  return {0, axis, axis, true};
-}
-NextLayer NextDense(int outputs, int kernel, int stride, int pad, int dilation = 1) {
-  const Extents axis = {0, kernel, stride, pad, dilation};
-  return {outputs, axis, axis};
-}
-
-std::vector<ConvolutionShape> ChainOf(int channels, int rows, int columns,
-                                      const std::vector<NextLayer>& layers) {
-  std::vector<ConvolutionShape> shapes;
-  for (NextLayer layer : layers) {
-    layer.rows.input = rows;
-    layer.columns.input = columns;
-    const int outputs = layer.is_depthwise ? channels : layer.outputs;
-    shapes.push_back(
-        Shape(channels, outputs, layer.is_depthwise ? channels : 1, {layer.rows, layer.columns}));
-    channels = outputs;
-    rows = shapes.back().output[0];
-    columns = shapes.back().output[1];
-  }
-  return shapes;
-}
+class ChannelsLastChains : public OnInstructionSet {};  // in tiles
 
 struct ChainTest {
   std::vector<ConvolutionShape> shapes;
   int num = 1;
   bool residual = false;
   bool small_pairs = false;
-  size_t gap = 0;  // behind each image of x, twice that in y, three times in the residual
+  std::optional<TileShape> channels_last = {};
+  // Behind each image of x, with channels last each pixel; twice that in y, three times in the
+  // residual.
+  size_t gap = 0;
 };
 
 /// A layer's numbers. Outputs of all but the last are UINT8 and INT8 by turns, the former with a
@@ -90,13 +64,13 @@ class ChainRun {
   ChainRun(const ChainTest& test, std::mt19937* random) : test_(test) {
     std::vector<Int8Chain::Link> links;
     for (const ConvolutionShape& shape : test.shapes) {
-      links.push_back({shape, test.small_pairs && !shape.is_depthwise()});
+      links.push_back({shape, test.small_pairs && !shape.is_depthwise(), test.channels_last});
     }
     chain_ = Int8Chain::Make(links);
     if (!chain_) return;
     const ConvolutionShape& first = test.shapes.front();
     const std::vector<int8_t> x = Integers<int8_t>(test.num * first.input_size(), random);
-    input_ = ToBlocks(x, test.num, first.channels, first.input_spatial(), block());
+    input_ = Stored(x, first.channels, first.input_spatial());
     for (size_t i = 0; i < links.size(); ++i) {
       layers.emplace_back(test.shapes[i], i, test.small_pairs, random);
       layers[i].packed.resize(chain_->kernel(i).packed_size());
@@ -110,8 +84,7 @@ class ChainRun {
   template <typename R>
   std::vector<R> ResidualByChance(std::mt19937* random) const {
     const ConvolutionShape& s = test_.shapes.back();
-    return ToBlocks(Residuals<R>(test_.num * s.output_size(), random), test_.num, s.outputs,
-                    s.output_spatial(), block());
+    return Stored(Residuals<R>(test_.num * s.output_size(), random), s.outputs, s.output_spatial());
   }
 
   /// The outputs of run(layer, kernel, x, scratch, destination) of each layer.
@@ -128,8 +101,13 @@ class ChainRun {
       std::vector<double> scratch(kernel.scratch_bytes(test_.num) / sizeof(double) + 1, NAN);
       const Numbers x =
           i == 0 ? Numbers(input_.data()) : Numbers(made[i - 1].data(), layers[i - 1].type);
-      const Destination to =
-          IsLast(i) ? Destination(y.data()) : Destination(made[i].data(), layers[i].type);
+      ImageStrides strides;
+      if (test_.channels_last) {
+        strides.x_pixel = RoundUp(test_.shapes[i].channels, block());
+        strides.y_pixel = strides.residual_pixel = RoundUp(test_.shapes[i].outputs, block());
+      }
+      const Destination to = IsLast(i) ? Destination(y.data(), strides)
+                                       : Destination(made[i].data(), layers[i].type, strides);
       run(i, kernel, x, scratch.data(), to);
     }
     return y;
@@ -140,11 +118,19 @@ class ChainRun {
   void Expect(const std::vector<Y>& expected, const std::vector<R>& residual,
               Function&& run) const {
     const int num = test_.num;
-    const std::vector<int8_t> x = WithGaps(input_, num, test_.gap, int8_t(99));
-    const std::vector<R> added = WithGaps(residual, num, 3 * test_.gap, R(99));
-    const std::vector<Y> goal = WithGaps(expected, num, 2 * test_.gap, Y(77));
+    const size_t from = num * (test_.channels_last ? test_.shapes.front().input_spatial() : 1);
+    const size_t to = num * (test_.channels_last ? test_.shapes.back().output_spatial() : 1);
+    const std::vector<int8_t> x = WithGaps(input_, from, test_.gap, int8_t(99));
+    const std::vector<R> added = WithGaps(residual, to, 3 * test_.gap, R(99));
+    const std::vector<Y> goal = WithGaps(expected, to, 2 * test_.gap, Y(77));
     ImageStrides strides;
-    if (test_.gap > 0) strides = {x.size() / num, goal.size() / num, added.size() / num};
+    if (test_.channels_last && num > 0) {
+      strides.x_pixel = x.size() / from;
+      strides.y_pixel = goal.size() / to;
+      strides.residual_pixel = added.size() / to;
+    } else if (test_.gap > 0) {
+      strides = {x.size() / num, goal.size() / num, added.size() / num};
+    }
     for (const int threads : {1, 2, 3}) {
       SCOPED_TRACE(::testing::Message() << threads << " threads");
       const TeamSize team(threads);
@@ -159,6 +145,12 @@ class ChainRun {
 
  private:
   size_t block() const { return chain_->kernel(0).block(); }
+  /// As the chain reads and writes it.
+  template <typename T>
+  std::vector<T> Stored(const std::vector<T>& x, int channels, size_t spatial) const {
+    return test_.channels_last ? ToChannelsLast(x, test_.num, channels, spatial, block(), 0, T())
+                               : ToBlocks(x, test_.num, channels, spatial, block());
+  }
 
   const ChainTest& test_;
   std::shared_ptr<const Int8Chain> chain_;
@@ -257,50 +249,7 @@ void ExpectBitsOfIntegerLinks(const ChainTest& test) {
 }
 
 TEST_P(Int8Chains, AreTheirConvolutionsOneBehindAnother) {
-  struct Case {
-    const char* name;
-    std::vector<ConvolutionShape> shapes;
-    int num;
-  };
-  const Case cases[] = {
-      {"an inverted residual",
-       ChainOf(24, 14, 14, {NextPointwise(144), NextDepthwise(3, 1, 1), NextPointwise(32)}), 1},
-      {"a stride",
-       ChainOf(16, 15, 12, {NextPointwise(96), NextDepthwise(3, 2, 1), NextPointwise(24)}), 2},
-      {"kernels of 5",
-       ChainOf(16, 13, 13, {NextPointwise(64), NextDepthwise(5, 2, 2), NextPointwise(24)}), 1},
-      {"a bottleneck",
-       ChainOf(64, 9, 10, {NextPointwise(16), NextDense(16, 3, 1, 1), NextPointwise(64)}), 1},
-      {"windows that reach far",
-       ChainOf(8, 17, 11,
-               {NextDense(16, 3, 2, 1), NextDense(24, 3, 1, 4, 4), NextDense(8, 5, 1, 2)}),
-       3},
-      {"rows that only padding lies under",
-       ChainOf(8, 4, 5, {NextDense(16, 2, 1, 4), NextDepthwise(3, 2, 3), NextPointwise(8)}), 1},
-      {"an untypical depthwise kernel",
-       ChainOf(21, 9, 9, {NextDepthwise(4, 3, 2), NextPointwise(5)}), 2},
-      {"a 1x1 convolution with padding above and below",
-       ChainOf(16, 10, 9, {{24, {0, 1, 1, 1}, {0, 1}}, NextDepthwise(3, 1, 1)}), 1},
-      {"a 1x1 convolution with padding behind another one",
-       ChainOf(16, 10, 9, {NextPointwise(24), {40, {0, 1, 1, 2}, {0, 1}}, NextPointwise(8)}), 2},
-      {"a 1x1 convolution with padding on both sides alone",
-       ChainOf(16, 10, 9, {{24, {0, 1}, {0, 1, 1, 1}}, NextPointwise(8)}), 1},
-      {"a 1x1 convolution with a stride",
-       ChainOf(16, 9, 9, {NextDense(24, 1, 2, 0), NextDepthwise(3, 1, 1)}), 1},
-      {"six of them",
-       ChainOf(19, 13, 13,
-               {NextDepthwise(3, 1, 1), NextPointwise(40), NextDepthwise(3, 2, 1),
-                NextPointwise(56), NextDepthwise(3, 1, 1), NextPointwise(33)}),
-       2},
-      {"more than a cache holds",
-       ChainOf(16, 61, 120, {NextPointwise(208), NextDepthwise(3, 1, 1), NextPointwise(16)}), 1},
-      {"fewer rows than threads", ChainOf(16, 2, 19, {NextPointwise(32), NextDepthwise(3, 1, 1)}),
-       1},
-      {"one pixel",
-       ChainOf(16, 1, 1, {NextPointwise(32), NextDepthwise(3, 1, 1), NextPointwise(16)}), 3},
-      {"no image", ChainOf(16, 7, 7, {NextPointwise(32), NextDepthwise(3, 1, 1)}), 0},
-  };
-  for (const Case& c : cases) {
+  for (const NamedChain& c : AllChains()) {
     SCOPED_TRACE(c.name);
     ChainTest test{c.shapes, c.num};
     ExpectBitsOfLinks<int8_t, int8_t>(test);
@@ -309,9 +258,19 @@ TEST_P(Int8Chains, AreTheirConvolutionsOneBehindAnother) {
   }
 }
 
-TEST_P(Int8Chains, AddAResidual) {
-  ChainTest test{ChainOf(24, 11, 9, {NextPointwise(96), NextDepthwise(3, 1, 1), NextPointwise(24)}),
-                 3};
+TEST_P(ChannelsLastChains, OfBytesAreTheirConvolutionsOneBehindAnother) {
+  for (const NamedChain& c : AllChains()) {
+    SCOPED_TRACE(c.name);
+    for (const TileShape shape : {TileShape::FOUR_BY_ONE, TileShape::TWO_BY_TWO}) {
+      ChainTest test{c.shapes, c.num};
+      test.channels_last = shape;
+      ExpectBitsOfLinks<int8_t, int8_t>(test);
+      ExpectBitsOfIntegerLinks<uint8_t, uint8_t>(test);
+    }
+  }
+}
+
+void ExpectSumsWithResiduals(ChainTest test) {
   test.residual = true;
   ExpectBitsOfLinks<int8_t, int8_t>(test);
   ExpectBitsOfLinks<uint8_t, int8_t>(test);
@@ -322,6 +281,18 @@ TEST_P(Int8Chains, AddAResidual) {
   ExpectBitsOfIntegerLinks<uint8_t, int8_t>(test);
   ExpectBitsOfLinks<int8_t, uint8_t>(test);
   ExpectBitsOfLinks<float, float>(test);
+}
+
+TEST_P(Int8Chains, AddAResidual) {
+  ExpectSumsWithResiduals(
+      {ChainOf(24, 11, 9, {NextPointwise(96), NextDepthwise(3, 1, 1), NextPointwise(24)}), 3});
+}
+
+TEST_P(ChannelsLastChains, OfBytesAddAResidual) {
+  ChainTest test{ChainOf(24, 11, 9, {NextPointwise(96), NextDepthwise(3, 1, 1), NextPointwise(24)}),
+                 3};
+  test.channels_last = TileShape::TWO_BY_TWO;
+  ExpectSumsWithResiduals(test);
 }
 
 TEST_P(Int8Chains, MultiplyBytesWherePairsOfWeightsFit) {
@@ -337,12 +308,12 @@ TEST_P(Int8Chains, MultiplyBytesWherePairsOfWeightsFit) {
   }
 }
 
-TEST_P(Int8Chains, HaveTheSameBitsForShapesOfAllKinds) {
+void ExpectBitsOfShapesOfAllKinds(int count, const std::vector<std::optional<TileShape>>& ways) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % n); };
-  for (int i = 0; i < 25; ++i) {
+  for (int i = 0; i < count; ++i) {
     std::vector<NextLayer> layers;
     const auto axis = [&](int kernel) -> Extents {
       return {0, kernel, 1 + below(2), below(kernel + 2), 1 + below(2)};
@@ -359,10 +330,17 @@ TEST_P(Int8Chains, HaveTheSameBitsForShapesOfAllKinds) {
     if (is_empty) continue;
     test.residual = below(2) > 0;
     test.gap = below(2) * 32;
+    test.channels_last = ways[i % ways.size()];
     SCOPED_TRACE(::testing::Message() << "shape " << i);
     ExpectBitsOfLinks<uint8_t, int8_t>(test);
     ExpectBitsOfIntegerLinks<int8_t, uint8_t>(test);
   }
+}
+
+TEST_P(Int8Chains, HaveTheSameBitsForShapesOfAllKinds) { ExpectBitsOfShapesOfAllKinds(25, {{}}); }
+
+TEST_P(ChannelsLastChains, OfBytesHaveTheSameBitsForShapesOfAllKinds) {
+  ExpectBitsOfShapesOfAllKinds(16, {TileShape::FOUR_BY_ONE, TileShape::TWO_BY_TWO});
 }
 
 TEST_P(Int8Chains, NeedNoMoreScratchMemoryForFewerImages) {
@@ -393,6 +371,8 @@ TEST_P(Int8Chains, AreNotMadeOfWhatDoesNotFollow) {
   EXPECT_FALSE(makes({good[0], Square(32, 8, 1, {10, 1})})) << "other images";
   EXPECT_FALSE(makes({Shape(16, 32, 1, {{9, 1}}), Shape(32, 8, 1, {{9, 1}})})) << "no images";
   EXPECT_FALSE(makes({good[0], Square(32, 32, 8, {9, 3, 1, 1})})) << "groups of parts of a block";
+  const std::optional<TileShape> last = TileShape::TWO_BY_TWO;
+  EXPECT_EQ(Int8Chain::Make({{good[1], false, last}, {good[2]}}), nullptr) << "two layouts";
   const auto chain = Int8Chain::Make({{good[0]}, {good[1]}});
   std::vector<Int8Chain::Layer> layers;
   EXPECT_THROW(chain->Forward(1, static_cast<const int8_t*>(nullptr), layers, nullptr,
@@ -408,6 +388,9 @@ TEST_P(Int8Chains, AreNotMadeOfWhatDoesNotFollow) {
 }
 
 INSTANTIATE_ON_EVERY_SET(Int8Chains);
+
+INSTANTIATE_TEST_SUITE_P(Sets, ChannelsLastChains, ::testing::ValuesIn(SetsWithTiles()),
+                         [](const auto& info) { return std::string(Name(info.param)); });
 
 }  // namespace
 }  // namespace caffe::kernels

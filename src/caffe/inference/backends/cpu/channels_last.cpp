@@ -26,6 +26,21 @@ kernels::ChannelsLast PixelsOf(const Operand& x, const Operand& y) {
   return {x.image, x.stride, y.stride};
 }
 
+kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual) {
+  kernels::ImageStrides strides;
+  const auto set = [](const Operand& operand, size_t* image, size_t* pixel) {
+    if (operand.channels_last()) {
+      *pixel = operand.dense() ? operand.image : operand.stride;
+    } else if (!operand.dense()) {
+      *image = operand.stride;
+    }
+  };
+  set(x, &strides.x, &strides.x_pixel);
+  set(y, &strides.y, &strides.y_pixel);
+  if (residual.data) set(residual, &strides.residual, &strides.residual_pixel);
+  return strides;
+}
+
 void ClearPadding(const Operand& operand) {
   const size_t size = SizeOf(operand.type), used = operand.shape[1];
   if (used >= operand.image) return;

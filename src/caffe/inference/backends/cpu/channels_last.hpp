@@ -5,6 +5,7 @@
 
 #include "caffe/inference/backends/step.hpp"
 #include "caffe/kernels/channels_last.hpp"
+#include "caffe/kernels/image_strides.hpp"
 
 // Kernels for channels in blocks take values with channels last, too: positions of an image are
 // planes of one block, or pixels are images of one position.
@@ -25,6 +26,10 @@ Shape ShapeByPosition(const Operand& operand);
 /// How kernels find the pixels of values with channels last. Throws Error unless they have as many
 /// channels.
 kernels::ChannelsLast PixelsOf(const Operand& x, const Operand& y);
+
+/// Where the images, or with channels last the pixels, of a convolution's operands begin.
+/// `residual` has no data where there is none.
+kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual);
 
 /// Clears the padding of the pixels of a value with channels last.
 void ClearPadding(const Operand& operand);

@@ -4,6 +4,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/element_types.hpp"
 #include "caffe/inference/graph/weighted_node.hpp"
+#include "channels_last.hpp"
 
 namespace caffe::inference::cpu {
 namespace {
@@ -67,18 +68,7 @@ kernels::PostOps ConvolutionStep::Post() const {
 }
 
 kernels::Destination ConvolutionStep::Target() const {
-  kernels::ImageStrides strides;
-  const auto set = [](const Operand& operand, size_t* image, size_t* pixel) {
-    if (operand.channels_last()) {
-      *pixel = operand.dense() ? operand.image : operand.stride;
-    } else if (!operand.dense()) {
-      *image = operand.stride;
-    }
-  };
-  set(x_, &strides.x, &strides.x_pixel);
-  set(y_, &strides.y, &strides.y_pixel);
-  if (residual_.data) set(residual_, &strides.residual, &strides.residual_pixel);
-  return {y_.data, y_.type, strides};
+  return {y_.data, y_.type, StridesOf(x_, y_, residual_)};
 }
 
 }  // namespace caffe::inference::cpu

@@ -87,7 +87,7 @@ class Cpu : public Target {
   const Implementation& reorder() const override { return Reorder(); }
   const Implementation& any_layer() const override { return AnyLayer(); }
   std::vector<const Implementation*> joining() const override {
-    return {&SeparableBlock(), &Int8Chain()};
+    return {&SeparableBlock(), &Int8Chain(), &PackedChain()};
   }
   const std::vector<Layout::Kind>& layouts() const override {
     static const std::vector<Layout::Kind> all = {kBlocked, kChannelsLast};

@@ -29,6 +29,7 @@ const Implementation& Int8Winograd();
 const Implementation& Int8ChannelsLast();
 const Implementation& SeparableBlock();
 const Implementation& Int8Chain();
+const Implementation& PackedChain();
 const Implementation& Deconvolution();
 const Implementation& InnerProduct();
 const Implementation& Int8InnerProduct();

@@ -15,6 +15,7 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "integer_rescaling.hpp"
 #include "joined_step.hpp"
+#include "tile_variants.hpp"
 
 namespace caffe::inference::cpu {
 namespace {
@@ -24,11 +25,21 @@ using Chain = std::shared_ptr<const kernels::Int8Chain>;
 /// For weights that allow products of bytes without VNNI (implementation "int8_small_pairs").
 constexpr char kSmallPairs[] = "small_pairs";
 
+const std::vector<std::string> kOfBlocks = {"", kSmallPairs};
+
+/// The others are TileVariants, with channels last. Throws Error for one that is none.
+Layout::Kind LayoutOf(const std::string& variant) {
+  if (std::find(kOfBlocks.begin(), kOfBlocks.end(), variant) != kOfBlocks.end()) return kBlocked;
+  TileShapeOf(variant);
+  return kChannelsLast;
+}
+
 /// Null where there is no kernel.
 Chain ChainOf(const std::vector<kernels::ConvolutionShape>& shapes, const std::string& variant) {
   std::vector<kernels::Int8Chain::Link> links;
   for (const kernels::ConvolutionShape& shape : shapes) {
     links.push_back({shape, variant == kSmallPairs && !shape.is_depthwise()});
+    if (LayoutOf(variant) == kChannelsLast) links.back().channels_last = TileShapeOf(variant);
   }
   return kernels::Int8Chain::Make(links);
 }
@@ -38,22 +49,9 @@ bool HasSignedWeights(const Node& layer) {
   return !layer.integers || layer.integers->weight_zero_point == 0;
 }
 
-/// How the bottoms of the layers behind the first are stored.
-std::vector<const Epilogue*> Between(const Node& node) {
-  std::vector<const Epilogue*> between;
-  for (const Epilogue& step : node.epilogue) {
-    if (MultipliesWeights(step)) between.push_back(&step);
-  }
-  return between;
-}
-
 class Int8ChainStep : public JoinedStep {
  public:
-  explicit Int8ChainStep(const Node& node) : JoinedStep(node), between_(Between(node)) {
-    const std::string variant = VariantOf(node);
-    Require(variant.empty() || variant == kSmallPairs,
-            "implementation 'int8_chain' has no variant '", variant,
-            "': was the plan built by another version?");
+  explicit Int8ChainStep(const Node& node) : JoinedStep(node, LayoutOf(VariantOf(node))) {
     for (const Node& layer : layers_) {
       Require(layer.integers.has_value() == node.integers.has_value() && HasSignedWeights(layer),
               "its layers do not compute alike");
@@ -136,7 +134,6 @@ class Int8ChainStep : public JoinedStep {
     return static_cast<const int8_t*>(layers_[layer].parameters[0].data.get());
   }
 
-  const std::vector<const Epilogue*> between_;
   Chain chain_;
   Shape image_;  // that it is for
   // In floats.
@@ -165,12 +162,13 @@ class Int8ChainImplementation : public Implementation {
       return context.None("does not take weights with a zero point");
     }
     const auto shapes = ShapesOfJoined(layers, context.graph.values[node.inputs[0]].shape);
+    const Layout::Kind layout = context.graph.values[node.inputs[0]].layout;
     std::vector<Candidate> all;
-    for (const std::string& variant : {std::string(), std::string(kSmallPairs)}) {
+    for (const std::string& variant : layout == kBlocked ? kOfBlocks : AllTileVariants()) {
       if (!shapes || !ChainOf(*shapes, variant)) continue;
       if (variant == kSmallPairs && !PairsFit(layers, *shapes)) continue;
-      const Format blocked = {ElementType::INT8, kBlocked};
-      all.push_back(Formats(*this, node, ElementType::INT8, blocked, blocked));
+      const Format format = {ElementType::INT8, layout};
+      all.push_back(Formats(*this, node, ElementType::INT8, format, format));
       all.back().variant = variant;
     }
     return all.empty() ? context.None("has no kernel for its shapes") : all;
@@ -178,7 +176,7 @@ class Int8ChainImplementation : public Implementation {
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const std::vector<Node> layers = JoinedLayers(node);
-    const std::vector<const Epilogue*> between = Between(node);
+    const std::vector<const Epilogue*> between = BottomsBetween(node);
     const Value& input = graph.values[node.inputs[0]];
     const auto shapes = ShapesOfJoined(layers, input.shape);
     const Chain chain = shapes ? ChainOf(*shapes, VariantOf(node)) : nullptr;

@@ -2,6 +2,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "channels_last.hpp"
 
 namespace caffe::inference::cpu {
 
@@ -21,7 +22,16 @@ std::optional<std::vector<kernels::ConvolutionShape>> ShapesOfJoined(
   return shapes;
 }
 
-JoinedStep::JoinedStep(const Node& node) : node_(node), layers_(JoinedLayers(node)) {
+std::vector<const Epilogue*> BottomsBetween(const Node& node) {
+  std::vector<const Epilogue*> between;
+  for (const Epilogue& step : node.epilogue) {
+    if (MultipliesWeights(step)) between.push_back(&step);
+  }
+  return between;
+}
+
+JoinedStep::JoinedStep(const Node& node, Layout::Kind layout)
+    : node_(node), layout_(layout), layers_(JoinedLayers(node)), between_(BottomsBetween(node)) {
   for (size_t i = 0; i < layers_.size(); ++i) {
     const auto post = PostOpsOf(layers_[i]);
     Require(post && (post->residual < 0 || i + 1 == layers_.size()), "layer '", layers_[i].name(),
@@ -38,8 +48,8 @@ void JoinedStep::Bind(const Binding& binding) {
   x_ = binding.inputs.at(0);
   y_ = binding.outputs.at(0);
   residual_ = residual_step_ ? binding.operands.at(*residual_step_) : Operand();
-  Require(x_.blocked() && y_.blocked() &&
-              (!residual_.data || (residual_.blocked() && residual_.shape == y_.shape)),
+  Require(x_.layout == layout_ && y_.layout == layout_ &&
+              (!residual_.data || (residual_.layout == layout_ && residual_.shape == y_.shape)),
           "its blobs do not lie as kernels take them");
   const auto shapes = ShapesOfJoined(layers_, x_.shape);
   Require(shapes.has_value(), "there is no kernel for a bottom of shape ", ShapeString(x_.shape));
@@ -54,10 +64,7 @@ kernels::PostOps JoinedStep::Post(size_t layer) const {
 }
 
 kernels::Destination JoinedStep::Target() const {
-  const auto stride = [](const Operand& operand) {
-    return operand.data && !operand.dense() ? operand.stride : 0;
-  };
-  return {y_.data, y_.type, {stride(x_), stride(y_), stride(residual_)}};
+  return {y_.data, y_.type, StridesOf(x_, y_, residual_)};
 }
 
 }  // namespace caffe::inference::cpu

@@ -17,13 +17,16 @@ namespace caffe::inference::cpu {
 std::optional<std::vector<kernels::ConvolutionShape>> ShapesOfJoined(
     const std::vector<Node>& layers, const Shape& input);
 
-/// What all steps of joined convolutions (JoinedLayers) have: places, in blocks of channels, and
-/// what follows on the sums of each layer.
+/// How the bottoms of the layers behind the first one are stored.
+std::vector<const Epilogue*> BottomsBetween(const Node& node);
+
+/// What all steps of joined convolutions (JoinedLayers) have: places, all in one layout, and what
+/// follows on the sums of each layer.
 class JoinedStep : public Step {
  public:
   /// Throws Error where a kernel does not have a layer's epilogue, or one before the last adds a
   /// residual.
-  explicit JoinedStep(const Node& node);
+  explicit JoinedStep(const Node& node, Layout::Kind layout = kBlocked);
   void Bind(const Binding& binding) override;
   bool takes_strides() const override { return true; }
 
@@ -35,7 +38,9 @@ class JoinedStep : public Step {
   kernels::Destination Target() const;
 
   const Node& node_;
+  const Layout::Kind layout_;
   const std::vector<Node> layers_;
+  const std::vector<const Epilogue*> between_;
   Operand x_, y_, residual_;  // no data: there is no residual
 
  private:

@@ -94,11 +94,11 @@ class SeparableImplementation : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsJoined(node) || !IsFloatType(node.math)) {
+    const Value& input = context.graph.values[node.inputs[0]];
+    if (!IsJoined(node) || !IsFloatType(node.math) || input.layout != kBlocked) {
       return context.None("is for separable blocks, which a later pass joins");
     }
-    const Shape& input = context.graph.values[node.inputs[0]].shape;
-    if (!KernelOf(ShapesOfJoined(JoinedLayers(node), input), VariantOf(node))) {
+    if (!KernelOf(ShapesOfJoined(JoinedLayers(node), input.shape), VariantOf(node))) {
       return context.None("has no kernel for its shape");
     }
     std::vector<Candidate> all;
