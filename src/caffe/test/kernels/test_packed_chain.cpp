@@ -34,18 +34,18 @@ struct PackedChainTest {
 };
 
 /// Numbers of a type, by their bits.
-using Bytes = std::vector<char>;
+using NumberBytes = std::vector<char>;
 
 template <typename T>
-Bytes BytesOf(const std::vector<T>& x) {
+NumberBytes BytesOf(const std::vector<T>& x) {
   const char* const first = reinterpret_cast<const char*>(x.data());
   return {first, first + x.size() * sizeof(T)};
 }
 
 /// Of floats, with channels last.
-Bytes Pixels(const std::vector<float>& x, ElementType type, int num, int channels, size_t spatial,
-             size_t block, size_t gap) {
-  Bytes bytes;
+NumberBytes Pixels(const std::vector<float>& x, ElementType type, int num, int channels,
+                   size_t spatial, size_t block, size_t gap) {
+  NumberBytes bytes;
   DispatchFloat(type, [&](auto tag) {
     using T = decltype(tag);
     std::vector<T> numbers;
@@ -55,7 +55,7 @@ Bytes Pixels(const std::vector<float>& x, ElementType type, int num, int channel
   return bytes;
 }
 
-void ExpectBitsOfLinks(const PackedChainTest& test) {
+void ExpectNumbersOfLinks(const PackedChainTest& test) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
   std::mt19937 random(seed);
@@ -70,7 +70,7 @@ void ExpectBitsOfLinks(const PackedChainTest& test) {
   const size_t block = chain->kernel(0).block(), last = shapes.size() - 1;
   const size_t size = SizeOf(made);
 
-  std::vector<Bytes> weights;
+  std::vector<NumberBytes> weights;
   std::vector<std::vector<float>> biases;
   std::vector<PackedChain::Layer> layers;
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -99,8 +99,8 @@ void ExpectBitsOfLinks(const PackedChainTest& test) {
   const std::vector<float> added = Floats(test.num * shapes[last].output_size(), 1, &random);
 
   // One behind another.
-  std::vector<Bytes> values = {pixels(x, test.type, true, 0)};
-  const Bytes residual = pixels(added, made, false, 0);
+  std::vector<NumberBytes> values = {pixels(x, test.type, true, 0)};
+  const NumberBytes residual = pixels(added, made, false, 0);
   for (size_t i = 0; i < shapes.size(); ++i) {
     const PackedConvolution& kernel = chain->kernel(i);
     const ConvolutionShape& s = shapes[i];
@@ -116,9 +116,9 @@ void ExpectBitsOfLinks(const PackedChainTest& test) {
   }
 
   const size_t to = test.num * shapes[last].output_spatial();
-  const Bytes expected = WithGaps(values.back(), to, 2 * test.gap * size, char(77));
-  const Bytes from = pixels(x, test.type, true, test.gap);
-  const Bytes sums = pixels(added, made, false, 3 * test.gap);
+  const NumberBytes expected = WithGaps(values.back(), to, 2 * test.gap * size, char(77));
+  const NumberBytes from = pixels(x, test.type, true, test.gap);
+  const NumberBytes sums = pixels(added, made, false, 3 * test.gap);
   if (test.residual) layers[last].post.residual = Numbers(sums.data(), made);
   ImageStrides strides;
   strides.x_pixel = RoundUp(shapes[0].channels, block) + test.gap;
@@ -126,7 +126,7 @@ void ExpectBitsOfLinks(const PackedChainTest& test) {
   strides.residual_pixel = RoundUp(shapes[last].outputs, block) + 3 * test.gap;
   for (const int threads : {1, 2, 3}) {
     const TeamSize team(threads);
-    Bytes y(expected.size(), char(77));
+    NumberBytes y(expected.size(), char(77));
     std::vector<float> scratch(chain->scratch_bytes(test.num) / sizeof(float) + 16, NAN);
     chain->Forward(test.num, {from.data(), test.type}, layers, scratch.data(),
                    {y.data(), made, strides});
@@ -141,9 +141,9 @@ TEST_P(PackedChains, AreTheirConvolutionsOneBehindAnother) {
     SCOPED_TRACE(c.name);
     for (const ElementType type : kTypes) {
       SCOPED_TRACE(::testing::Message() << Name(type));
-      ExpectBitsOfLinks({c.shapes, c.num, type, TileShape::TWO_BY_TWO});
+      ExpectNumbersOfLinks({c.shapes, c.num, type, TileShape::TWO_BY_TWO});
     }
-    ExpectBitsOfLinks({c.shapes, c.num, ElementType::BFLOAT16, TileShape::FOUR_BY_ONE});
+    ExpectNumbersOfLinks({c.shapes, c.num, ElementType::BFLOAT16, TileShape::FOUR_BY_ONE});
   }
 }
 
@@ -154,10 +154,10 @@ TEST_P(PackedChains, AddAResidual) {
         ChainOf(24, 11, 9, {NextPointwise(96), NextDepthwise(3, 1, 1), NextPointwise(24)}), 3, type,
         TileShape::FOUR_BY_ONE};
     test.residual = true;
-    ExpectBitsOfLinks(test);
+    ExpectNumbersOfLinks(test);
     test.gap = 32;
     test.wide = true;
-    ExpectBitsOfLinks(test);
+    ExpectNumbersOfLinks(test);
   }
 }
 
