@@ -6,6 +6,7 @@ set(caffe_kernel_sources "")
 # The loops of each kind of kernels, and flags for them.
 set(VectorKernels_loops simd/vector_kernels)
 set(PackedTiles_loops gemm/packed_tiles)
+set(PairTiles_loops gemm/pair_tiles)
 set(WinogradKernels_loops convolution/winograd_loops)
 set(Int8Tiles_loops int8/int8_tiles)
 set(Int8Tiles_flags "-ffp-contract=off")  # the same bits on every instruction set
@@ -22,7 +23,7 @@ endmacro()
 
 # Vectors wider than the machine's have no ABI, but are no argument of any function call.
 caffe_instruction_set(generic FLAGS -Wno-psabi
-  KERNELS VectorKernels PackedTiles WinogradKernels Int8Tiles)
+  KERNELS VectorKernels PackedTiles PairTiles WinogradKernels Int8Tiles)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(avx2 -mavx2 -mfma -mf16c)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
@@ -40,6 +41,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   caffe_instruction_set(avx512_vnni FEATURES avx2 f16c avx512 avx512_vnni FLAGS ${avx512} -mavx512vnni
     KERNELS Int8Tiles
     OTHERS avx512.VectorKernels avx512.PackedTiles avx512.WinogradKernels avx2.WinogradKernels)
+  caffe_instruction_set(avx512_bf16 FEATURES avx2 f16c avx512 avx512_vnni avx512_bf16
+    FLAGS ${avx512} -mavx512bf16 KERNELS PairTiles
+    OTHERS avx512.VectorKernels avx512.PackedTiles avx512.WinogradKernels avx2.WinogradKernels
+           avx512_vnni.Int8Tiles)
   caffe_instruction_set(amx FEATURES avx2 f16c avx512 avx512_bf16 amx_int8 amx_bf16
     FLAGS ${avx512} -mavx512bf16 KERNELS AmxTiles)
 endif()

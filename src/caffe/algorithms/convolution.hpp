@@ -17,6 +17,9 @@ namespace caffe::algorithms {
 AlgorithmPtr PackedConvolution(const kernels::ConvolutionShape& shape, int num, bool plain_source,
                                ElementType math);
 
+/// PackedConvolution of BFLOAT16 by products of pairs (kernels::PackedConvolution::MakeInPairs).
+AlgorithmPtr PairConvolution(const kernels::ConvolutionShape& shape, int num, bool plain_source);
+
 /// PackedConvolution with channels last (kernels::PackedConvolution::MakeChannelsLast), for callers
 /// that place images themselves: with the pixel strides of a Destination.
 AlgorithmPtr ChannelsLastConvolution(const kernels::ConvolutionShape& shape, int num,

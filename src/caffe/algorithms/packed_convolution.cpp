@@ -68,6 +68,10 @@ AlgorithmPtr PackedConvolution(const kernels::ConvolutionShape& shape, int num, 
   return InBlocks(shape, num, kernels::PackedConvolution::Make(shape, plain_source, math));
 }
 
+AlgorithmPtr PairConvolution(const kernels::ConvolutionShape& shape, int num, bool plain_source) {
+  return InBlocks(shape, num, kernels::PackedConvolution::MakeInPairs(shape, plain_source));
+}
+
 AlgorithmPtr ChannelsLastConvolution(const kernels::ConvolutionShape& shape, int num,
                                      bool plain_source, ElementType math,
                                      kernels::TileShape tile_shape) {

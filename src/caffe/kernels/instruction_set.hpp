@@ -70,6 +70,9 @@ bool HasByteProducts();
 /// True if they can multiply bytes for weights of a reduced range only (weight_pairs.hpp).
 bool HasSaturatingByteProducts();
 
+/// True if they sum two products of bfloat16 numbers in one instruction.
+bool HasBFloat16Products();
+
 /// For display: each family of kernels, and the set whose kernels are in use. In the order of the
 /// registry's columns.
 std::vector<std::pair<std::string, std::string>> ChosenKernelFamilies();

@@ -3,23 +3,26 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "caffe/kernels/packed_convolution.hpp"
 
 namespace caffe::kernels {
 
-/// Convolutions of floating-point numbers with channels last, each of the output of the one before
-/// it, of some rows at a time, as Int8Chain computes those of bytes. The same bits as the
-/// PackedConvolutions give one behind another, unless numbers are infinite, NaN or no sums of three
-/// bfloat16.
+/// Convolutions of floating-point numbers, each of the output of the one before it, of some rows at
+/// a time, as Int8Chain computes those of bytes: with channels last, and of BFLOAT16 in blocks of
+/// channels. The same bits as the PackedConvolutions give one behind another, unless numbers are
+/// infinite, NaN or, with channels last, no sums of three bfloat16.
 class PackedChain {
  public:
   struct Link {
     ConvolutionShape shape;
-    ElementType math;  ///< of PackedConvolution::MakeChannelsLast, as is the next
-    TileShape tile_shape;
-    ElementType output;  ///< FLOAT, FLOAT16 or BFLOAT16; the last one's is y's
+    ElementType math;    ///< FLOAT, FLOAT16 or BFLOAT16, as is the next
+    ElementType output;  ///< the last one's is y's
+    /// The kernel is PackedConvolution::MakeChannelsLast, of all links or none. Else it is
+    /// MakeInPairs, or Make where each channel is a group, in BFLOAT16.
+    std::optional<TileShape> channels_last = {};
   };
   /// Null unless there are several links, each with a kernel for an input that is not plain and two
   /// spatial axes, whose shapes follow on one another.
@@ -37,7 +40,7 @@ class PackedChain {
     PostOps post;     ///< a residual only behind the last one
   };
   /// y = the last layer of ... the first one of x, with a layer for each link. Images of x, y and
-  /// the residual may have gaps between their pixels. Throws Error unless there are as many layers.
+  /// the residual may have gaps between them. Throws Error unless there are as many layers.
   virtual void Forward(int num, Numbers x, const std::vector<Layer>& layers, void* scratch,
                        const Destination& y) const = 0;
 };

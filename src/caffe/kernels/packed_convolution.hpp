@@ -54,6 +54,12 @@ class PackedConvolution {
                                                                    bool plain_input,
                                                                    ElementType math,
                                                                    TileShape tile_shape);
+  /// The same for weights of BFLOAT16, by products of two of them at a time: x is rounded to it,
+  /// and subnormals may become zero. A plain input has up to 4 channels. Null also for groups of
+  /// one channel, and where the instruction set in use has no such products (AVX512-BF16 has; the
+  /// plain one computes them in C++).
+  static std::shared_ptr<const PackedConvolution> MakeInPairs(const ConvolutionShape& shape,
+                                                              bool plain_input);
   virtual ~PackedConvolution() = default;
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16

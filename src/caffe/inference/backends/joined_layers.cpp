@@ -48,16 +48,19 @@ bool IsDense1x1(const std::optional<kernels::ConvolutionShape>& shape) {
 }
 
 /// A convolution that chains may have: of 8-bit integers by their products, or of floating-point
-/// numbers with channels last.
+/// numbers with channels last or, of BFLOAT16, in blocks.
 bool IsLink(const Graph& graph, const Node& node) {
   if (IsJoined(node) || !IsConvolution(node) || node.inputs.size() != 1 || !PostOpsOf(node) ||
       !ConvolutionShapeOf(graph, node)) {
     return false;
   }
   const bool is_last = LieIn(Layout::CHANNELS_LAST, graph, node);
-  if (node.math != ElementType::INT8) return is_last && AreFloats(graph, node);
-  return (is_last || LieIn(Layout::CHANNELS_BLOCKED, graph, node)) &&
-         IsByteType(graph.values[node.inputs[0]].type);
+  const bool is_blocked = LieIn(Layout::CHANNELS_BLOCKED, graph, node);
+  if (node.math != ElementType::INT8) {
+    return AreFloats(graph, node) &&
+           (is_last || (is_blocked && node.math == ElementType::BFLOAT16));
+  }
+  return (is_last || is_blocked) && IsByteType(graph.values[node.inputs[0]].type);
 }
 
 Node JoinedNode(const Graph& graph, const std::vector<int>& block) {
@@ -129,6 +132,7 @@ class Joining {
     const Node& node = graph_.nodes[depthwise];
     const auto shape = FloatConvolution(graph_, node);
     if (!shape || !shape->is_depthwise() || !Activates(node)) return {};
+    if (IsLink(graph_, node)) return {};  // runs of links are cut in JoinFrom
     const auto goes_with = [&](int other) {
       return other >= 0 && graph_.nodes[other].math == node.math &&
              IsDense1x1(FloatConvolution(graph_, graph_.nodes[other]));

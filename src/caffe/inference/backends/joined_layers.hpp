@@ -12,8 +12,8 @@ namespace caffe::inference {
 /// it, into one node that Target::joining computes:
 /// - a depthwise one, the 1x1 convolution behind it and, where there is one, the 1x1 convolution
 ///   before it, if all lie in blocks of channels and compute in the same floating-point type;
-/// - any in 8 bits whose blobs lie alike, in blocks of channels or with channels last, and any of
-///   one floating-point type with channels last, as many as gain by it.
+/// - any in 8 bits or in BFLOAT16 whose blobs lie alike, in blocks of channels or with channels
+///   last, and any of another floating-point type with channels last, as many as gain by it.
 /// The time of the whole, measured in the shapes that are timed, is at most 1.1 times theirs. The
 /// first of them keeps its name; the others become steps of its epilogue (JoinedLayers). Weights
 /// must not be packed yet. Does nothing where times are only estimated. `on_candidates`, which may

@@ -113,7 +113,7 @@ TEST(InstructionSets, HaveNamesOfTheirOwn) {
   }
 #if defined(__x86_64__) && defined(CAFFE_CPU_KERNELS_ALL)
   EXPECT_EQ(names, (std::set<std::string>{"generic", "avx2", "avx2_vnni", "avx512", "avx512_vnni",
-                                          "amx", "emulated_amx"}));
+                                          "avx512_bf16", "amx", "emulated_amx"}));
 #endif
 }
 
@@ -150,6 +150,9 @@ TEST(InstructionSets, HaveTheFeaturesOfTheKernelsThatTheyShare) {
     if (row.vector) {
       expect_features_of_first([&](const auto& other) { return other.vector == row.vector; });
     }
+    if (row.pairs) {
+      expect_features_of_first([&](const auto& other) { return other.pairs == row.pairs; });
+    }
     if (row.winograd_of_8) {
       expect_features_of_first(
           [&](const auto& other) { return other.winograd == row.winograd_of_8; });
@@ -184,8 +187,11 @@ TEST(InstructionSets, ChooseTheirOwnKernels) {
     EXPECT_EQ(&ChosenWinograd(8), vectors.row().winograd_of_8);
     EXPECT_EQ(ChosenAmxTiles(), set.row().tiles);
     EXPECT_EQ(BlockChannels(), ChosenInt8Tiles().block);
-    EXPECT_EQ(HasByteProducts(), std::string(vectors.name()).find("vnni") != std::string::npos);
+    EXPECT_EQ(ChosenPairTiles(), vectors.row().pairs);
     const std::string name_of_vectors = vectors.name();
+    const bool has_pairs = name_of_vectors == "avx512_bf16";
+    EXPECT_EQ(HasBFloat16Products(), has_pairs);
+    EXPECT_EQ(HasByteProducts(), has_pairs || name_of_vectors.find("vnni") != std::string::npos);
     EXPECT_EQ(HasSaturatingByteProducts(),
               name_of_vectors == "avx2" || name_of_vectors == "avx512");
     for (const auto& [family, name] : ChosenKernelFamilies()) {

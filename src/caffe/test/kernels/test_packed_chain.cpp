@@ -1,9 +1,10 @@
-// Chains of convolutions of floating-point numbers with channels last against the same convolutions
-// one behind another, to the bit, on every instruction set that this machine runs.
+// Chains of convolutions of floating-point numbers against the same convolutions one behind
+// another, to the bit, on every instruction set that this machine runs.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -20,17 +21,20 @@
 namespace caffe::kernels {
 namespace {
 
-class PackedChains : public OnInstructionSet {};
+class PackedChains : public OnInstructionSet {};         // in tiles
+class BlockedPackedChains : public OnInstructionSet {};  // of bfloat16 pairs
 
 /// Of weights, inputs and outputs; between layers and of the output FLOAT where `wide`.
 struct PackedChainTest {
   std::vector<ConvolutionShape> shapes;
   int num;
   ElementType type;
-  TileShape tile_shape;
+  std::optional<TileShape> channels_last = {};
   bool wide = false;
   bool residual = false;
-  size_t gap = 0;  // behind each pixel of x, twice that in y, three times in the residual
+  // Behind each image of x, with channels last each pixel; twice that in y, three times in the
+  // residual.
+  size_t gap = 0;
 };
 
 /// Numbers of a type, by their bits.
@@ -42,17 +46,37 @@ NumberBytes BytesOf(const std::vector<T>& x) {
   return {first, first + x.size() * sizeof(T)};
 }
 
-/// Of floats, with channels last.
-NumberBytes Pixels(const std::vector<float>& x, ElementType type, int num, int channels,
-                   size_t spatial, size_t block, size_t gap) {
+/// Of floats, as a chain reads and writes them.
+NumberBytes StoredAs(const PackedChainTest& test, const std::vector<float>& x, ElementType type,
+                     int channels, size_t spatial, size_t block, size_t gap) {
   NumberBytes bytes;
   DispatchFloat(type, [&](auto tag) {
     using T = decltype(tag);
     std::vector<T> numbers;
     for (const float value : x) numbers.push_back(static_cast<T>(value));
-    bytes = BytesOf(ToChannelsLast(numbers, num, channels, spatial, block, gap, T(99.f)));
+    bytes = BytesOf(test.channels_last
+                        ? ToChannelsLast(numbers, test.num, channels, spatial, block, gap, T(99.f))
+                        : WithGaps(ToBlocks(numbers, test.num, channels, spatial, block), test.num,
+                                   gap, T(99.f)));
   });
   return bytes;
+}
+
+/// Where x, y and the residual of a convolution begin that are `gap`, twice and three times that
+/// apart.
+ImageStrides StridesOf(const PackedChainTest& test, const ConvolutionShape& first,
+                       const ConvolutionShape& last, size_t block, size_t gap) {
+  const size_t channels = RoundUp(first.channels, block), outputs = RoundUp(last.outputs, block);
+  ImageStrides strides;
+  if (test.channels_last) {
+    strides.x_pixel = channels + gap;
+    strides.y_pixel = outputs + 2 * gap;
+    strides.residual_pixel = outputs + 3 * gap;
+  } else if (gap > 0) {
+    strides = {channels * first.input_spatial() + gap, outputs * last.output_spatial() + 2 * gap,
+               outputs * last.output_spatial() + 3 * gap};
+  }
+  return strides;
 }
 
 void ExpectNumbersOfLinks(const PackedChainTest& test) {
@@ -63,7 +87,7 @@ void ExpectNumbersOfLinks(const PackedChainTest& test) {
   const ElementType made = test.wide ? ElementType::FLOAT : test.type;
   std::vector<PackedChain::Link> links;
   for (const ConvolutionShape& shape : shapes) {
-    links.push_back({shape, test.type, test.tile_shape, made});
+    links.push_back({shape, test.type, made, test.channels_last});
   }
   const auto chain = PackedChain::Make(links);
   ASSERT_NE(chain, nullptr);
@@ -89,25 +113,23 @@ void ExpectNumbersOfLinks(const PackedChainTest& test) {
     layers[i].post.bias = biases[i].data();
     layers[i].post.activation = {i % 2 ? Activation::CLIP : Activation::RELU, i % 2 ? 0. : 0.1, 6.};
   }
-  const auto pixels = [&](const std::vector<float>& x, ElementType type, bool of_input,
+  const auto stored = [&](const std::vector<float>& x, ElementType type, bool of_input,
                           size_t gap) {
     const ConvolutionShape& s = of_input ? shapes.front() : shapes.back();
-    return Pixels(x, type, test.num, of_input ? s.channels : s.outputs,
-                  of_input ? s.input_spatial() : s.output_spatial(), block, gap);
+    return StoredAs(test, x, type, of_input ? s.channels : s.outputs,
+                    of_input ? s.input_spatial() : s.output_spatial(), block, gap);
   };
   const std::vector<float> x = Floats(test.num * shapes[0].input_size(), 1, &random);
   const std::vector<float> added = Floats(test.num * shapes[last].output_size(), 1, &random);
 
   // One behind another.
-  std::vector<NumberBytes> values = {pixels(x, test.type, true, 0)};
-  const NumberBytes residual = pixels(added, made, false, 0);
+  std::vector<NumberBytes> values = {stored(x, test.type, true, 0)};
+  const NumberBytes residual = stored(added, made, false, 0);
   for (size_t i = 0; i < shapes.size(); ++i) {
     const PackedConvolution& kernel = chain->kernel(i);
     const ConvolutionShape& s = shapes[i];
-    ImageStrides strides;
-    strides.x_pixel = RoundUp(s.channels, block);
-    strides.y_pixel = strides.residual_pixel = RoundUp(s.outputs, block);
-    values.emplace_back(test.num * s.output_spatial() * strides.y_pixel * size);
+    const ImageStrides strides = StridesOf(test, s, s, block, 0);
+    values.emplace_back(test.num * s.output_spatial() * RoundUp(s.outputs, block) * size);
     std::vector<float> scratch(kernel.scratch_size(test.num) + 1, NAN);
     PostOps post = layers[i].post;
     if (i == last && test.residual) post.residual = Numbers(residual.data(), made);
@@ -115,15 +137,12 @@ void ExpectNumbersOfLinks(const PackedChainTest& test) {
                    scratch.data(), {values.back().data(), made, strides});
   }
 
-  const size_t to = test.num * shapes[last].output_spatial();
+  const size_t to = test.num * (test.channels_last ? shapes[last].output_spatial() : 1);
   const NumberBytes expected = WithGaps(values.back(), to, 2 * test.gap * size, char(77));
-  const NumberBytes from = pixels(x, test.type, true, test.gap);
-  const NumberBytes sums = pixels(added, made, false, 3 * test.gap);
+  const NumberBytes from = stored(x, test.type, true, test.gap);
+  const NumberBytes sums = stored(added, made, false, 3 * test.gap);
   if (test.residual) layers[last].post.residual = Numbers(sums.data(), made);
-  ImageStrides strides;
-  strides.x_pixel = RoundUp(shapes[0].channels, block) + test.gap;
-  strides.y_pixel = RoundUp(shapes[last].outputs, block) + 2 * test.gap;
-  strides.residual_pixel = RoundUp(shapes[last].outputs, block) + 3 * test.gap;
+  const ImageStrides strides = StridesOf(test, shapes[0], shapes[last], block, test.gap);
   for (const int threads : {1, 2, 3}) {
     const TeamSize team(threads);
     NumberBytes y(expected.size(), char(77));
@@ -147,17 +166,37 @@ TEST_P(PackedChains, AreTheirConvolutionsOneBehindAnother) {
   }
 }
 
+TEST_P(BlockedPackedChains, AreTheirConvolutionsOneBehindAnother) {
+  for (const NamedChain& c : AllChains()) {
+    SCOPED_TRACE(c.name);
+    ExpectNumbersOfLinks({c.shapes, c.num, ElementType::BFLOAT16});
+  }
+}
+
+void ExpectSumsWithAResidual(ElementType type, std::optional<TileShape> channels_last) {
+  SCOPED_TRACE(::testing::Message() << Name(type));
+  PackedChainTest test{
+      ChainOf(24, 11, 9, {NextPointwise(96), NextDepthwise(3, 1, 1), NextPointwise(24)}), 3, type,
+      channels_last};
+  test.residual = true;
+  ExpectNumbersOfLinks(test);
+  test.gap = 32;
+  test.wide = true;
+  ExpectNumbersOfLinks(test);
+}
+
 TEST_P(PackedChains, AddAResidual) {
+  for (const ElementType type : kTypes) ExpectSumsWithAResidual(type, TileShape::FOUR_BY_ONE);
+}
+
+TEST_P(BlockedPackedChains, AddAResidual) { ExpectSumsWithAResidual(ElementType::BFLOAT16, {}); }
+
+TEST_P(BlockedPackedChains, AreOfBFloat16Alone) {
+  const std::vector<ConvolutionShape> shapes =
+      ChainOf(16, 9, 9, {NextPointwise(32), NextDepthwise(3, 1, 1)});
   for (const ElementType type : kTypes) {
-    SCOPED_TRACE(::testing::Message() << Name(type));
-    PackedChainTest test{
-        ChainOf(24, 11, 9, {NextPointwise(96), NextDepthwise(3, 1, 1), NextPointwise(24)}), 3, type,
-        TileShape::FOUR_BY_ONE};
-    test.residual = true;
-    ExpectNumbersOfLinks(test);
-    test.gap = 32;
-    test.wide = true;
-    ExpectNumbersOfLinks(test);
+    const auto chain = PackedChain::Make({{shapes[0], type, type}, {shapes[1], type, type}});
+    EXPECT_EQ(chain != nullptr, type == ElementType::BFLOAT16) << Name(type);
   }
 }
 
@@ -167,12 +206,16 @@ TEST_P(PackedChains, AreNotMadeOfWhatDoesNotFollow) {
   const auto make = [](const std::vector<ConvolutionShape>& shapes) {
     std::vector<PackedChain::Link> links;
     for (const ConvolutionShape& shape : shapes) {
-      links.push_back({shape, ElementType::BFLOAT16, {}, ElementType::BFLOAT16});
+      links.push_back({shape, ElementType::BFLOAT16, ElementType::BFLOAT16, TileShape()});
     }
     return PackedChain::Make(links);
   };
   EXPECT_NE(make(good), nullptr);
   EXPECT_EQ(make({}), nullptr) << "nothing";
+  constexpr ElementType kType = ElementType::BFLOAT16;
+  EXPECT_EQ(PackedChain::Make({{good[0], kType, kType, TileShape()}, {good[1], kType, kType}}),
+            nullptr)
+      << "two layouts";
   EXPECT_EQ(make({good[0]}), nullptr) << "one";
   EXPECT_EQ(make({good[2], good[0]}), nullptr) << "other channels";
   EXPECT_EQ(make({good[0], Square(32, 32, 8, {9, 3, 1, 1})}), nullptr)
@@ -183,6 +226,9 @@ TEST_P(PackedChains, AreNotMadeOfWhatDoesNotFollow) {
                Error)
       << "too few layers";
 }
+
+INSTANTIATE_TEST_SUITE_P(Sets, BlockedPackedChains, ::testing::ValuesIn(SetsWithPairs()),
+                         [](const auto& info) { return std::string(Name(info.param)); });
 
 INSTANTIATE_TEST_SUITE_P(Sets, PackedChains, ::testing::ValuesIn(SetsWithTiles()),
                          [](const auto& info) { return std::string(Name(info.param)); });

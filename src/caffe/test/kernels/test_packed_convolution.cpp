@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 
 #include "caffe/kernels/ceil_div.hpp"
@@ -17,6 +18,16 @@ namespace caffe::kernels {
 namespace {
 
 class PackedConvolutions : public OnInstructionSet {};
+class PairConvolutions : public OnInstructionSet {};
+
+/// Which kernels multiply: PackedConvolution::Make's or MakeInPairs'.
+enum class Products { SINGLE, PAIRS };
+
+std::shared_ptr<const PackedConvolution> KernelFor(const ConvolutionShape& s, bool plain_input,
+                                                   Products products) {
+  return products == Products::SINGLE ? PackedConvolution::Make(s, plain_input)
+                                      : PackedConvolution::MakeInPairs(s, plain_input);
+}
 
 template <typename T>
 std::vector<T> RandomOperand(size_t n, std::mt19937* random) {
@@ -99,10 +110,10 @@ constexpr bool kAddsNothing = false, kAddsResidual = true;
 template <typename X, typename W, typename Y>
 void CheckConvolution(const ConvolutionShape& s, int num, bool plain_input,
                       const Activation& activation = {}, bool with_residual = kAddsNothing,
-                      size_t gap = 0) {
+                      size_t gap = 0, Products products = Products::SINGLE) {
   SCOPED_TRACE(::testing::Message() << s.channels << " to " << s.outputs << " in " << s.group
                                     << ", images " << num << ", plain " << plain_input);
-  const auto convolution = PackedConvolution::Make(s, plain_input);
+  const auto convolution = KernelFor(s, plain_input, products);
   ASSERT_NE(convolution, nullptr);
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
@@ -115,7 +126,8 @@ void CheckConvolution(const ConvolutionShape& s, int num, bool plain_input,
   const std::vector<Y> y = Convolve<X, W, Y>(*convolution, s, num, x, w, extras);
 
   std::vector<double> exact(num * s.output_size()), magnitude(exact.size());
-  const auto wide_x = As<double>(x), wide_w = As<double>(w), wide_bias = As<double>(bias);
+  const auto wide_x = products == Products::SINGLE ? As<double>(x) : As<double>(As<bfloat16>(x));
+  const auto wide_w = As<double>(w), wide_bias = As<double>(bias);
   ReferenceConvolutionForward(s, num, wide_x.data(), wide_w.data(), wide_bias.data(), exact.data());
   const auto absolute = [](std::vector<double> values) {
     for (double& value : values) value = std::fabs(value);
@@ -148,13 +160,13 @@ void CheckConvolution(const ConvolutionShape& s, int num, bool plain_input,
   }
 }
 
-TEST_P(PackedConvolutions, AgreeWithTheDefinition) {
-  struct Case {
-    const char* name;
-    ConvolutionShape shape;
-    int num;
-  };
-  const std::vector<Case> in_blocks = {
+struct NamedShape {
+  const char* name;
+  ConvolutionShape shape;
+  int num;
+};
+std::vector<NamedShape> ShapesInBlocks() {
+  return {
       {"one pixel", Square(8, 8, 1, {1, 1}), 1},
       {"padding only around one pixel", Square(16, 16, 1, {1, 3, 1, 1}), 2},
       {"all pixels of a small image", Square(48, 40, 1, {7, 3, 1, 1}), 3},
@@ -190,21 +202,138 @@ TEST_P(PackedConvolutions, AgreeWithTheDefinition) {
       {"depthwise that fills no block", Square(13, 13, 13, {9, 3, 1, 1}), 2},
       {"no image", Square(16, 16, 1, {5, 3}), 0},
   };
-  const std::vector<Case> in_caffes_order = {
+}
+std::vector<NamedShape> ShapesInCaffesOrder() {
+  return {
       {"an image", Square(3, 64, 1, {35, 7, 2, 3}), 2},
       {"an image, large kernel", Square(3, 24, 1, {67, 11, 4, 0}), 1},
       {"a grey image", Square(1, 20, 1, {28, 5}), 3},
       {"an image, 1x1", Square(3, 8, 1, {13, 1}), 2},
       {"an image, 1x1 with a stride", Square(3, 8, 1, {13, 1, 2}), 2},
   };
-  const auto check = [](const std::vector<Case>& cases, bool plain_input) {
-    for (const Case& c : cases) {
+}
+
+TEST_P(PackedConvolutions, AgreeWithTheDefinition) {
+  const auto check = [](const std::vector<NamedShape>& cases, bool plain_input) {
+    for (const NamedShape& c : cases) {
       SCOPED_TRACE(c.name);
       CheckConvolution<float16, float16, float16>(c.shape, c.num, plain_input);
     }
   };
-  check(in_blocks, kBlocks);
-  check(in_caffes_order, kPlain);
+  check(ShapesInBlocks(), kBlocks);
+  check(ShapesInCaffesOrder(), kPlain);
+}
+
+template <typename X, typename Y>
+void CheckPairs(const ConvolutionShape& s, int num, bool plain_input,
+                const Activation& activation = {}, bool with_residual = kAddsNothing,
+                size_t gap = 0) {
+  CheckConvolution<X, bfloat16, Y>(s, num, plain_input, activation, with_residual, gap,
+                                   Products::PAIRS);
+}
+
+TEST_P(PairConvolutions, AgreeWithTheDefinition) {
+  for (const NamedShape& c : ShapesInBlocks()) {
+    SCOPED_TRACE(c.name);
+    if (c.shape.is_depthwise()) {
+      EXPECT_EQ(PackedConvolution::MakeInPairs(c.shape, kBlocks), nullptr);
+    } else {
+      CheckPairs<bfloat16, bfloat16>(c.shape, c.num, kBlocks);
+    }
+  }
+  for (const NamedShape& c : ShapesInCaffesOrder()) {
+    SCOPED_TRACE(c.name);
+    CheckPairs<float, bfloat16>(c.shape, c.num, kPlain);
+    CheckPairs<bfloat16, float>(c.shape, c.num, kPlain);
+  }
+  EXPECT_EQ(PackedConvolution::MakeInPairs(Square(5, 8, 1, {9, 3}), kPlain), nullptr)
+      << "an image of many channels";
+}
+
+TEST_P(PairConvolutions, RoundFloatsAndAddResiduals) {
+  const Activation relu{Activation::RELU, 0., 0.}, leaky{Activation::RELU, 0.1, 0.};
+  for (const ConvolutionShape& s : {Square(40, 28, 1, {17, 3, 1, 1}), Square(24, 80, 1, {9, 1}),
+                                    Square(24, 16, 1, {17, 1, 2})}) {
+    CheckPairs<float, float>(s, 2, kBlocks, relu, kAddsResidual);
+    CheckPairs<float16, bfloat16>(s, 1, kBlocks, leaky);
+    CheckPairs<bfloat16, float16>(s, 2, kBlocks, relu);
+    CheckPairs<bfloat16, bfloat16>(s, 3, kBlocks, {Activation::CLIP, 0., 6.}, kAddsResidual, 48);
+  }
+}
+
+TEST_P(PairConvolutions, AgreeOnRandomShapes) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
+  const auto upto = [&](int most) { return static_cast<int>(random() % most) + 1; };
+  for (int i = 0; i < 40; ++i) {
+    std::vector<Extents> axes;
+    for (int axis = 0; axis < 2; ++axis) {
+      Extents e{upto(30), upto(5), upto(3), upto(3) - 1, upto(2)};
+      e.input = std::max(e.input, e.dilation * (e.kernel - 1) + 1);
+      axes.push_back(e);
+    }
+    const bool plain = i % 3 == 0;
+    const ConvolutionShape s = Shape(plain ? upto(4) : upto(90), upto(90), 1, axes);
+    plain ? CheckPairs<float, bfloat16>(s, upto(3), kPlain)
+          : CheckPairs<bfloat16, bfloat16>(s, upto(3), kBlocks);
+  }
+}
+
+TEST_P(PairConvolutions, GiveTheSameBitsOnAnyNumberOfThreads) {
+  std::mt19937 random(3);
+  for (const ConvolutionShape& s : {Square(192, 64, 1, {14, 1}), Square(48, 20, 1, {11, 3, 1, 1}),
+                                    Square(24, 160, 1, {7, 1})}) {
+    const auto convolution = PackedConvolution::MakeInPairs(s, kBlocks);
+    const auto x = RandomOperand<bfloat16>(3 * s.input_size(), &random);
+    const auto w = RandomOperand<bfloat16>(s.weight_count(), &random);
+    std::vector<float> alone;
+    for (const int threads : {1, 2, 7, 24}) {
+      const TeamSize team(threads);
+      const auto y = Convolve<bfloat16, bfloat16, float>(*convolution, s, 3, x, w, {});
+      if (threads == 1) alone = y;
+      EXPECT_EQ(y, alone) << threads << " threads, " << s.channels << " to " << s.outputs;
+    }
+  }
+}
+
+// A number that is not finite reaches the outputs whose windows have it, and no others.
+TEST_P(PairConvolutions, KeepOutputsApart) {
+  for (const bool plain : {kPlain, kBlocks}) {
+    const ConvolutionShape s = Square(3, 4, 1, {9, 3, 2, 1});
+    const auto convolution = PackedConvolution::MakeInPairs(s, plain);
+    std::vector<float> x(s.input_size(), 1.f);
+    x[4 * 9 + 4] = std::numeric_limits<float>::infinity();  // of channel 0, in the middle
+    const std::vector<bfloat16> w(s.weight_count(), bfloat16(1.f));
+    const auto y = Convolve<float, bfloat16, float>(*convolution, s, 1, x, w, {});
+    int infinite = 0;
+    for (const float value : y) {
+      EXPECT_FALSE(std::isnan(value));
+      infinite += std::isinf(value);
+    }
+    EXPECT_EQ(infinite, 4) << "one position of each output";
+  }
+}
+
+TEST_P(PairConvolutions, GiveTheWeightsBack) {
+  for (const ConvolutionShape& s : {Square(21, 77, 1, {5, 3}), Square(64, 96, 2, {5, 2})}) {
+    std::mt19937 random(TestSeed());
+    const auto weights = RandomOperand<bfloat16>(s.weight_count(), &random);
+    const auto convolution = PackedConvolution::MakeInPairs(s, kBlocks);
+    std::vector<bfloat16> packed(convolution->packed_size()), back(weights.size());
+    convolution->PackWeights(weights.data(), nullptr, packed.data());
+    convolution->UnpackWeights(packed.data(), back.data());
+    EXPECT_EQ(As<float>(weights), As<float>(back));
+  }
+}
+
+TEST_P(PairConvolutions, RefuseWeightsOfAnotherType) {
+  const ConvolutionShape s = Square(8, 8, 1, {3, 1});
+  const auto convolution = PackedConvolution::MakeInPairs(s, kBlocks);
+  const std::vector<float> w(s.weight_count());
+  EXPECT_THROW((Convolve<float, float, float>(*convolution, s, 1,
+                                              std::vector<float>(s.input_size()), w, {})),
+               Error);
 }
 
 TEST_P(PackedConvolutions, TakeAndGiveFloatsToo) {
@@ -480,6 +609,9 @@ TEST_P(PackedConvolutions, AreNotForOtherShapes) {
 }
 
 INSTANTIATE_ON_EVERY_SET(PackedConvolutions);
+
+INSTANTIATE_TEST_SUITE_P(Sets, PairConvolutions, ::testing::ValuesIn(SetsWithPairs()),
+                         [](const auto& info) { return std::string(Name(info.param)); });
 
 }  // namespace
 }  // namespace caffe::kernels

@@ -36,6 +36,15 @@ inline std::vector<InstructionSet> SetsWithTiles() {
   return sets;
 }
 
+/// Those with products of bfloat16 pairs.
+inline std::vector<InstructionSet> SetsWithPairs() {
+  std::vector<InstructionSet> sets;
+  for (const InstructionSet& set : TestedInstructionSets()) {
+    if (set.row().pairs) sets.push_back(set);
+  }
+  return sets;
+}
+
 /// Tests that run on all of them: INSTANTIATE_ON_EVERY_SET(Fixture).
 class OnInstructionSet : public ::testing::TestWithParam<InstructionSet> {
  protected:

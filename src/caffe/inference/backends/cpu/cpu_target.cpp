@@ -58,6 +58,7 @@ class Cpu : public Target {
   const std::vector<const Implementation*>& implementations() const override {
     static const std::vector<const Implementation*> all = {&WinogradConvolution(),
                                                            &PackedConvolution(),
+                                                           &PairConvolution(),
                                                            &ChannelsLastConvolution(),
                                                            &OneDnnConvolution(),
                                                            &OneDnnBFloat16Convolution(),
@@ -143,6 +144,7 @@ class Cpu : public Target {
     const std::string name = candidate.implementation->name();
     if (name == "winograd") return 0.5;
     if (name == "packed") return candidate.math == ElementType::FLOAT ? 1.1 : 1;
+    if (name == "packed_bf16") return kernels::HasBFloat16Products() ? 0.5 : 3;
     if (name == "onednn_bf16") return onednn::MultipliesBFloat16() ? 0.5 : 3;
     if (name == "channels_last") return candidate.math == ElementType::BFLOAT16 ? 0.15 : 0.6;
     if (name == "int8_channels_last") return 0.1;

@@ -22,6 +22,7 @@ const Implementation& OneDnnConvolution();
 const Implementation& OneDnnBFloat16Convolution();
 const Implementation& WinogradConvolution();
 const Implementation& PackedConvolution();
+const Implementation& PairConvolution();
 const Implementation& ChannelsLastConvolution();
 const Implementation& Int8Convolution();
 const Implementation& Int8SmallPairs();

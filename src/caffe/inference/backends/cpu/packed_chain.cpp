@@ -1,6 +1,6 @@
-// Convolutions in FLOAT, FLOAT16 and BFLOAT16 with channels last that backends/joined_layers.cpp
-// has joined, by kernels/packed_chain.hpp: the same numbers as those of "channels_last", one behind
-// another.
+// Convolutions in FLOAT, FLOAT16 and BFLOAT16 that backends/joined_layers.cpp has joined, by
+// kernels/packed_chain.hpp: with channels last the same numbers as those of "channels_last", one
+// behind another, in blocks of channels, in BFLOAT16, those of "packed_bf16" and "packed".
 #include "caffe/kernels/packed_chain.hpp"
 
 #include <memory>
@@ -20,7 +20,14 @@ namespace {
 
 using PackedChainPtr = std::shared_ptr<const kernels::PackedChain>;
 
-/// Null where there is no kernel.
+/// The variants but this one, which is in blocks of channels, are TileVariants.
+constexpr char kInBlocks[] = "blocked";
+
+Layout::Kind LayoutOfChain(const std::string& variant) {
+  return variant == kInBlocks ? kBlocked : kChannelsLast;
+}
+
+/// Null where there is no kernel. Throws Error for a variant that is none.
 PackedChainPtr PackedChainOf(const Node& node, const std::vector<kernels::ConvolutionShape>& shapes,
                              const std::string& variant) {
   const std::vector<const Epilogue*> between = BottomsBetween(node);
@@ -28,16 +35,16 @@ PackedChainPtr PackedChainOf(const Node& node, const std::vector<kernels::Convol
   for (size_t i = 0; i < shapes.size(); ++i) {
     const ElementType output = i < between.size() ? between[i]->type : node.math;
     if (!IsFloatType(output)) return nullptr;
-    links.push_back({shapes[i], node.math, TileShapeOf(variant), output});
+    links.push_back({shapes[i], node.math, output});
+    if (variant != kInBlocks) links.back().channels_last = TileShapeOf(variant);
   }
   return kernels::PackedChain::Make(links);
 }
 
 class PackedChainStep : public JoinedStep {
  public:
-  explicit PackedChainStep(const Node& node) : JoinedStep(node, kChannelsLast) {
+  explicit PackedChainStep(const Node& node) : JoinedStep(node, LayoutOfChain(VariantOf(node))) {
     Require(IsFloatType(node.math), "it does not compute in floating-point numbers");
-    TileShapeOf(VariantOf(node));
   }
 
   size_t scratch_bytes() const override { return chain_->scratch_bytes(x_.shape[0]); }
@@ -72,20 +79,21 @@ class PackedChainStep : public JoinedStep {
 
 class PackedChainImplementation : public Implementation {
  public:
-  const char* name() const override { return "channels_last_chain"; }
+  const char* name() const override { return "packed_chain"; }
   bool has_variants() const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const Value& input = context.graph.values[node.inputs[0]];
-    if (!IsJoined(node) || !IsFloatType(node.math) || input.layout != kChannelsLast) {
-      return context.None("is for convolutions with channels last, which a later pass joins");
+    if (!IsJoined(node) || !IsFloatType(node.math)) {
+      return context.None("is for convolutions that a later pass joins");
     }
     const auto shapes = ShapesOfJoined(JoinedLayers(node), input.shape);
     std::vector<Candidate> all;
-    for (const std::string& variant : AllTileVariants()) {
+    for (const std::string& variant :
+         input.layout == kChannelsLast ? AllTileVariants() : std::vector<std::string>{kInBlocks}) {
       if (!shapes || !PackedChainOf(node, *shapes, variant)) continue;
-      const Format format = {node.math, kChannelsLast};
+      const Format format = {node.math, input.layout};
       all.push_back(Formats(*this, node, node.math, format, format));
       all.back().variant = variant;
     }

@@ -1,5 +1,6 @@
 // Convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/packed_convolution.hpp, in blocks of
 // channels and with channels last.
+#include <algorithm>
 #include <functional>
 
 #include "algorithm_convolution.hpp"
@@ -44,6 +45,29 @@ class PackedImplementation : public AlgorithmConvolution {
   }
 };
 
+class PairImplementation : public AlgorithmConvolution {
+ public:
+  const char* name() const override { return "packed_bf16"; }
+
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!context.Stores(ElementType::BFLOAT16)) return context.None("is for BFLOAT16");
+    std::vector<Candidate> all = PackedCandidates(*this, context, node, [&](bool plain) {
+      return Plan(node, Dense(context.graph, node, plain)) != nullptr;
+    });
+    all.erase(std::remove_if(all.begin(), all.end(),
+                             [](const Candidate& candidate) {
+                               return candidate.math != ElementType::BFLOAT16;
+                             }),
+              all.end());
+    return all;
+  }
+
+  algorithms::AlgorithmPtr Plan(const Node&, const PlacedConvolution& c) const override {
+    return algorithms::PairConvolution(c.shape, c.num, c.plain_source);
+  }
+};
+
 class ChannelsLastImplementation : public AlgorithmConvolution {
  public:
   const char* name() const override { return "channels_last"; }
@@ -77,6 +101,11 @@ class ChannelsLastImplementation : public AlgorithmConvolution {
 
 const Implementation& PackedConvolution() {
   static const PackedImplementation implementation;
+  return implementation;
+}
+
+const Implementation& PairConvolution() {
+  static const PairImplementation implementation;
   return implementation;
 }
 

@@ -8,6 +8,17 @@ namespace {
 
 using PackedRows = RowChain<PackedConvolution>;
 
+std::shared_ptr<const PackedConvolution> KernelOf(const PackedChain::Link& link,
+                                                  const ConvolutionShape& shape) {
+  if (link.channels_last) {
+    return PackedConvolution::MakeChannelsLast(shape, /*plain_input=*/false, link.math,
+                                               *link.channels_last);
+  }
+  if (link.math != ElementType::BFLOAT16) return nullptr;
+  return shape.is_depthwise() ? PackedConvolution::Make(shape, /*plain_input=*/false, link.math)
+                              : PackedConvolution::MakeInPairs(shape, /*plain_input=*/false);
+}
+
 class PackedRowChain : public PackedChain {
  public:
   PackedRowChain(std::shared_ptr<const PackedRows> rows, std::vector<ElementType> between)
@@ -40,8 +51,10 @@ class PackedRowChain : public PackedChain {
 std::shared_ptr<const PackedChain> PackedChain::Make(const std::vector<Link>& links) {
   std::vector<PackedRows::Link> all;
   std::vector<ElementType> between;
+  const bool channels_last = !links.empty() && links[0].channels_last;
   for (size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
+    if (link.channels_last.has_value() != channels_last) return nullptr;
     const bool in_place = i + 1 < links.size() && links[i + 1].shape.is_pointwise() &&
                           link.output == ElementType::BFLOAT16;
     const size_t element = SizeOf(link.output);
@@ -49,10 +62,8 @@ std::shared_ptr<const PackedChain> PackedChain::Make(const std::vector<Link>& li
     if (i + 1 < links.size()) between.push_back(link.output);
   }
   const auto rows = PackedRows::Make(
-      all, /*channels_last=*/true, [links](size_t i, const ConvolutionShape& shape) {
-        return PackedConvolution::MakeChannelsLast(shape, /*plain_input=*/false, links[i].math,
-                                                   links[i].tile_shape);
-      });
+      all, channels_last,
+      [links](size_t i, const ConvolutionShape& shape) { return KernelOf(links[i], shape); });
   return rows ? std::make_shared<PackedRowChain>(rows, std::move(between)) : nullptr;
 }
 

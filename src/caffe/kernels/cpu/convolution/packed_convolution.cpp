@@ -7,6 +7,7 @@
 
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
+#include "caffe/kernels/cpu/gemm/pair_tiles.hpp"
 #include "caffe/kernels/cpu/resize/image_sizes.hpp"
 #include "caffe/kernels/cpu/simd/amx_layout.hpp"
 #include "caffe/kernels/cpu/simd/pixel_windows.hpp"
@@ -63,8 +64,12 @@ AmxTiles::ClampedPixels ClampedPixelsOf(const PackedTiles::Work& work) {
 /// Common part of both kinds.
 class Packed : public PackedConvolution {
  public:
-  Packed(const ConvolutionShape& shape, bool plain_input)
-      : tiles_(ChosenPackedTiles()), plain_(plain_input), shape_(shape), bands_(shape) {}
+  Packed(const ConvolutionShape& shape, bool plain_input, bool takes_planes = false)
+      : tiles_(ChosenPackedTiles()),
+        plain_(plain_input),
+        shape_(shape),
+        bands_(shape),
+        takes_planes_(takes_planes) {}
   int block() const override { return tiles_.block; }
   bool plain_input() const override { return plain_; }
   size_t scratch_size(int num) const final {
@@ -117,7 +122,7 @@ class Packed : public PackedConvolution {
     const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
     return WithoutZeros(strides, {channels, bands_.input_plane(), plain_},
                         {Blocks(shape_.outputs) * tiles_.block, bands_.output_plane()},
-                        tiles_.block, has_residual);
+                        tiles_.block, has_residual, takes_planes_);
   }
 
   /// Makes `work` write the outputs from `block` on for the pixels of a band.
@@ -154,6 +159,7 @@ class Packed : public PackedConvolution {
   const Bands bands_;
 
  private:
+  const bool takes_planes_;
   /// In scratch memory before that of the items.
   size_t BiasBytes() const { return RoundUp(padded_outputs() * sizeof(float), 64); }
 };
@@ -461,10 +467,11 @@ void DensePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) co
 class DepthwisePacked : public Packed {
  public:
   explicit DepthwisePacked(const ConvolutionShape& shape)
-      : Packed(shape, false),
+      : Packed(shape, false, /*takes_planes=*/true),
         blocks_(Blocks(shape.channels)),
         largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)),
         direct_(IsDirectDepthwise(bands_)),
+        pairs_(ChosenPairTiles()),
         amx_(ChosenAmxTiles()) {}
 
   size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
@@ -503,7 +510,8 @@ class DepthwisePacked : public Packed {
   const size_t blocks_;
   const Band largest_;
   const bool direct_;
-  const AmxTiles* const amx_;  // or null
+  const PairTiles* const pairs_;  // or null
+  const AmxTiles* const amx_;     // or null
 };
 
 /// True where AmxTiles::depthwise computes two blocks of channels at a time.
@@ -557,10 +565,14 @@ void DepthwisePacked::RunDirect(const Call& call) const {
   using Wide = std::array<float, kMost * kMaxDepthwiseKernel>;
   using Works = std::array<PackedTiles::Work, kMost>;
   const size_t block = tiles_.block, kernel = bands_.taps() * block;
-  const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.storage][kIsLast], bands_);
+  const bool rounds =
+      pairs_ && call.x.storage == STORED_BFLOAT16 && StorageOf(call.y.type) == STORED_BFLOAT16;
+  const auto run_row = DirectDepthwise(
+      rounds ? pairs_->depthwise_direct[kIsLast] : tiles_.depthwise_direct[call.x.storage][kIsLast],
+      bands_);
   const DepthwiseRow common = CommonRow(call.strides, block, 0);
   const size_t x_size = SizeOf(call.x.storage);
-  const size_t x_block = kIsLast ? block : bands_.input_plane() * block;
+  const size_t x_block = kIsLast ? block : call.strides.x_plane;
   ForDepthwiseParts<kIsLast>(
       bands_, call.num, blocks_, block, x_size, kGrain, [&](const DepthwisePart& part) {
         Wide wide;
@@ -597,7 +609,8 @@ void DepthwisePacked::RunItem(const Call& call, size_t index, const Buffers& own
   if (strides.x_pixel) {
     WidenLast(band, call, b, own.input);
   } else {
-    bands_.Widen(band, largest_, block, call.x, b, strides.x, own.input);
+    const Stored x = {call.x.at(b * strides.x_plane), call.x.storage};
+    bands_.Widen(band, largest_, block, x, 0, strides.x, own.input);
   }
   PackedTiles::Work work = {};
   work.x = own.input;
@@ -642,30 +655,41 @@ void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f
   ForEachDepthwiseWeight(shape_.channels, bands_.taps(), tiles_.block, f);
 }
 
+#include "pair_packed_convolution.inc"
+
 #include "amx_packed_convolution.inc"
 #include "channels_last_packed_convolution.inc"
+
+/// True for shapes that kernels in blocks take.
+bool HasPackedKernel(const ConvolutionShape& shape, bool plain_input) {
+  if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
+      shape.output_spatial() == 0 || !OffsetsFit(shape) || (shape.group > 1 && plain_input)) {
+    return false;
+  }
+  const int block = ChosenPackedTiles().block;
+  return shape.group == 1 || shape.is_depthwise() ||
+         (shape.channels / shape.group % block == 0 && shape.outputs / shape.group % block == 0);
+}
 
 }  // namespace
 
 std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const ConvolutionShape& shape,
                                                                  bool plain_input,
                                                                  ElementType math) {
-  if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
-      shape.output_spatial() == 0 || !OffsetsFit(shape)) {
-    return nullptr;
-  }
-  if (shape.group > 1 && plain_input) return nullptr;
-  if (shape.is_depthwise()) {
-    return std::make_shared<DepthwisePacked>(shape);
-  }
-  const int block = ChosenPackedTiles().block;
-  const bool whole_blocks = shape.group == 1 || (shape.channels / shape.group % block == 0 &&
-                                                 shape.outputs / shape.group % block == 0);
-  if (!whole_blocks) return nullptr;
+  if (!HasPackedKernel(shape, plain_input)) return nullptr;
+  if (shape.is_depthwise()) return std::make_shared<DepthwisePacked>(shape);
   if (const AmxTiles* amx = ChosenAmxTiles()) {
     return std::make_shared<AmxPacked>(shape, plain_input, math, *amx);
   }
   return std::make_shared<DensePacked>(shape, plain_input);
+}
+
+std::shared_ptr<const PackedConvolution> PackedConvolution::MakeInPairs(
+    const ConvolutionShape& shape, bool plain_input) {
+  const PairTiles* const pairs = ChosenPairTiles();
+  if (!pairs || shape.is_depthwise() || !HasPackedKernel(shape, plain_input)) return nullptr;
+  if (plain_input && shape.channels > 4) return nullptr;
+  return std::make_shared<PairPacked>(shape, plain_input, *pairs);
 }
 
 std::shared_ptr<const PackedConvolution> PackedConvolution::MakeChannelsLast(

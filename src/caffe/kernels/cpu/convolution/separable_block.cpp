@@ -24,20 +24,6 @@ struct RowRange {
   int count() const { return end - begin; }
 };
 
-/// Blocks of channels in parts that tiles sum together, of nearly equal size.
-class BlockParts {
- public:
-  BlockParts(size_t blocks, size_t most) : blocks_(blocks), count_(CeilDiv(blocks, most)) {}
-  size_t blocks() const { return blocks_; }
-  size_t count() const { return count_; }
-  size_t Begin(size_t part) const { return blocks_ * part / count_; }
-  size_t Count(size_t part) const { return Begin(part + 1) - Begin(part); }
-  size_t largest() const { return CeilDiv(blocks_, count_); }
-
- private:
-  size_t blocks_, count_;
-};
-
 /// A part of the middle channels is expanded, convolved, and added to the sums of all outputs
 /// before the next. Packed weights: of `expand` (part, channel of the input, channel of the part);
 /// of `depthwise` (block, position of the kernel, channel); of `project` (part, part of the

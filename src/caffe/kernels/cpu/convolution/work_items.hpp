@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "caffe/kernels/parallel.hpp"
 
@@ -35,6 +36,25 @@ struct WorkItems {
   }
   /// The first of n parts of the outputs that belongs to a slice.
   size_t Begin(size_t slice, size_t n) const { return n * slice / slices; }
+};
+
+/// Blocks of channels in parts that tiles sum together, of nearly equal size.
+class BlockParts {
+ public:
+  /// `even`: of an even number of blocks, if there are several parts, an even number, which two
+  /// threads share.
+  BlockParts(size_t blocks, size_t most, bool even = false)
+      : blocks_(blocks), count_(CeilDiv(blocks, most)) {
+    if (even && blocks % 2 == 0 && count_ > 1) count_ = RoundUp(count_, 2);
+  }
+  size_t blocks() const { return blocks_; }
+  size_t count() const { return count_; }
+  size_t Begin(size_t part) const { return blocks_ * part / count_; }
+  size_t Count(size_t part) const { return Begin(part + 1) - Begin(part); }
+  size_t largest() const { return CeilDiv(blocks_, count_); }
+
+ private:
+  size_t blocks_, count_;
 };
 
 /// From the scratch memory of one thread to that of the next.

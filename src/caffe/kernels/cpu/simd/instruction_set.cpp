@@ -197,6 +197,7 @@ void SetCpuInstructionSet(InstructionSet set) {
 
 const VectorKernels& ChosenKernels() { return *Chosen().vector->vector; }
 const PackedTiles& ChosenPackedTiles() { return *Chosen().vector->packed; }
+const PairTiles* ChosenPairTiles() { return Chosen().vector->pairs; }
 const Int8Tiles& ChosenInt8Tiles() { return *Chosen().vector->int8; }
 const WinogradKernels& ChosenWinograd(int block) {
   const InstructionSetRow& row = *Chosen().vector;
@@ -207,6 +208,10 @@ const AmxTiles* ChosenAmxTiles() { return Chosen().set->tiles; }
 int BlockChannels() { return ChosenPackedTiles().block; }
 bool HasByteProducts() { return ChosenInt8Tiles().has_bytes(); }
 bool HasSaturatingByteProducts() { return ChosenInt8Tiles().has_saturating_bytes(); }
+bool HasBFloat16Products() {
+  const InstructionSetRow& row = *Chosen().vector;
+  return row.pairs && Includes(row.needed, CpuFeatures::AVX512_BF16);
+}
 
 std::vector<std::pair<std::string, std::string>> ChosenKernelFamilies() {
   // The first row with these kernels names the set that they are compiled for.
@@ -220,6 +225,7 @@ std::vector<std::pair<std::string, std::string>> ChosenKernelFamilies() {
   const InstructionSetRow &set = *Chosen().set, &vector = *Chosen().vector;
   return {{"elementwise loops", owner(&Row::vector, vector.vector)},
           {"convolutions and inner products of floats", owner(&Row::packed, vector.packed)},
+          {"products of bfloat16 pairs", vector.pairs ? owner(&Row::pairs, vector.pairs) : "none"},
           {"Winograd's algorithm on floats", owner(&Row::winograd, vector.winograd)},
           {"8-bit integers", owner(&Row::int8, vector.int8)},
           {"matrix products in tiles", set.tiles ? owner(&Row::tiles, set.tiles) : "none"}};

@@ -6,6 +6,7 @@
 #include "amx_tiles.hpp"
 #include "caffe/kernels/cpu/convolution/winograd_loops.hpp"
 #include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
+#include "caffe/kernels/cpu/gemm/pair_tiles.hpp"
 #include "caffe/kernels/cpu/int8/int8_tiles.hpp"
 #include "caffe/kernels/cpu_features.hpp"
 #include "vector_kernels.hpp"
@@ -25,7 +26,8 @@ struct InstructionSetRow {
   const WinogradKernels* winograd;
   /// For blocks of 8 channels, which vectors of 16 cannot read.
   const WinogradKernels* winograd_of_8;
-  const AmxTiles* tiles;  ///< or null
+  const PairTiles* pairs;  ///< or null
+  const AmxTiles* tiles;   ///< or null
 };
 
 /// The registry, the plainest set first: the last one that is supported is used.

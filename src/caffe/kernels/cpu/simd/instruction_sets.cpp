@@ -16,31 +16,38 @@ using Features = CpuFeatures;
 
 const InstructionSetRow kRows[] = {
     {"generic", Features::NONE, false, &generic::kVectorKernels, &generic::kPackedTiles,
-     &generic::kInt8Tiles, &generic::kWinogradKernels, &generic::kWinogradKernels, nullptr},
+     &generic::kInt8Tiles, &generic::kWinogradKernels, &generic::kWinogradKernels,
+     &generic::kPairTiles, nullptr},
 #ifdef CAFFE_COMPILED_AVX2
     {"avx2", kAvx2, false, &avx2::kVectorKernels, &avx2::kPackedTiles, &avx2::kInt8Tiles,
-     &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
+     &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr, nullptr},
 #endif
 #ifdef CAFFE_COMPILED_AVX2_VNNI
     // Only the kernels of 8-bit integers use VNNI.
     {"avx2_vnni", kAvx2 | Features::AVX_VNNI, false, &avx2::kVectorKernels, &avx2::kPackedTiles,
-     &avx2_vnni::kInt8Tiles, &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
+     &avx2_vnni::kInt8Tiles, &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr, nullptr},
 #endif
 #ifdef CAFFE_COMPILED_AVX512
     {"avx512", kAvx512, false, &avx512::kVectorKernels, &avx512::kPackedTiles, &avx512::kInt8Tiles,
-     &avx512::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
+     &avx512::kWinogradKernels, &avx2::kWinogradKernels, nullptr, nullptr},
 #endif
 #ifdef CAFFE_COMPILED_AVX512_VNNI
     {"avx512_vnni", kAvx512 | Features::AVX512_VNNI, false, &avx512::kVectorKernels,
      &avx512::kPackedTiles, &avx512_vnni::kInt8Tiles, &avx512::kWinogradKernels,
-     &avx2::kWinogradKernels, nullptr},
+     &avx2::kWinogradKernels, nullptr, nullptr},
+#endif
+#ifdef CAFFE_COMPILED_AVX512_BF16
+    // Only the kernels of bfloat16 pairs use AVX512-BF16.
+    {"avx512_bf16", kAvx512 | Features::AVX512_VNNI | Features::AVX512_BF16, false,
+     &avx512::kVectorKernels, &avx512::kPackedTiles, &avx512_vnni::kInt8Tiles,
+     &avx512::kWinogradKernels, &avx2::kWinogradKernels, &avx512_bf16::kPairTiles, nullptr},
 #endif
 #ifdef CAFFE_COMPILED_AMX
     {"amx", kAvx512 | Features::AVX512_BF16 | Features::AMX_INT8 | Features::AMX_BF16, false,
-     nullptr, nullptr, nullptr, nullptr, nullptr, &amx::kAmxTiles},
+     nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &amx::kAmxTiles},
 #endif
     // AMX's instructions emulated one by one: runs everywhere, slowly.
-    {"emulated_amx", Features::NONE, true, nullptr, nullptr, nullptr, nullptr, nullptr,
+    {"emulated_amx", Features::NONE, true, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
      &emulated_amx::kAmxTiles},
 };
 

@@ -69,7 +69,8 @@ struct GenericSimd {
   /// AddFourProducts and, where kHasPairsTwice, AddFoursTwice are faster than pairs, but the sum of
   /// two neighbouring products saturates at 16 bits.
   static constexpr bool kByteProductsSaturate = false;
-  static constexpr int kByteDepthwiseRows = 1;  ///< whose sums fit the registers: 1 or 2
+  static constexpr int kByteDepthwiseRows = 1;    ///< whose sums fit the registers: 1 or 2
+  static constexpr bool kRoundsBFloat16 = false;  ///< StoreBFloat16s is one instruction
   /// AddPairsTwice is faster than AddPairs.
   static constexpr bool kHasPairsTwice = false;
 
@@ -126,6 +127,37 @@ struct GenericSimd {
   /// Converts the leading ones of n numbers, in whole vectors; returns how many.
   CAFFE_SIMD size_t HalvesToFloats(size_t, const uint16_t*, float*) { return 0; }
   CAFFE_SIMD size_t FloatsToHalves(size_t, const float*, uint16_t*) { return 0; }
+
+  /// Where kRoundsBFloat16.
+  template <typename From>
+  CAFFE_SIMD void StoreBFloat16s(const From& lanes, uint16_t* y);
+
+  /// Two bfloat16 numbers, the first in the lower half of each lane.
+  CAFFE_SIMD Unsigned BroadcastPair(const uint16_t* x) {
+    uint32_t pair;
+    __builtin_memcpy(&pair, x, sizeof(pair));
+    return Unsigned{} + pair;
+  }
+  CAFFE_SIMD void AddPairProducts(const Unsigned& x, const Unsigned& y, Lanes* sum) {
+    *sum += (Lanes)(x & 0xffff0000) * (Lanes)(y & 0xffff0000);
+    *sum += (Lanes)(x << 16) * (Lanes)(y << 16);
+  }
+  /// Of x and y, to nearest even.
+  CAFFE_SIMD Unsigned RoundedPairs(const Lanes& x, const Lanes& y) {
+    const auto rounded = [](const Lanes& value) __attribute__((always_inline)) {
+      const Unsigned bits = (Unsigned)value;
+      const Unsigned nearest = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+      return (bits & 0x7fffffff) > 0x7f800000 ? (bits >> 16) | 0x40 : nearest;
+    };
+    return rounded(x) | (rounded(y) << 16);
+  }
+  /// Pairs of x and y by turns.
+  CAFFE_SIMD void StoreInTurns(const Unsigned& x, const Unsigned& y, uint16_t* to) {
+    for (int i = 0; i < block; ++i) {
+      const uint32_t two[2] = {x[i], y[i]};
+      __builtin_memcpy(to + i * 4, two, sizeof(two));
+    }
+  }
 
   /// A vector of floats from and to FLOAT16.
   template <typename To>

@@ -1,5 +1,5 @@
-// Convolutions with channels last, in tiles, that become one node: which ones do, and that their
-// numbers stay the same.
+// Convolutions of floating-point numbers, and with channels last of bytes, that become one node:
+// which ones do, and that their numbers stay the same.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/quantize/fused_sums.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/chain_nets.hpp"
 #include "caffe/test/support/integer_nets.hpp"
 #include "caffe/test/support/net_fixture.hpp"
@@ -16,11 +17,11 @@
 namespace caffe::inference {
 namespace {
 
-const FastestKernel kBytesInPixels = {"int8_channels_last",
-                                      {ElementType::INT8, Layout::CHANNELS_LAST}};
+const FastestKernel kBytesInPixels = {
+    {"int8_channels_last"}, {ElementType::INT8, Layout::CHANNELS_LAST}, "int8_chain"};
 
 FastestKernel InPixels(ElementType type) {
-  return {"channels_last", {type, Layout::CHANNELS_LAST}};
+  return {{"channels_last"}, {type, Layout::CHANNELS_LAST}, "packed_chain"};
 }
 
 /// With AMX in software.
@@ -65,6 +66,22 @@ INSTANTIATE_TEST_SUITE_P(Types, FloatChainEngines,
                                            ElementType::FLOAT),
                          [](const auto& info) { return std::string(Name(info.param)); });
 
+class BlockedChainEngines : public kernels::OnInstructionSet {};
+
+TEST_P(BlockedChainEngines, KeepTheNumbers) {
+  const std::unique_ptr<Net<float>> net = NetOfSines(kChainNet);
+  // "packed" is for groups of one channel.
+  const FastestKernel pairs = {
+      {"packed_bf16", "packed"}, {ElementType::BFLOAT16, Layout::CHANNELS_BLOCKED}, "packed_chain"};
+  const auto lowered = [&](const TimeOf& time) {
+    return LoweredChains(*net, time, pairs, {}, nullptr);
+  };
+  ExpectTheSameNumbers(*net, lowered(AlwaysFaster), lowered(nullptr));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, BlockedChainEngines, ::testing::ValuesIn(kernels::SetsWithPairs()),
+                         [](const auto& info) { return std::string(Name(info.param)); });
+
 class ByteChainEngines : public OnEmulatedTiles,
                          public ::testing::TestWithParam<QuantizationScheme> {};
 
@@ -100,7 +117,7 @@ TEST_F(ChannelsLastChainNodes, SayWhatTheyWereComparedWith) {
   ASSERT_EQ(seen.size(), 2u);
   Names ways;
   for (const LayerCandidates::Possible& way : seen[0].possible) ways.push_back(way.implementation);
-  EXPECT_EQ(ways, (Names{"apart", "channels_last_chain:4x1", "channels_last_chain:2x2"}));
+  EXPECT_EQ(ways, (Names{"apart", "packed_chain:4x1", "packed_chain:2x2"}));
 }
 
 // A layer in another type, or in blocks, is none of a chain.
@@ -139,15 +156,14 @@ TEST_F(ChannelsLastChainNodes, RefuseWhatTheyCannotCompute) {
   expect_error("another kernel", [](Node* node) {
     node->epilogue[1].layer.mutable_convolution_param()->set_kernel_size(0, 7);
   });
-  expect_error("no variant", [](Node* node) { node->implementation = "channels_last_chain"; });
-  expect_error("an unknown variant",
-               [](Node* node) { node->implementation = "channels_last_chain:x"; });
+  expect_error("no variant", [](Node* node) { node->implementation = "packed_chain"; });
+  expect_error("an unknown variant", [](Node* node) { node->implementation = "packed_chain:x"; });
   expect_error("blocks' implementation",
                [](Node* node) { node->implementation = "separable:rows"; });
   expect_error("bytes' implementation",
                [](Node* node) { node->implementation = "int8_chain:2x2"; });
   Graph graph = good;
-  graph.nodes[graph.FindNode("first")].implementation = "channels_last_chain:2x2";
+  graph.nodes[graph.FindNode("first")].implementation = "packed_chain:2x2";
   EXPECT_THROW(RunGraph(graph, InputsOf(*net)), Error) << "one convolution alone";
 }
 
