@@ -78,6 +78,14 @@ class CandidateSearch {
     return choice_;
   }
 
+  /// Of the present choice.
+  double Cost() const {
+    double cost = 0;
+    for (size_t i = 0; i < candidates_.size(); ++i) cost += CostOfNode(i);
+    for (size_t i = 0; i < graph_.values.size(); ++i) cost += CostOfValue(static_cast<int>(i));
+    return cost;
+  }
+
  private:
   double CostOfNode(size_t node) const { return costs_.nodes[node][choice_[node]]; }
   const Candidate& chosen(size_t node) const { return candidates_[node][choice_[node]]; }
@@ -159,13 +167,6 @@ class CandidateSearch {
   double CostOfValues(const std::vector<int>& values) const {
     double cost = 0;
     for (const int value : values) cost += CostOfValue(value);
-    return cost;
-  }
-
-  double Cost() const {
-    double cost = 0;
-    for (size_t i = 0; i < candidates_.size(); ++i) cost += CostOfNode(i);
-    for (size_t i = 0; i < graph_.values.size(); ++i) cost += CostOfValue(static_cast<int>(i));
     return cost;
   }
 
@@ -286,9 +287,12 @@ class CandidateSearch {
 
 std::vector<int> ChooseCandidates(const Graph& graph,
                                   const std::vector<std::vector<Candidate>>& candidates,
-                                  const std::vector<Format>& preferred,
-                                  const CandidateCosts& costs) {
-  return CandidateSearch(graph, candidates, preferred, costs).Search();
+                                  const std::vector<Format>& preferred, const CandidateCosts& costs,
+                                  double* cost) {
+  CandidateSearch search(graph, candidates, preferred, costs);
+  const std::vector<int> choice = search.Search();
+  if (cost) *cost = search.Cost();
+  return choice;
 }
 
 }  // namespace caffe::inference

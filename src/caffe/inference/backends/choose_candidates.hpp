@@ -25,10 +25,11 @@ struct CandidateCosts {
 /// all nodes with their outputs in one of the `preferred` formats where they can, one node, or a
 /// node and what makes its bottom, is changed at a time until nothing gets better. The best of
 /// these is then tried with runs of nodes, in the order of the graph, in one preferred format.
+/// `cost`, unless it is null, becomes the sum.
 std::vector<int> ChooseCandidates(const Graph& graph,
                                   const std::vector<std::vector<Candidate>>& candidates,
-                                  const std::vector<Format>& preferred,
-                                  const CandidateCosts& costs);
+                                  const std::vector<Format>& preferred, const CandidateCosts& costs,
+                                  double* cost = nullptr);
 
 }  // namespace caffe::inference
 

@@ -17,6 +17,10 @@
 namespace caffe::inference {
 namespace {
 
+// An engine that needs no OpenMP may take this much longer: its loops are shared by a LoopTeam,
+// which waits for no thread that other processes keep off its core.
+constexpr double kWithoutOpenMp = 1.03;
+
 /// The time of a candidate, weighted by the bytes of the node's outputs in its formats.
 double CostOf(const Graph& graph, const Node& node, const Candidate& candidate) {
   double floats = 0, own = 0;
@@ -93,6 +97,8 @@ class FormatSearch {
   std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates, Found* found) const;
   void ForceInt8(int value, const LoweringOptions& options);
   bool Restrict(int value, const std::vector<int>& nodes, const std::vector<Layout::Kind>& layouts);
+  bool NeedsOpenMp(size_t node, const Candidate& candidate) const;
+  bool NeedsOpenMp(const std::vector<int>& choice) const;
 
   const LoweringContext& context_;
   const LoweringContext& timed_;
@@ -378,7 +384,18 @@ bool FormatSearch::Restrict(int value, const std::vector<int>& nodes,
   return true;
 }
 
+bool FormatSearch::NeedsOpenMp(size_t node, const Candidate& candidate) const {
+  return candidate.implementation->NeedsOpenMp(graph_, graph_.nodes[node]);
+}
+bool FormatSearch::NeedsOpenMp(const std::vector<int>& choice) const {
+  for (size_t i = 0; i < choice.size(); ++i) {
+    if (NeedsOpenMp(i, candidates_[i][choice[i]])) return true;
+  }
+  return false;
+}
+
 void FormatSearch::Search() {
+  constexpr double kNever = 1e15;
   CandidateCosts costs;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     std::vector<double>& of_node = costs.nodes.emplace_back();
@@ -394,7 +411,17 @@ void FormatSearch::Search() {
   for (const Layout::Kind layout : timing_->target().layouts()) {
     for (const ElementType type : context_.storage) preferred.push_back({type, layout});
   }
-  choice_ = ChooseCandidates(graph_, candidates_, preferred, costs);
+  double least = 0, without_openmp = 0;
+  choice_ = ChooseCandidates(graph_, candidates_, preferred, costs, &least);
+  if (!NeedsOpenMp(choice_)) return;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    for (size_t c = 0; c < candidates_[i].size(); ++c) {
+      if (NeedsOpenMp(i, candidates_[i][c])) costs.nodes[i][c] = kNever;
+    }
+  }
+  const std::vector<int> own =
+      ChooseCandidates(graph_, candidates_, preferred, costs, &without_openmp);
+  if (without_openmp <= kWithoutOpenMp * least) choice_ = own;
 }
 
 LayerCandidates FormatSearch::Described(int index) const {

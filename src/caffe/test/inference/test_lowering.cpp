@@ -2,6 +2,7 @@
 // chosen, the outputs are those of the net, to what the types can hold.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -111,6 +112,43 @@ std::set<ElementType> TypesBetween(double integers, const std::set<ElementType>&
     types.insert(graph.values[graph.FindValue(name)].type);
   }
   return types;
+}
+
+/// The kernels of this library take so many times as long as those that need OpenMP; others much
+/// longer.
+class OwnKernelsTiming : public Timing {
+ public:
+  explicit OwnKernelsTiming(double own) : Timing(cpu::CpuTarget(), 0, nullptr, 0), own_(own) {}
+  double Of(const LoweringContext& context, const Node& node, const Candidate& candidate) override {
+    Timing::Of(context, node, candidate);
+    if (std::string(candidate.implementation->name()) == "layer") return 1e8;
+    return 1e6 * (candidate.implementation->NeedsOpenMp(context.graph, node) ? 1 : own_);
+  }
+
+ private:
+  const double own_;
+};
+
+// Then loops are shared by threads that wait for none that is kept off its core.
+TEST(Lowering, TakesKernelsWithoutOpenMpWhereAllOfThemTakeLittleLonger) {
+  if (!onednn::Enabled()) GTEST_SKIP() << "a build without oneDNN";
+  Net<float> net(ParseNet(kFire));
+  const auto needs_openmp = [&](double own) {
+    const auto lower = [&](Graph optimized) {
+      LoweringOptions options;
+      options.maths.assign(optimized.nodes.size(), {ElementType::FLOAT});
+      options.ranges.resize(optimized.values.size());
+      OwnKernelsTiming timing(own);
+      return Lower(std::move(optimized), options, &timing);
+    };
+    const Graph graph = LoweredBy(lower, GraphOf(net));
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+      return ImplementationOf(cpu::CpuTarget(), node.implementation).NeedsOpenMp(graph, node);
+    });
+  };
+  EXPECT_FALSE(needs_openmp(0.9));
+  EXPECT_FALSE(needs_openmp(1.02));
+  EXPECT_TRUE(needs_openmp(1.2));
 }
 
 TEST(Lowering, TakesTheNarrowTypeWhereTimesAreAlike) {
