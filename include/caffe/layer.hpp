@@ -57,8 +57,9 @@ class Layer {
   virtual bool DescribePointwise(Pointwise* /*description*/) { return false; }
   /// Offers the layers behind this one that work in place on its only top, one after the other.
   /// Returns how many of the first of them ForwardFused and, in the TRAIN phase, BackwardFused do
-  /// the work of, on the CPU.
+  /// the work of, on the CPU and, where FusesOnGpu(), on a GPU.
   virtual int FuseFollowers(const vector<Layer<Dtype>*>& /*followers*/) { return 0; }
+  virtual bool FusesOnGpu() const { return false; }
   /// Offers the layers behind this one, in the order in which they run, to be computed with it.
   /// True: this layer keeps them, and ForwardJoined may be called; false: nothing is joined.
   ///
@@ -177,6 +178,15 @@ class Layer {
   virtual void Backward_fused(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                               const vector<Blob<Dtype>*>& bottom) {
     Backward_cpu(top, propagate_down, bottom);
+  }
+  virtual void Forward_fused_gpu(const vector<Blob<Dtype>*>& bottom,
+                                 const vector<Blob<Dtype>*>& top) {
+    Forward_fused(bottom, top);
+  }
+  virtual void Backward_fused_gpu(const vector<Blob<Dtype>*>& top,
+                                  const vector<bool>& propagate_down,
+                                  const vector<Blob<Dtype>*>& bottom) {
+    Backward_fused(top, propagate_down, bottom);
   }
 
   /// Throws Error if the numbers of blobs do not fit the Exact/Min/Max functions.

@@ -301,7 +301,9 @@ class Net {
   void FindJoinedLayers();
   bool RunJoined(int layer_id, int end, vector<bool>* done);
   bool IsWatched() const;
-  void RunBackward(int layer_id, int end, vector<bool>* left);
+  bool MayRunFused(int layer_id) const;
+  bool IsFusedBackward(int layer_id, int start, int end) const;
+  void RunBackward(int layer_id, int start, int end, vector<bool>* left);
   void RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done);
   void StampInputs();
   void RefreshBlobs();

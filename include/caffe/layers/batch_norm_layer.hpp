@@ -35,6 +35,7 @@ class BatchNormLayer : public Layer<Dtype> {
   const char* forward_engine() const override;
   bool DescribePointwise(Pointwise* description) override;
   int FuseFollowers(const vector<Layer<Dtype>*>& followers) override;
+  bool FusesOnGpu() const override { return this->phase_ == TRAIN; }
   int ExactNumBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
 
@@ -50,6 +51,10 @@ class BatchNormLayer : public Layer<Dtype> {
   void Backward_fused(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                       const vector<Blob<Dtype>*>& bottom) override;
 #ifndef CPU_ONLY
+  void Forward_fused_gpu(const vector<Blob<Dtype>*>& bottom,
+                         const vector<Blob<Dtype>*>& top) override;
+  void Backward_fused_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                          const vector<Blob<Dtype>*>& bottom) override;
   void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
@@ -70,6 +75,9 @@ class BatchNormLayer : public Layer<Dtype> {
   void GlobalStatisticsGpu();
   template <typename F>
   void UpdateGlobalStatisticsGpu();
+  void RunForwardGpu(const Blob<Dtype>& bottom, bool fused, Blob<Dtype>* top);
+  void RunBackwardGpu(const Blob<Dtype>& top, const vector<bool>& propagate_down, bool fused,
+                      Blob<Dtype>* bottom);
 #endif
 
   ChannelNormalization<Dtype> normalization_;
@@ -81,6 +89,9 @@ class BatchNormLayer : public Layer<Dtype> {
   typename ChannelNormalization<Dtype>::Gradients WantedGradients(const Blob<Dtype>& top,
                                                                   bool propagate_down, bool fused,
                                                                   Blob<Dtype>* bottom) const;
+  int FuseForTraining(const vector<Layer<Dtype>*>& followers);
+  /// Takes the layer if it is a ReLU that a `fused` pass can do the work of.
+  bool TakeRelu(Layer<Dtype>* layer);
   /// Whether Forward keeps what the gradients need of the input.
   bool KeepsInput() const;
   void RunForward(const Blob<Dtype>& bottom, bool fused, Blob<Dtype>* top);
@@ -88,7 +99,10 @@ class BatchNormLayer : public Layer<Dtype> {
                    Blob<Dtype>* bottom);
 
   std::shared_ptr<FusedFollowers<Dtype>> followers_;  // TEST phase
-  ScaleLayer<Dtype>* scale_ = nullptr;                // the follower of the TRAIN phase; the net's
+  // The followers of the TRAIN phase, the net's, null where there is none: a Scale, then a ReLU.
+  ScaleLayer<Dtype>* scale_ = nullptr;
+  Layer<Dtype>* relu_ = nullptr;
+  double slope_ = 1;  // of the ReLU for negative numbers
 
   // Engines ONEDNN and REFERENCE (batch_norm_engines.cpp). False: neither computes.
   struct Engines;

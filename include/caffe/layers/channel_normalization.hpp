@@ -59,15 +59,21 @@ class ChannelNormalization {
   /// Moments into DeviceMoments.
   template <typename T>
   void MomentsGpu(const Blob<Dtype>& bottom);
-  /// Forward with what lies in DeviceMoments.
+  /// Forward with what lies in DeviceMoments. `in_steps`: scale and shift are applied to the
+  /// normalized values as they are stored, like a layer of its own would, and so is a ReLU with
+  /// this `slope` for negative numbers.
   template <typename T>
   void ForwardGpu(const Blob<Dtype>& bottom, double eps, const Blob<Dtype>* scale,
-                  const Blob<Dtype>* shift, bool keep, Blob<Dtype>* top);
+                  const Blob<Dtype>* shift, bool keep, Blob<Dtype>* top, bool in_steps = false,
+                  double slope = 1);
   /// SetStatistics with what lies in DeviceMoments.
   template <typename F>
   void SetStatisticsGpu(double eps);
+  /// With the `shift` and the `slope` of a Forward in steps, the top's gradient is the one behind
+  /// its ReLU.
   void BackwardGpu(const LayerTypes& types, const Blob<Dtype>* input, const Blob<Dtype>& top,
-                   bool batch_statistics, const Blob<Dtype>* scale, const Gradients& gradients);
+                   bool batch_statistics, const Blob<Dtype>* scale, const Gradients& gradients,
+                   const Blob<Dtype>* shift = nullptr, double slope = 1);
 #endif
 
  private:
@@ -86,7 +92,8 @@ class ChannelNormalization {
   void NormalizeGpu(const Blob<Dtype>& input, Blob<Dtype>* normalized);
   template <typename T, typename D>
   void BackwardGpuAs(const Blob<Dtype>* input, const Blob<Dtype>& top, bool batch_statistics,
-                     const Blob<Dtype>* scale, const Gradients& gradients);
+                     const Blob<Dtype>* scale, const Gradients& gradients, const Blob<Dtype>* shift,
+                     double slope);
   Blob<Dtype> device_moments_;      // (2, channels): means, variances
   Blob<Dtype> device_inverse_std_;  // of the latest pass on the device
 #endif

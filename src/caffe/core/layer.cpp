@@ -50,7 +50,11 @@ template <typename Dtype>
 Dtype Layer<Dtype>::ForwardFused(const vector<Blob<Dtype>*>& bottom,
                                  const vector<Blob<Dtype>*>& top) {
   Reshape(bottom, top);
-  Forward_fused(bottom, top);
+  if (Caffe::mode() == Caffe::GPU) {
+    Forward_fused_gpu(bottom, top);
+  } else {
+    Forward_fused(bottom, top);
+  }
   return WeightedLoss(top);
 }
 
@@ -58,7 +62,11 @@ template <typename Dtype>
 void Layer<Dtype>::BackwardFused(const vector<Blob<Dtype>*>& top,
                                  const vector<bool>& propagate_down,
                                  const vector<Blob<Dtype>*>& bottom) {
-  Backward_fused(top, propagate_down, bottom);
+  if (Caffe::mode() == Caffe::GPU) {
+    Backward_fused_gpu(top, propagate_down, bottom);
+  } else {
+    Backward_fused(top, propagate_down, bottom);
+  }
 }
 
 template <typename Dtype>

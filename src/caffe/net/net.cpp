@@ -99,8 +99,7 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   return loss;
 }
 
-// On the CPU a layer does the work of its fused followers, unless a caller can see the blobs
-// between them.
+// A layer does the work of its fused followers, unless a caller can see the blobs between them.
 template <typename Dtype>
 void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done) {
   if (RunJoined(layer_id, end, done)) return;
@@ -114,8 +113,7 @@ void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* do
     if (!is_bottom) PrepareTop(id);  // else it was, by the layer that made it
   }
   const vector<int>& followers = fused_followers_[layer_id];
-  const bool fused =
-      !followers.empty() && followers.back() <= end && !IsWatched() && Caffe::mode() == Caffe::CPU;
+  const bool fused = !followers.empty() && followers.back() <= end && MayRunFused(layer_id);
   WithLayer(layer.layer_param(), [&] {
     *loss += fused ? layer.ForwardFused(bottom_vecs_[layer_id], top_vecs_[layer_id])
                    : layer.Forward(bottom_vecs_[layer_id], top_vecs_[layer_id]);
@@ -228,16 +226,26 @@ void Net<Dtype>::BackwardFromTo(int start, int end) {
   vector<bool> left(layers_.size(), false);
   for (int i = start; i >= end; --i) {
     for (Callback* callback : before_backward_) callback->run(i);
-    if (layer_need_backward_[i]) RunBackward(i, end, &left);
+    if (layer_need_backward_[i]) RunBackward(i, start, end, &left);
     for (Callback* callback : after_backward_) callback->run(i);
   }
 }
 
+// True if this pass has all that the layer can do the work of, and gradients go through all of it.
+template <typename Dtype>
+bool Net<Dtype>::IsFusedBackward(int layer_id, int start, int end) const {
+  const vector<int>& followers = fused_followers_[layer_id];
+  return phase_ == TRAIN && layer_id >= end && followers.back() <= start &&
+         layer_need_backward_[layer_id] && MayRunFused(layer_id) &&
+         std::all_of(followers.begin(), followers.end(),
+                     [this](int id) { return bottom_need_backward_[id][0]; });
+}
+
 // A fused layer is left to the one that does its work, unless a caller can see what lies between.
 template <typename Dtype>
-void Net<Dtype>::RunBackward(int layer_id, int end, vector<bool>* left) {
-  const int owner = phase_ == TRAIN ? fused_into_[layer_id] : -1;
-  if (owner >= end && layer_need_backward_[owner] && !IsWatched() && Caffe::mode() == Caffe::CPU) {
+void Net<Dtype>::RunBackward(int layer_id, int start, int end, vector<bool>* left) {
+  const int owner = fused_into_[layer_id];
+  if (owner >= 0 && IsFusedBackward(owner, start, end)) {
     (*left)[owner] = true;
     return;
   }
@@ -254,6 +262,11 @@ template <typename Dtype>
 bool Net<Dtype>::IsWatched() const {
   return debug_info_ || !before_forward_.empty() || !after_forward_.empty() ||
          !before_backward_.empty() || !after_backward_.empty();
+}
+
+template <typename Dtype>
+bool Net<Dtype>::MayRunFused(int layer_id) const {
+  return !IsWatched() && (Caffe::mode() == Caffe::CPU || layers_[layer_id]->FusesOnGpu());
 }
 
 template <typename Dtype>

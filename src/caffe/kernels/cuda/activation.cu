@@ -8,12 +8,6 @@ namespace {
 
 using kernels::Activation;
 
-/// As on the host: with slope 0, -inf becomes 0, whereas 0 * -inf would be NaN.
-template <typename F>
-__host__ __device__ inline F LeakyRelu(F slope, F x) {
-  return x < 0 ? (slope == 0 ? F(0) : slope * x) : x;
-}
-
 /// An Activation with its numbers in the type of the arithmetic.
 template <typename F>
 struct Function {

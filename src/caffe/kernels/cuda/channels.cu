@@ -62,6 +62,60 @@ struct ValuesAndProducts {
   }
 };
 
+/// values = the numbers of V channels from c on; `otherwise` if the array is null.
+template <int V, typename F>
+__host__ __device__ inline void ReadNumbers(const F* of_channels, int c, F otherwise,
+                                            F (&values)[V]) {
+  if (of_channels) {
+    ReadLanes(of_channels + c, values);
+  } else {
+    for (int v = 0; v < V; ++v) values[v] = otherwise;
+  }
+}
+
+/// The value that a T holds of it.
+template <typename T>
+__host__ __device__ inline Math<T> AsHeld(Math<T> value) {
+  T held;
+  Store(&held, value);
+  return Load(&held);
+}
+
+/// Turns gradients behind a ReLU into those in front of it.
+template <int V, typename T, typename D>
+__host__ __device__ inline void PassRelu(const ReluBehind<Math<D>>& relu, int c,
+                                         const T (&normalized)[V], D (&gradients)[V]) {
+  if (relu.slope == 1) return;
+  Math<D> factor[V], term[V];
+  ReadNumbers(relu.scale, c, Math<D>(1), factor);
+  ReadNumbers(relu.shift, c, Math<D>(0), term);
+  for (int v = 0; v < V; ++v) {
+    const bool passes = AsHeld<T>(factor[v] * Load(normalized + v) + term[v]) > 0;
+    if (!passes) Store(gradients + v, relu.slope * Load(gradients + v));
+  }
+}
+
+/// Gradients in front of a ReLU, and their products with normalized values.
+template <typename T, typename D>
+struct GradientsAndProducts {
+  const T* normalized;
+  ReluBehind<Math<D>> relu;
+  const D* dy;
+  template <int V>
+  __host__ __device__ void Add(int c, int i, Sums (&sums)[V]) const {
+    T factors[V];
+    D gradients[V];
+    ReadLanes(normalized + i, factors);
+    ReadLanes(dy + i, gradients);
+    PassRelu(relu, c, factors, gradients);
+    for (int v = 0; v < V; ++v) {
+      const double value = Load(gradients + v);
+      sums[v].first += value;
+      sums[v].second += value * static_cast<double>(Load(factors + v));
+    }
+  }
+};
+
 /// Differences of values from their channel's first one, and their squares: avoids cancellation in
 /// sums of large, similar values.
 template <typename X>
@@ -171,17 +225,6 @@ void SumChannels(Stream& stream, int outer, int channels, int inner, bool wide, 
       [] __host__ __device__(Sums a, Sums b) { return Both(a, b); }, finish);
 }
 
-/// values = the numbers of V channels from c on; `otherwise` if the array is null.
-template <int V, typename F>
-__host__ __device__ inline void ReadNumbers(const F* of_channels, int c, F otherwise,
-                                            F (&values)[V]) {
-  if (of_channels) {
-    ReadLanes(of_channels + c, values);
-  } else {
-    for (int v = 0; v < V; ++v) values[v] = otherwise;
-  }
-}
-
 /// True if kernels may take kLanes channels per thread: channels are adjacent, and the arrays are
 /// aligned to words.
 bool TakesLanes(int channels, int inner, std::initializer_list<const void*> arrays) {
@@ -210,7 +253,7 @@ void AffineLanes(Stream& stream, int count, int channels, int inner, const Math<
 template <int V, typename T>
 void NormalizeLanes(Stream& stream, int count, int channels, int inner, const Math<T>* mean,
                     const Math<T>* inverse_deviation, const Math<T>* scale, const Math<T>* shift,
-                    const T* x, T* normalized, T* y) {
+                    const T* x, T* normalized, T* y, bool in_steps, Math<T> slope) {
   using F = Math<T>;
   ForEach(stream, count / V, [=] __host__ __device__(int i) {
     const int at = i * V, c = at / inner % channels;
@@ -224,7 +267,8 @@ void NormalizeLanes(Stream& stream, int count, int channels, int inner, const Ma
     for (int v = 0; v < V; ++v) {
       const F value = (Load(values + v) - centre[v]) * inverse[v];
       Store(values + v, value);
-      Store(results + v, factor[v] * value + term[v]);
+      const F base = in_steps ? Load(values + v) : value;
+      Store(results + v, LeakyRelu(slope, AsHeld<T>(factor[v] * base + term[v])));
     }
     if (normalized) WriteLanes(values, normalized + at);
     WriteLanes(results, y + at);
@@ -235,12 +279,12 @@ template <int V, typename T, typename D>
 void NormalizeBackwardLanes(Stream& stream, int count, int channels, int inner,
                             const Math<D>* scale, const Math<D>* inverse_deviation,
                             const double* mean_dy, const double* mean_dot, const T* normalized,
-                            const D* dy, D* dx) {
+                            const ReluBehind<Math<D>>& relu, const D* dy, D* dx) {
   using F = Math<D>;
   ForEach(stream, count / V, [=] __host__ __device__(int i) {
     const int at = i * V, c = at / inner % channels;
     D gradients[V];
-    T values[V];
+    T values[V] = {};  // not read without `normalized`, which compilers do not see
     F factor[V], inverse[V];
     double dy_mean[V], dot_mean[V];
     ReadLanes(dy + at, gradients);
@@ -248,13 +292,16 @@ void NormalizeBackwardLanes(Stream& stream, int count, int channels, int inner,
     ReadLanes(inverse_deviation + c, inverse);
     if (normalized) {
       ReadLanes(normalized + at, values);
+      PassRelu(relu, c, values, gradients);
+    }
+    if (mean_dy) {
       ReadLanes(mean_dy + c, dy_mean);
       ReadLanes(mean_dot + c, dot_mean);
     }
     for (int v = 0; v < V; ++v) {
       const F slope = factor[v] * inverse[v];
       F value = Load(gradients + v);
-      if (normalized) {
+      if (mean_dy) {
         value -= static_cast<F>(dy_mean[v]) +
                  static_cast<F>(Load(values + v)) * static_cast<F>(dot_mean[v]);
       }
@@ -361,26 +408,44 @@ template <typename T>
 void BatchNormForward(Stream& stream, int outer, int channels, int inner,
                       const AccumulatorType<T>* mean, const AccumulatorType<T>* inverse_deviation,
                       const AccumulatorType<T>* scale, const AccumulatorType<T>* shift, const T* x,
-                      T* normalized, T* y) {
+                      T* normalized, T* y, bool in_steps, AccumulatorType<T> slope) {
   WithLanes(TakesLanes(channels, inner, {x, normalized, y, mean, inverse_deviation, scale, shift}),
             [&](auto lanes) {
               NormalizeLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels,
                                                      inner, mean, inverse_deviation, scale, shift,
-                                                     x, normalized, y);
+                                                     x, normalized, y, in_steps, slope);
             });
+}
+
+template <typename T, typename D>
+void BatchNormSums(Stream& stream, int outer, int channels, int inner, const T* normalized,
+                   const ReluBehind<AccumulatorType<D>>& relu, const D* dy, double* sum,
+                   double* dot) {
+  if (relu.slope == 1) {
+    return ChannelSums(stream, outer, channels, inner, dy, normalized, sum, dot);
+  }
+  const bool wide = BeginsAtWord(dy) && BeginsAtWord(normalized) && BeginsAtWord(relu.scale) &&
+                    BeginsAtWord(relu.shift);
+  SumChannels(stream, outer, channels, inner, wide,
+              GradientsAndProducts<T, D>{normalized, relu, dy},
+              [=] __host__ __device__(int c, Sums sums) {
+                sum[c] = sums.first;
+                dot[c] = sums.second;
+              });
 }
 
 template <typename T, typename D>
 void BatchNormBackward(Stream& stream, int outer, int channels, int inner,
                        const AccumulatorType<D>* scale, const AccumulatorType<D>* inverse_deviation,
                        const double* mean_dy, const double* mean_dot, const T* normalized,
-                       const D* dy, D* dx) {
+                       const ReluBehind<AccumulatorType<D>>& relu, const D* dy, D* dx) {
   WithLanes(TakesLanes(channels, inner,
-                       {normalized, dy, dx, scale, inverse_deviation, mean_dy, mean_dot}),
+                       {normalized, dy, dx, scale, inverse_deviation, mean_dy, mean_dot, relu.scale,
+                        relu.shift}),
             [&](auto lanes) {
               NormalizeBackwardLanes<decltype(lanes)::value>(
                   stream, outer * channels * inner, channels, inner, scale, inverse_deviation,
-                  mean_dy, mean_dot, normalized, dy, dx);
+                  mean_dy, mean_dot, normalized, relu, dy, dx);
             });
 }
 
@@ -392,15 +457,18 @@ void BatchNormBackward(Stream& stream, int outer, int channels, int inner,
                                AccumulatorType<T>*);                                   \
   template void BatchNormForward(Stream&, int, int, int, const AccumulatorType<T>*,    \
                                  const AccumulatorType<T>*, const AccumulatorType<T>*, \
-                                 const AccumulatorType<T>*, const T*, T*, T*);
+                                 const AccumulatorType<T>*, const T*, T*, T*, bool,    \
+                                 AccumulatorType<T>);
 CAFFE_FOR_EACH_FLOAT(INSTANTIATE)
 #undef INSTANTIATE
 
-#define INSTANTIATE(T, D)                                                                  \
-  template void ChannelSums(Stream&, int, int, int, const D*, const T*, double*, double*); \
-  template void BatchNormBackward(Stream&, int, int, int, const AccumulatorType<D>*,       \
-                                  const AccumulatorType<D>*, const double*, const double*, \
-                                  const T*, const D*, D*);
+#define INSTANTIATE(T, D)                                                                         \
+  template void ChannelSums(Stream&, int, int, int, const D*, const T*, double*, double*);        \
+  template void BatchNormBackward(Stream&, int, int, int, const AccumulatorType<D>*,              \
+                                  const AccumulatorType<D>*, const double*, const double*,        \
+                                  const T*, const ReluBehind<AccumulatorType<D>>&, const D*, D*); \
+  template void BatchNormSums(Stream&, int, int, int, const T*,                                   \
+                              const ReluBehind<AccumulatorType<D>>&, const D*, double*, double*);
 CAFFE_FOR_EACH_PAIR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -49,21 +49,39 @@ void UpdateAverages(Stream& stream, int channels, double keep, double add, doubl
                     bool copies_first, const F* mean, const F* variance, F* mean_average,
                     F* variance_average, F* weight);
 
-/// normalized = (x - mean[c]) inverse_deviation[c], and y = scale[c] normalized + shift[c].
-/// `normalized`, `scale` and `shift` may be null; y may be x.
+/// normalized = (x - mean[c]) inverse_deviation[c], and y = f(scale[c] normalized + shift[c]), f
+/// being a ReLU of this `slope` for negative numbers; 1: none. `normalized`, `scale` and `shift`
+/// may be null; y may be x. `in_steps`: each is computed from the one before as it is stored in a
+/// T, as layers of their own would; else only the last is rounded.
 template <typename T>
 void BatchNormForward(Stream& stream, int outer, int channels, int inner,
                       const AccumulatorType<T>* mean, const AccumulatorType<T>* inverse_deviation,
                       const AccumulatorType<T>* scale, const AccumulatorType<T>* shift, const T* x,
-                      T* normalized, T* y);
+                      T* normalized, T* y, bool in_steps = false, AccumulatorType<T> slope = 1);
+
+/// The ReLU of a BatchNormForward in steps, with its scale and shift, which may be null.
+template <typename F>
+struct ReluBehind {
+  F slope;  ///< 1: there is none
+  const F* scale;
+  const F* shift;
+};
+
+/// ChannelSums of dy and dy normalized, where dy is the gradient in front of the ReLU, computed
+/// from the `dy` behind it. dot must not be null.
+template <typename T, typename D>
+void BatchNormSums(Stream& stream, int outer, int channels, int inner, const T* normalized,
+                   const ReluBehind<AccumulatorType<D>>& relu, const D* dy, double* sum,
+                   double* dot);
 
 /// dx = scale[c] inverse_deviation[c] (dy - mean_dy[c] - normalized mean_dot[c]), with the means of
-/// dy and of dy normalized; without the last two terms if `normalized` is null. dx may be dy.
+/// dy and of dy normalized; without the last two terms if `mean_dy` is null. dy as in
+/// BatchNormSums; `normalized` may be null without ReLU and means. dx may be `dy`.
 template <typename T, typename D>
 void BatchNormBackward(Stream& stream, int outer, int channels, int inner,
                        const AccumulatorType<D>* scale, const AccumulatorType<D>* inverse_deviation,
                        const double* mean_dy, const double* mean_dot, const T* normalized,
-                       const D* dy, D* dx);
+                       const ReluBehind<AccumulatorType<D>>& relu, const D* dy, D* dx);
 
 }  // namespace caffe::cuda
 

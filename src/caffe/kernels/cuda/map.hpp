@@ -8,6 +8,12 @@
 
 namespace caffe::cuda {
 
+/// As on the host: with slope 0, -inf becomes 0, whereas 0 * -inf would be NaN.
+template <typename F>
+__host__ __device__ inline F LeakyRelu(F slope, F x) {
+  return x < 0 ? (slope == 0 ? F(0) : slope * x) : x;
+}
+
 inline bool BeginsAtWord(const void* data) {
   return reinterpret_cast<uintptr_t>(data) % WordBytes(16) == 0;
 }

@@ -6,6 +6,7 @@
 #include "caffe/layers/convolution/fused_followers.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
+#include "caffe/layers/relu_layer.hpp"
 #include "caffe/layers/scale_layer.hpp"
 
 namespace caffe {
@@ -140,14 +141,7 @@ bool BatchNormLayer<Dtype>::DescribePointwise(Pointwise* description) {
 
 template <typename Dtype>
 int BatchNormLayer<Dtype>::FuseFollowers(const vector<Layer<Dtype>*>& followers) {
-  if (this->phase_ == TRAIN) {
-    if (engine_ != Engine::DEFAULT) return 0;
-    auto* scale = dynamic_cast<ScaleLayer<Dtype>*>(followers[0]);
-    const bool able = scale && !scale_bias_ && scale->ScalesChannels() &&
-                      scale->blobs()[0]->count() == channels_ && scale->types() == this->types();
-    if (able) scale_ = scale;
-    return able;
-  }
+  if (this->phase_ == TRAIN) return FuseForTraining(followers);
   Pointwise own;
   if (this->forward_type() != ElementType::FLOAT || !DescribePointwise(&own)) return 0;
   followers_.reset(new FusedFollowers<Dtype>);
@@ -155,15 +149,42 @@ int BatchNormLayer<Dtype>::FuseFollowers(const vector<Layer<Dtype>*>& followers)
 }
 
 template <typename Dtype>
+int BatchNormLayer<Dtype>::FuseForTraining(const vector<Layer<Dtype>*>& followers) {
+  if (engine_ != Engine::DEFAULT) return 0;
+  auto* scale = dynamic_cast<ScaleLayer<Dtype>*>(followers[0]);
+  const bool able = scale && !scale_bias_ && scale->ScalesChannels() &&
+                    scale->blobs()[0]->count() == channels_ && scale->types() == this->types();
+  if (able) scale_ = scale;
+  const size_t taken = able ? 1 : 0;
+  return static_cast<int>(taken) + (taken < followers.size() && TakeRelu(followers[taken]));
+}
+
+// On a GPU the gradient finds the ReLU's input again from the normalized values that were kept, so
+// it must not have been computed from others before they were rounded. With a negative slope the
+// ReLU by itself would need its input.
+template <typename Dtype>
+bool BatchNormLayer<Dtype>::TakeRelu(Layer<Dtype>* layer) {
+  Pointwise described;
+  if (!dynamic_cast<ReLULayer<Dtype>*>(layer) || !layer->DescribePointwise(&described))
+    return false;
+  const double slope = described.activation.a;
+  const bool found_again = !scale_bias_ || !IsHalfWidth(this->forward_type());
+  if (!found_again || !(slope >= 0) || layer->types() != this->types()) return false;
+  relu_ = layer;
+  slope_ = slope;
+  return true;
+}
+
+template <typename Dtype>
 Blob<Dtype>* BatchNormLayer<Dtype>::ScaleBlob(bool fused) const {
   if (scale_bias_) return this->blobs_[3].get();
-  return fused ? scale_->blobs()[0].get() : nullptr;
+  return fused && scale_ ? scale_->blobs()[0].get() : nullptr;
 }
 
 template <typename Dtype>
 Blob<Dtype>* BatchNormLayer<Dtype>::ShiftBlob(bool fused) const {
   if (scale_bias_) return this->blobs_[4].get();
-  return fused ? scale_->bias() : nullptr;
+  return fused && scale_ ? scale_->bias() : nullptr;
 }
 
 // In the TRAIN phase it is the input of a fused Scale layer, too.
@@ -184,6 +205,7 @@ void BatchNormLayer<Dtype>::Forward_fused(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
   engines_.reset();
   RunForward(*bottom[0], /*fused=*/true, top[0]);
+  if (relu_) relu_->Forward(top, top);
 }
 
 template <typename Dtype>
@@ -194,7 +216,6 @@ void BatchNormLayer<Dtype>::RunForward(const Blob<Dtype>& bottom, bool fused, Bl
     if (fused) pointwise = followers_->Describe(channels_, pointwise);
     return ApplyAsStored(pointwise, bottom, top);
   }
-  CHECK(!fused || scale_);
   vector<double> mean(channels_), variance(channels_);
   if (use_global_stats_) {
     GlobalStatistics(&mean, &variance);
@@ -204,7 +225,7 @@ void BatchNormLayer<Dtype>::RunForward(const Blob<Dtype>& bottom, bool fused, Bl
   }
   normalization_.Forward(this->forward_type(), bottom, mean, variance, eps_, ScaleBlob(fused),
                          ShiftBlob(fused), keep, top);
-  if (fused) scale_->SetInput(normalization_.normalized());
+  if (fused && scale_) scale_->SetInput(normalization_.normalized());
 }
 
 // In place, where the input was not kept, parameters' gradients stay as they are.
@@ -215,7 +236,7 @@ typename ChannelNormalization<Dtype>::Gradients BatchNormLayer<Dtype>::WantedGra
   if (propagate_down) gradients.bottom = bottom;
   if (bottom == &top && !this->keeps_for_backward()) return gradients;
   const auto wanted = [&](int i) {
-    return fused ? scale_->param_propagate_down(i) : bool(this->param_propagate_down_[3 + i]);
+    return scale_bias_ ? bool(this->param_propagate_down_[3 + i]) : scale_->param_propagate_down(i);
   };
   Blob<Dtype>* scale = ScaleBlob(fused);
   Blob<Dtype>* shift = ShiftBlob(fused);
@@ -236,6 +257,7 @@ template <typename Dtype>
 void BatchNormLayer<Dtype>::Backward_fused(const vector<Blob<Dtype>*>& top,
                                            const vector<bool>& propagate_down,
                                            const vector<Blob<Dtype>*>& bottom) {
+  if (relu_) relu_->Backward(top, {true}, top);
   RunBackward(*top[0], propagate_down, /*fused=*/true, bottom[0]);
 }
 

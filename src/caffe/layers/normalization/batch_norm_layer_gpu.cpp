@@ -1,6 +1,7 @@
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
 #include "caffe/layers/batch_norm_layer.hpp"
+#include "caffe/layers/scale_layer.hpp"
 
 namespace caffe {
 
@@ -32,24 +33,51 @@ void BatchNormLayer<Dtype>::UpdateGlobalStatisticsGpu() {
 template <typename Dtype>
 void BatchNormLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                         const vector<Blob<Dtype>*>& top) {
+  RunForwardGpu(*bottom[0], /*fused=*/false, top[0]);
+}
+
+template <typename Dtype>
+void BatchNormLayer<Dtype>::Forward_fused_gpu(const vector<Blob<Dtype>*>& bottom,
+                                              const vector<Blob<Dtype>*>& top) {
+  RunForwardGpu(*bottom[0], /*fused=*/true, top[0]);
+}
+
+template <typename Dtype>
+void BatchNormLayer<Dtype>::RunForwardGpu(const Blob<Dtype>& bottom, bool fused, Blob<Dtype>* top) {
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;
     if (use_global_stats_) {
       GlobalStatisticsGpu<F>();
     } else {
-      normalization_.template MomentsGpu<T>(*bottom[0]);
-      if (bottom[0]->count() > 0) UpdateGlobalStatisticsGpu<F>();
+      normalization_.template MomentsGpu<T>(bottom);
+      if (bottom.count() > 0) UpdateGlobalStatisticsGpu<F>();
     }
-    normalization_.template ForwardGpu<T>(*bottom[0], eps_, ScaleBlob(/*fused=*/false),
-                                          ShiftBlob(/*fused=*/false), KeepsInput(), top[0]);
+    normalization_.template ForwardGpu<T>(bottom, eps_, ScaleBlob(fused), ShiftBlob(fused),
+                                          KeepsInput(), top, /*in_steps=*/fused,
+                                          fused ? slope_ : 1);
   });
+  if (fused && scale_) scale_->SetInput(normalization_.normalized());
 }
 
 template <typename Dtype>
 void BatchNormLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                          const vector<bool>& propagate_down,
                                          const vector<Blob<Dtype>*>& bottom) {
+  RunBackwardGpu(*top[0], propagate_down, /*fused=*/false, bottom[0]);
+}
+
+template <typename Dtype>
+void BatchNormLayer<Dtype>::Backward_fused_gpu(const vector<Blob<Dtype>*>& top,
+                                               const vector<bool>& propagate_down,
+                                               const vector<Blob<Dtype>*>& bottom) {
+  RunBackwardGpu(*top[0], propagate_down, /*fused=*/true, bottom[0]);
+}
+
+template <typename Dtype>
+void BatchNormLayer<Dtype>::RunBackwardGpu(const Blob<Dtype>& top,
+                                           const vector<bool>& propagate_down, bool fused,
+                                           Blob<Dtype>* bottom) {
   if (use_global_stats_) {
     Dispatch(this->forward_type(), this->backward_type(), [&](auto, auto diff_tag) {
       using G = AccumulatorType<decltype(diff_tag)>;
@@ -58,11 +86,18 @@ void BatchNormLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
     });
   }
   normalization_.BackwardGpu(
-      this->types(), bottom[0] == top[0] ? nullptr : bottom[0], *top[0], !use_global_stats_,
-      ScaleBlob(/*fused=*/false),
-      WantedGradients(*top[0], propagate_down[0], /*fused=*/false, bottom[0]));
+      this->types(), bottom == &top ? nullptr : bottom, top, !use_global_stats_, ScaleBlob(fused),
+      WantedGradients(top, propagate_down[0], fused, bottom), ShiftBlob(fused), fused ? slope_ : 1);
 }
 
 INSTANTIATE_LAYER_GPU_FUNCS(BatchNormLayer);
+#define INSTANTIATE_FUSED(Dtype)                                                       \
+  template void BatchNormLayer<Dtype>::Forward_fused_gpu(const vector<Blob<Dtype>*>&,  \
+                                                         const vector<Blob<Dtype>*>&); \
+  template void BatchNormLayer<Dtype>::Backward_fused_gpu(                             \
+      const vector<Blob<Dtype>*>&, const vector<bool>&, const vector<Blob<Dtype>*>&);
+INSTANTIATE_FUSED(float)
+INSTANTIATE_FUSED(double)
+#undef INSTANTIATE_FUSED
 
 }  // namespace caffe

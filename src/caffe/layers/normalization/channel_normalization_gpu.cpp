@@ -46,7 +46,8 @@ template <typename Dtype>
 template <typename T>
 void ChannelNormalization<Dtype>::ForwardGpu(const Blob<Dtype>& bottom, double eps,
                                              const Blob<Dtype>* scale, const Blob<Dtype>* shift,
-                                             bool keep, Blob<Dtype>* top) {
+                                             bool keep, Blob<Dtype>* top, bool in_steps,
+                                             double slope) {
   using F = AccumulatorType<T>;
   SetStatisticsGpu<F>(eps);
   const Layout layout = cuda::ChannelLayout<T>(bottom, num_, channels_);
@@ -60,7 +61,8 @@ void ChannelNormalization<Dtype>::ForwardGpu(const Blob<Dtype>& bottom, double e
   }
   cuda::BatchNormForward(cuda::CurrentStream(), e.outer, e.channels, e.inner, DeviceMoments<F>(),
                          device_inverse_std_.template gpu_data_as<F>(), ValuesOf<F>(scale),
-                         ValuesOf<F>(shift), x, normalized, cuda::OverwriteData<T>(layout, top));
+                         ValuesOf<F>(shift), x, normalized, cuda::OverwriteData<T>(layout, top),
+                         in_steps, static_cast<F>(slope));
 }
 
 template <typename Dtype>
@@ -82,28 +84,31 @@ template <typename Dtype>
 template <typename T, typename D>
 void ChannelNormalization<Dtype>::BackwardGpuAs(const Blob<Dtype>* input, const Blob<Dtype>& top,
                                                 bool batch_statistics, const Blob<Dtype>* scale,
-                                                const Gradients& gradients) {
+                                                const Gradients& gradients,
+                                                const Blob<Dtype>* shift, double slope) {
   using G = AccumulatorType<D>;
   Stream& stream = cuda::CurrentStream();
   const bool sums_wanted =
       gradients.scale || gradients.shift || (batch_statistics && gradients.bottom);
+  const bool needs_input = sums_wanted || slope != 1;
   const bool kept = normalized_.count() == top.count();
   Blob<Dtype> computed;
-  if (sums_wanted && !kept) {
+  if (needs_input && !kept) {
     RequireInput(input, device_inverse_std_.count());
     NormalizeGpu<T>(*input, &computed);
   }
   const Blob<Dtype>& normalized_input = kept ? normalized_ : computed;
   const Layout layout =
-      cuda::ChannelLayout<T>(sums_wanted ? normalized_input : top, num_, channels_);
+      cuda::ChannelLayout<T>(needs_input ? normalized_input : top, num_, channels_);
   const cuda::ChannelExtents e = cuda::ExtentsIn(layout, num_, channels_, spatial_);
   const D* dy = cuda::ReadDiff<D>(top, layout);
-  const T* normalized = sums_wanted ? cuda::ReadData<T>(normalized_input, layout) : nullptr;
+  const T* normalized = needs_input ? cuda::ReadData<T>(normalized_input, layout) : nullptr;
+  const cuda::ReluBehind<G> relu = {static_cast<G>(slope), ValuesOf<G>(scale), ValuesOf<G>(shift)};
   const cuda::Buffer<double> sums(stream, 2 * channels_);
   double* sum = sums.get();
   double* dot = sums.get() + channels_;
   if (sums_wanted) {
-    cuda::ChannelSums(stream, e.outer, e.channels, e.inner, dy, normalized, sum, dot);
+    cuda::BatchNormSums(stream, e.outer, e.channels, e.inner, normalized, relu, dy, sum, dot);
   }
   const auto add = [&](const double* values, Blob<Dtype>* parameter) {
     if (!parameter) return;
@@ -117,38 +122,39 @@ void ChannelNormalization<Dtype>::BackwardGpuAs(const Blob<Dtype>* input, const 
     cuda::Scale<double>(stream, 2 * channels_, 1 / values_per_channel(), sum, sum);
   }
   cuda::BatchNormBackward(stream, e.outer, e.channels, e.inner, ValuesOf<G>(scale),
-                          device_inverse_std_.template gpu_data_as<G>(), sum, dot,
-                          batch_statistics ? normalized : nullptr, dy,
+                          device_inverse_std_.template gpu_data_as<G>(),
+                          batch_statistics ? sum : nullptr, dot, normalized, relu, dy,
                           cuda::OverwriteDiff<D>(layout, gradients.bottom));
 }
 
 template <typename Dtype>
 void ChannelNormalization<Dtype>::BackwardGpu(const LayerTypes& types, const Blob<Dtype>* input,
                                               const Blob<Dtype>& top, bool batch_statistics,
-                                              const Blob<Dtype>* scale,
-                                              const Gradients& gradients) {
+                                              const Blob<Dtype>* scale, const Gradients& gradients,
+                                              const Blob<Dtype>* shift, double slope) {
   if (top.count() == 0) return;
   Dispatch(types.forward_type, types.backward_type, [&](auto data_tag, auto diff_tag) {
     BackwardGpuAs<decltype(data_tag), decltype(diff_tag)>(input, top, batch_statistics, scale,
-                                                          gradients);
+                                                          gradients, shift, slope);
   });
 }
 
-#define INSTANTIATE_FORWARD(Dtype, T)                                           \
-  template void ChannelNormalization<Dtype>::MomentsGpu<T>(const Blob<Dtype>&); \
-  template void ChannelNormalization<Dtype>::ForwardGpu<T>(                     \
-      const Blob<Dtype>&, double, const Blob<Dtype>*, const Blob<Dtype>*, bool, Blob<Dtype>*);
-#define INSTANTIATE(Dtype)                                                                      \
-  template float* ChannelNormalization<Dtype>::DeviceMoments<float>();                          \
-  template double* ChannelNormalization<Dtype>::DeviceMoments<double>();                        \
-  template void ChannelNormalization<Dtype>::SetStatisticsGpu<float>(double);                   \
-  template void ChannelNormalization<Dtype>::SetStatisticsGpu<double>(double);                  \
-  INSTANTIATE_FORWARD(Dtype, float)                                                             \
-  INSTANTIATE_FORWARD(Dtype, double)                                                            \
-  INSTANTIATE_FORWARD(Dtype, float16)                                                           \
-  template void ChannelNormalization<Dtype>::BackwardGpu(const LayerTypes&, const Blob<Dtype>*, \
-                                                         const Blob<Dtype>&, bool,              \
-                                                         const Blob<Dtype>*, const Gradients&);
+#define INSTANTIATE_FORWARD(Dtype, T)                                                              \
+  template void ChannelNormalization<Dtype>::MomentsGpu<T>(const Blob<Dtype>&);                    \
+  template void ChannelNormalization<Dtype>::ForwardGpu<T>(const Blob<Dtype>&, double,             \
+                                                           const Blob<Dtype>*, const Blob<Dtype>*, \
+                                                           bool, Blob<Dtype>*, bool, double);
+#define INSTANTIATE(Dtype)                                                                 \
+  template float* ChannelNormalization<Dtype>::DeviceMoments<float>();                     \
+  template double* ChannelNormalization<Dtype>::DeviceMoments<double>();                   \
+  template void ChannelNormalization<Dtype>::SetStatisticsGpu<float>(double);              \
+  template void ChannelNormalization<Dtype>::SetStatisticsGpu<double>(double);             \
+  INSTANTIATE_FORWARD(Dtype, float)                                                        \
+  INSTANTIATE_FORWARD(Dtype, double)                                                       \
+  INSTANTIATE_FORWARD(Dtype, float16)                                                      \
+  template void ChannelNormalization<Dtype>::BackwardGpu(                                  \
+      const LayerTypes&, const Blob<Dtype>*, const Blob<Dtype>&, bool, const Blob<Dtype>*, \
+      const Gradients&, const Blob<Dtype>*, double);
 INSTANTIATE(float)
 INSTANTIATE(double)
 #undef INSTANTIATE

@@ -8,6 +8,7 @@
 
 #include "caffe/net.hpp"
 #include "caffe/onednn/onednn.hpp"
+#include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/util/io.hpp"
 
