@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "caffe/core/thread_object.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "primitives.hpp"
@@ -18,8 +19,8 @@ bool* EnabledFlag() {
 }
 
 dnnl::stream& CpuStream() {
-  static thread_local dnnl::stream stream(CpuEngine());
-  return stream;
+  static thread_local ThreadObject<dnnl::stream> stream;
+  return stream.Get([] { return new dnnl::stream(CpuEngine()); });
 }
 
 /// What WithGivenScratch asks the caller for. 0: nothing.
