@@ -2,11 +2,11 @@
 from collections import OrderedDict
 from itertools import zip_longest
 
-from typing import Any, Dict, Iterable, Iterator, KeysView, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, KeysView, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from . import _caffe, _deprecated, _vectors
+from . import _caffe, _callbacks, _deprecated, _vectors
 from ._caffe import (  # noqa: F401
     NCCL, TEST, TRAIN, Blob, Error, Layer, LayerParameter, Timer, __version__,
     create_layer, has_nccl, init_log, layer_type_list, limits, log, set_device, set_devices,
@@ -102,6 +102,26 @@ class Net(_caffe.Net, _deprecated.OldNet):
             return self.__dict__[name]
         except KeyError:
             return self.__dict__.setdefault(name, make())
+
+    def _weakly(self, function: Any) -> Any:
+        return _callbacks.weakly(function, self._once("_callbacks", list))
+
+    def before_forward(self, function: Callable[[int], Any]) -> None:
+        """Calls function(layer index) before each layer runs forward."""
+        super().before_forward(self._weakly(function))
+
+    def after_forward(self, function: Callable[[int], Any]) -> None:
+        """Calls function(layer index) after each layer has run forward."""
+        super().after_forward(self._weakly(function))
+
+    def before_backward(self, function: Callable[[int], Any]) -> None:
+        """Calls function(layer index) before each layer runs backward."""
+        super().before_backward(self._weakly(function))
+
+    def after_backward(self, function: Any) -> None:
+        """Calls function(layer index) after each layer has run backward; a :class:`caffe.NCCL` needs
+        no call."""
+        super().after_backward(self._weakly(function))
 
     @property
     def blobs(self) -> "Mapping[str, Blob]":
@@ -331,6 +351,15 @@ class Solver(_caffe.Solver):
         else:
             super().__init__(solver_file, self._type)
         self._nets: Optional[List[Net]] = None
+        self._callbacks: List[Any] = []
+
+    def add_callback(self, *callbacks: Any, **named: Any) -> None:
+        """add_callback(on_start, on_gradients_ready) calls on_start() before each iteration's
+        forward pass, and on_gradients_ready() when its gradients are there and the weights still to
+        be changed; add_callback(nccl) averages the gradients over processes."""
+        super().add_callback(
+            *[_callbacks.weakly(each, self._callbacks) for each in callbacks],
+            **{name: _callbacks.weakly(each, self._callbacks) for name, each in named.items()})
 
     def _all_nets(self) -> List[Net]:
         if self._nets is None:

@@ -1,6 +1,8 @@
 """Nets: construction, passes, shapes, weights, callbacks, what is said about bad input."""
+import functools
 import gc
 import pathlib
+import weakref
 
 import caffe
 import numpy as np
@@ -397,6 +399,25 @@ class TestCallbacks:
         chain.before_forward(fail)
         with pytest.raises(KeyError, match="on purpose"):
             chain.forward()
+
+
+    # A function that refers to its net makes a cycle, which Python has to see.
+    @pytest.mark.parametrize("when", ["before_forward", "after_forward", "before_backward",
+                                      "after_backward"])
+    def test_are_freed_with_their_net(self, write, when):
+        def run():
+            net = caffe.Net(write(CHAIN), caffe.TEST)
+            calls = []
+            getattr(net, when)(lambda layer: calls.append(net))
+            getattr(net, when)(functools.partial(calls.append))
+            net.forward()
+            net.backward()
+            assert len(calls) == 2 * len(net.layers)
+            return weakref.ref(net)
+
+        left = run()
+        gc.collect()
+        assert left() is None
 
 
 class TestInputArrays:

@@ -1,10 +1,12 @@
 """Solvers: training from Python."""
+import gc
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import weakref
 
 import caffe
 import numpy as np
@@ -196,6 +198,22 @@ def test_callbacks(solver_file):
     assert calls == [("start", 0), ("ready", 0), ("start", 1), ("ready", 1)]
     np.testing.assert_allclose(gradients[0], -3.5, rtol=1e-6)
     assert (solver.net.params["ip"][0].data == 0.5).all()  # the gradients were taken away
+
+
+def test_callbacks_are_freed_with_their_solver(solver_file):
+    def train():
+        solver = caffe.SGDSolver(solver_file())
+        calls = []
+        solver.net.before_forward(lambda layer: calls.append(solver.net))
+        solver.add_callback(on_start=lambda: calls.append(solver),
+                            on_gradients_ready=lambda: calls.append("ready"))
+        solver.step(1)
+        assert calls == [solver] + [solver.net] * len(solver.net.layers) + ["ready"]
+        return weakref.ref(solver)
+
+    left = train()
+    gc.collect()
+    assert left() is None
 
 
 def test_a_callback_may_raise(solver_file):

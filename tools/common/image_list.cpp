@@ -68,7 +68,7 @@ std::vector<ListLine> ReadLabelledImages(const std::string& file) {
 
 int LabelIn(const ListLine& line, const std::string& file) {
   int label = 0;
-  Require(ParseWholeNumber(line.rest, &label), Error::File{file}, ", line ", line.number,
+  Require(ParseLabel(line.rest, file, &label), Error::File{file}, ", line ", line.number,
           ": the label '", line.rest, "' is not a whole number");
   return label;
 }

@@ -20,7 +20,7 @@ std::vector<ListLine> ReadImageList(const std::string& file, const std::string& 
 /// warning is logged.
 std::vector<ListLine> ReadLabelledImages(const std::string& file);
 
-/// The whole number in the rest of a line of `file`.
+/// The label in the rest of a line of `file`. Throws Error for what is no number.
 int LabelIn(const ListLine& line, const std::string& file);
 
 /// A folder as it is put in front of paths.

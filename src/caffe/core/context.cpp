@@ -6,6 +6,7 @@
 #include "caffe/allocator.hpp"
 #include "caffe/core/scratch_source.hpp"
 #include "caffe/core/stream_scope.hpp"
+#include "caffe/core/thread_object.hpp"
 #include "caffe/device/device_registry.hpp"
 #include "threads.hpp"
 
@@ -102,8 +103,8 @@ Context::Context() : face_(*this) {
 }
 
 Context& Context::Current() {
-  static thread_local Context context;
-  return context;
+  static thread_local ThreadObject<Context> context;
+  return context.Get([] { return new Context; });
 }
 
 void Context::set_settings(const Settings& settings) {

@@ -72,20 +72,24 @@ class NumberedImages : public InputBatches {
 #ifdef USE_OPENCV
 
 /// -1 for text that is no label.
-int LabelIn(const std::string& text) {
+int LabelIn(const std::string& text, const std::string& list) {
   int label = -1;
-  return ParseWholeNumber(text, &label) && label >= 0 ? label : -1;
+  return ParseLabel(text, list, &label) && label >= 0 ? label : -1;
 }
 
-InputItem ImageOnLine(const std::string& line, const std::filesystem::path& folder) {
-  std::vector<InputItem> candidates = {{line, -1}};
+/// The path on a line of the list, below its folder or as it is; "" if there is no such file.
+std::string ExistingPath(const std::string& path, const std::string& list) {
+  const std::filesystem::path sibling = std::filesystem::path(list).parent_path() / path;
+  if (std::filesystem::exists(sibling)) return sibling.string();
+  return std::filesystem::exists(path) ? path : "";
+}
+
+InputItem ImageOnLine(const std::string& line, const std::string& list) {
+  const std::string whole = ExistingPath(line, list);
+  if (!whole.empty()) return {whole, -1};
   if (const auto parts = SplitListLine(line)) {
-    candidates.push_back({parts->path, LabelIn(parts->rest)});
-  }
-  for (const InputItem& candidate : candidates) {
-    const std::filesystem::path sibling = folder / candidate.name;
-    if (std::filesystem::exists(sibling)) return {sibling.string(), candidate.label};
-    if (std::filesystem::exists(candidate.name)) return candidate;
+    const std::string path = ExistingPath(parts->path, list);
+    if (!path.empty()) return {path, LabelIn(parts->rest, list)};
   }
   Fail("'", Printable(line), "': there is no such image");
 }
@@ -113,7 +117,7 @@ std::vector<InputItem> ImagesInList(const std::string& list) {
     line.erase(line.find_last_not_of(" \t\r") + 1);
     if (line.empty()) continue;
     try {
-      images.push_back(ImageOnLine(line, std::filesystem::path(list).parent_path()));
+      images.push_back(ImageOnLine(line, list));
     } catch (Error& error) {
       AddFile(list, Join(", line ", number), &error);
       throw;

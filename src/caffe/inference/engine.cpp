@@ -13,6 +13,7 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "engine_report.hpp"
+#include "graph/constants.hpp"
 #include "graph/regions.hpp"
 #include "plan_file.hpp"
 #include "shape_profiles.hpp"
@@ -94,7 +95,11 @@ std::optional<AffineParameters> Engine::OutputAffine(const std::string& output) 
 }
 
 std::vector<LayerInfo> Engine::layers(int profile) const { return LayersOf(*graph(profile)); }
-size_t Engine::weight_bytes() const { return WeightBytes(graphs_); }
+size_t Engine::weight_bytes() const {
+  std::vector<const Graph*> graphs;
+  for (const auto& graph : graphs_) graphs.push_back(graph.get());
+  return WeightBytes(graphs);
+}
 size_t Engine::activation_bytes() const {
   std::call_once(measured_, [this] {
     size_t bytes = 0;

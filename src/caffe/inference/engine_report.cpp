@@ -2,7 +2,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 
 #include "caffe/inference/graph/weighted_node.hpp"
 #include "caffe/util/text/json.hpp"
@@ -14,15 +13,6 @@
 
 namespace caffe::inference {
 namespace {
-
-/// Calls f for each constant of the node, those of its epilogue too.
-template <typename F>
-void ForEachConstant(const Node& node, F f) {
-  for (const Constant& parameter : node.parameters) f(parameter);
-  for (const Epilogue& step : node.epilogue) {
-    for (const Constant& parameter : step.parameters) f(parameter);
-  }
-}
 
 void SetBinding(const Value& value, json::Struct* object) {
   json::Set(object, "name", value.name);
@@ -153,7 +143,7 @@ LayerInfo InfoOf(const Graph& graph, const Node& node, const std::vector<Shape>&
   layer.microseconds = node.microseconds;
   layer.integers = node.integers.has_value();
   if (node.integers) layer.in_integers = IntegersOf(graph, node);
-  ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += BytesOf(c); });
+  layer.weight_bytes = WeightBytes(node);
   for (const int output : node.outputs) {
     layer.tops.push_back(graph.values[output].shape);
     layer.activation_bytes += BytesOf(graph.values[output]);
@@ -208,23 +198,6 @@ std::vector<LayerInfo> LayersOf(const Graph& graph) {
     if (!IsFree(graph, node)) layers.push_back(InfoOf(graph, node, shapes));
   }
   return layers;
-}
-
-size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs) {
-  std::set<const void*> counted;
-  size_t bytes = 0;
-  const auto add = [&](const void* data, size_t size) {
-    if (counted.insert(data).second) bytes += size;
-  };
-  for (const auto& graph : graphs) {
-    for (const Node& node : graph->nodes) {
-      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
-    }
-    for (const Value& value : graph->values) {
-      if (value.is_constant()) add(value.data.get(), BytesOf(value));
-    }
-  }
-  return bytes;
 }
 
 std::string EngineAsJson(const Engine& engine) {

@@ -11,7 +11,6 @@ namespace caffe::inference {
 
 /// See Engine::layers, weight_bytes, ToJson and LayersToJson.
 std::vector<LayerInfo> LayersOf(const Graph& graph);
-size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs);
 std::string EngineAsJson(const Engine& engine);
 std::string LayersAsJson(const Graph& graph, bool details);
 

@@ -16,8 +16,12 @@ namespace {
 constexpr int kInputAxes = 4;       // of an input given by input_dim
 constexpr int kBatchNormBlobs = 3;  // mean, variance, factor
 
-bool DeclaresStatistics(const LayerParameter& layer) {
-  return layer.type() == "BatchNorm" && layer.param_size() == kBatchNormBlobs;
+/// Says, or leaves unsaid, that statistics are learned.
+bool LearnsStatistics(const LayerParameter& layer) {
+  return layer.type() == "BatchNorm" && layer.param_size() == kBatchNormBlobs &&
+         std::any_of(layer.param().begin(), layer.param().end(), [](const ParamSpec& spec) {
+           return spec.lr_mult() != 0 || spec.decay_mult() != 0;
+         });
 }
 
 BlobShape InputShape(const NetParameter& net, int input) {
@@ -144,12 +148,12 @@ void UpgradeNetInput(NetParameter* net_param) {
 
 bool NetNeedsBatchNormUpgrade(const NetParameter& net_param) {
   const auto& layers = net_param.layer();
-  return std::any_of(layers.begin(), layers.end(), DeclaresStatistics);
+  return std::any_of(layers.begin(), layers.end(), LearnsStatistics);
 }
 
 void UpgradeNetBatchNorm(NetParameter* net_param) {
   for (LayerParameter& layer : *net_param->mutable_layer()) {
-    if (!DeclaresStatistics(layer)) continue;
+    if (!LearnsStatistics(layer)) continue;
     // Statistics are measured, not learned.
     for (ParamSpec& spec : *layer.mutable_param()) {
       spec.set_lr_mult(0);

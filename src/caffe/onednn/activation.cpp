@@ -49,8 +49,6 @@ std::optional<Function> NameOf(const kernels::Activation& f, bool training) {
       return Function{Algorithm::eltwise_logistic_use_dst_for_bwd};
     case Kind::TANH:
       return Function{Algorithm::eltwise_tanh_use_dst_for_bwd};
-    case Kind::SOFTPLUS:
-      return Function{Algorithm::eltwise_soft_relu, 1};
     case Kind::ELU:
       if (b == 1 && a > 0) return Function{Algorithm::eltwise_elu_use_dst_for_bwd, a};
       break;
@@ -64,6 +62,7 @@ std::optional<Function> NameOf(const kernels::Activation& f, bool training) {
       break;
     case Kind::RELU:
       return Function{Algorithm::eltwise_relu, a};
+    case Kind::SOFTPLUS:  // oneDNN's is up to 2e-6 off far below 0, where it is smaller than that
     case Kind::NONE:
     case Kind::PRELU:
     case Kind::HARD_SWISH:

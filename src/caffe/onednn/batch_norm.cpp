@@ -24,7 +24,7 @@ class BatchNormPrimitive : public BatchNorm {
       arguments.emplace(DNNL_ARG_SCALE, Wrap(per_channel, scale));
       arguments.emplace(DNNL_ARG_SHIFT, Wrap(per_channel, shift));
     }
-    Run(forward, arguments);
+    Run(forward, &arguments);
   }
 
   void Backward(const float* x, const float* scale, const float* mean, const float* variance,
@@ -42,7 +42,7 @@ class BatchNormPrimitive : public BatchNorm {
       arguments.emplace(DNNL_ARG_DIFF_SCALE, Wrap(per_channel, d_scale));
       arguments.emplace(DNNL_ARG_DIFF_SHIFT, Wrap(per_channel, d_shift));
     }
-    Run(backward, arguments);
+    Run(backward, &arguments);
   }
 };
 

@@ -16,7 +16,7 @@ class ConcatPrimitive : public Concat {
     for (size_t i = 0; i < x.size(); ++i) {
       arguments.emplace(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), Wrap(sources[i], x[i]));
     }
-    Run(primitive, arguments);
+    Run(primitive, &arguments);
   }
 };
 

@@ -13,7 +13,7 @@ class SumPrimitive : public Elementwise {
     for (size_t i = 0; i < x.size(); ++i) {
       arguments.emplace(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), Wrap(desc, x[i]));
     }
-    Run(primitive, arguments);
+    Run(primitive, &arguments);
   }
 };
 

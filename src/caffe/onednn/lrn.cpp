@@ -15,7 +15,7 @@ class LrnPrimitive : public Lrn {
     Arguments arguments = {{DNNL_ARG_SRC, Wrap(forward_desc.src_desc(), x)},
                            {DNNL_ARG_DST, Wrap(forward_desc.dst_desc(), y)}};
     if (workspace.get(true)) arguments.emplace(DNNL_ARG_WORKSPACE, workspace);
-    Run(forward, arguments);
+    Run(forward, &arguments);
   }
 
   void Backward(const float* x, const float* dy, float* dx) override {

@@ -124,7 +124,7 @@ class LstmPrimitive : public Lstm {
     std::copy_n(c, state_size_, Data(first_c_));
     Arguments arguments = Inputs(x, input_weights_.packed(), hidden_weights_.packed());
     AddOutputs(y, &arguments);
-    Run(forward_, arguments);
+    Run(forward_, &arguments);
     std::copy_n(Data(last_h_), state_size_, h);
     std::copy_n(Data(last_c_), state_size_, c);
   }
@@ -145,7 +145,7 @@ class LstmPrimitive : public Lstm {
                       {DNNL_ARG_DIFF_WEIGHTS_LAYER, input_weights_.zero_gradient()},
                       {DNNL_ARG_DIFF_WEIGHTS_ITER, hidden_weights_.zero_gradient()},
                       {DNNL_ARG_DIFF_BIAS, bias_gradient_}});
-    Run(backward_, arguments);
+    Run(backward_, &arguments);
     std::copy(first_dh.begin(), first_dh.end(), dh);
     std::copy(first_dc.begin(), first_dc.end(), dc);
     input_weights_.AddGradient(gradients.input_weights);

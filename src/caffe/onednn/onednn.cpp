@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "caffe/core/thread_object.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "primitives.hpp"
@@ -18,8 +19,8 @@ bool* EnabledFlag() {
 }
 
 dnnl::stream& CpuStream() {
-  static thread_local dnnl::stream stream(CpuEngine());
-  return stream;
+  static thread_local ThreadObject<dnnl::stream> stream;
+  return stream.Get([] { return new dnnl::stream(CpuEngine()); });
 }
 
 /// What WithGivenScratch asks the caller for. 0: nothing.
@@ -28,6 +29,20 @@ size_t ScratchBytes(const dnnl::primitive& primitive) {
       dnnl_primitive_desc_query_md(primitive.get_primitive_desc(), dnnl_query_scratchpad_md, 0);
   return desc ? dnnl_memory_desc_get_size(desc) : 0;
 }
+
+/// Scratch memory among the arguments of a run, which may be those of the next one, too.
+class LentScratch {
+ public:
+  LentScratch(const memory& scratch, Arguments* arguments) : arguments_(arguments) {
+    arguments->emplace(DNNL_ARG_SCRATCHPAD, scratch);
+  }
+  ~LentScratch() { arguments_->erase(DNNL_ARG_SCRATCHPAD); }
+  LentScratch(const LentScratch&) = delete;
+  LentScratch& operator=(const LentScratch&) = delete;
+
+ private:
+  Arguments* const arguments_;
+};
 
 void Execute(const dnnl::primitive& primitive, const Arguments& arguments) {
   primitive.execute(CpuStream(), arguments);
@@ -54,17 +69,16 @@ const char* Version() {
   return version.c_str();
 }
 
-void Run(const dnnl::primitive& primitive, const Arguments& arguments) {
+void Run(const dnnl::primitive& primitive, Arguments* arguments) {
   try {
     const size_t bytes = ScratchBytes(primitive);
-    if (bytes == 0 || arguments.count(DNNL_ARG_SCRATCHPAD) > 0) {
-      return Execute(primitive, arguments);
+    if (bytes == 0 || arguments->count(DNNL_ARG_SCRATCHPAD) > 0) {
+      return Execute(primitive, *arguments);
     }
     const Workspace::Buffer<char> scratch(Context::Current().workspace(), bytes);
     const memory::desc desc({static_cast<memory::dim>(bytes)}, memory::data_type::u8, Tag::a);
-    Arguments all = arguments;
-    all.emplace(DNNL_ARG_SCRATCHPAD, Wrap(desc, scratch.get()));
-    Execute(primitive, all);
+    const LentScratch lent(Wrap(desc, scratch.get()), arguments);
+    Execute(primitive, *arguments);
   } catch (const dnnl::error& error) {
     Fail(error.status == dnnl_out_of_memory ? "out of memory in oneDNN: " : "oneDNN failed: ",
          error.what());

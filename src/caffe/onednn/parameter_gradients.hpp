@@ -70,7 +70,7 @@ class ParameterGradients {
       if (outputs_ > 0) {
         arguments.emplace(DNNL_ARG_DIFF_BIAS, Wrap(bias_, sums_of(part) + weights));
       }
-      onednn::Run(primitive_, arguments);
+      onednn::Run(primitive_, &arguments);
     };
     kernels::ParallelFor(parts_, 1, [&](size_t begin, size_t end) {
       for (size_t part = begin; part < end; ++part) run(part);

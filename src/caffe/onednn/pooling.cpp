@@ -17,14 +17,14 @@ class PoolingPrimitive : public Pooling {
     Arguments arguments = {{DNNL_ARG_SRC, Wrap(forward_desc.src_desc(), x)},
                            {DNNL_ARG_DST, Wrap(forward_desc.dst_desc(), y)}};
     if (workspace.get(true)) arguments.emplace(DNNL_ARG_WORKSPACE, workspace);
-    Run(forward, arguments);
+    Run(forward, &arguments);
   }
 
   void Backward(const float* dy, float* dx) override {
     Arguments arguments = {{DNNL_ARG_DIFF_DST, Wrap(backward_desc.diff_dst_desc(), dy)},
                            {DNNL_ARG_DIFF_SRC, Wrap(backward_desc.diff_src_desc(), dx)}};
     if (workspace.get(true)) arguments.emplace(DNNL_ARG_WORKSPACE, workspace);
-    Run(backward, arguments);
+    Run(backward, &arguments);
   }
 };
 

@@ -26,8 +26,12 @@ inline dnnl::prop_kind ForwardKind(bool training) {
   return training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
 }
 
-/// Runs to the end.
-void Run(const dnnl::primitive& primitive, const Arguments& arguments);
+/// Runs to the end. The arguments have the scratch memory that the primitive needs, too, for the
+/// time of the call, unless it is among them.
+void Run(const dnnl::primitive& primitive, Arguments* arguments);
+inline void Run(const dnnl::primitive& primitive, Arguments&& arguments) {
+  Run(primitive, &arguments);
+}
 inline void Run(const dnnl::reorder& reorder, const memory& from, const memory& to) {
   Run(reorder, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }

@@ -14,7 +14,8 @@ namespace caffe::onednn {
 // and describes both.
 
 inline dnnl::engine& CpuEngine() {
-  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  // Never destroyed: destructors of statics may run a net.
+  static dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
 

@@ -130,7 +130,7 @@ class WeightedPrimitiveOf : public WeightedPrimitive {
       SetArgument(DNNL_ARG_ATTR_MULTIPLE_POST_OP(has_residual_) | DNNL_ARG_WEIGHTS,
                   Plain({problem_.outputs}), slopes);
     }
-    Run(forward_, arguments_);
+    Run(forward_, &arguments_);
   }
 
   // Describing memory in each pass takes as long as a small layer.

@@ -17,6 +17,25 @@ namespace {
 
 constexpr double kNever = 1e30;  // in a cache: not a candidate
 
+/// of(id) for each value that the node touches, once, in the order in which it names them; the node
+/// then has their places among these.
+template <typename Function>
+std::vector<Value> GatheredValues(Node* node, Function&& of) {
+  std::vector<Value> values;
+  std::map<int, int> places;
+  const auto take = [&](int* id) {
+    const auto [known, is_new] = places.insert({*id, static_cast<int>(values.size())});
+    if (is_new) values.push_back(of(*id));
+    *id = known->second;
+  };
+  for (int& input : node->inputs) take(&input);
+  for (Epilogue& step : node->epilogue) {
+    if (step.operand >= 0) take(&step.operand);
+  }
+  for (int& output : node->outputs) take(&output);
+  return values;
+}
+
 }  // namespace
 
 std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
@@ -51,25 +70,22 @@ Timing::IsolatedNode Timing::Isolated(const LoweringContext& context, const Node
   lowered.math = candidate.math;
   lowered.implementation = candidate.FullName();
   // Only the node's values, in the candidate's formats.
-  std::map<int, std::pair<int, Format>> places;
-  bool contradicts = false;
-  const auto take = [&](int* value, const Format& format) {
-    const int place = static_cast<int>(graph.values.size());
-    const auto [known, is_new] = places.insert({*value, {place, format}});
-    contradicts = contradicts || known->second.second != format;
-    if (is_new) {
-      graph.values.push_back(context.graph.values[*value]);
-      SetFormat(target_, format, context.ranges[*value], &graph.values.back());
-    }
-    *value = known->second.first;
+  std::map<int, Format> formats;
+  const auto take = [&](int value, const Format& format) {
+    const auto [known, is_new] = formats.insert({value, format});
+    if (!is_new && known->second != format) throw Unsupported("wants one blob in two formats");
   };
-  for (size_t i = 0; i < node.inputs.size(); ++i) take(&lowered.inputs[i], candidate.inputs[i]);
+  for (size_t i = 0; i < node.inputs.size(); ++i) take(node.inputs[i], candidate.inputs[i]);
   for (size_t i = 0; i < node.epilogue.size(); ++i) {
-    int& operand = lowered.epilogue[i].operand;
-    if (operand >= 0) take(&operand, candidate.operands[i]);
+    const int operand = node.epilogue[i].operand;
+    if (operand >= 0) take(operand, candidate.operands[i]);
   }
-  for (size_t i = 0; i < node.outputs.size(); ++i) take(&lowered.outputs[i], candidate.outputs[i]);
-  if (contradicts) throw Unsupported("wants one blob in two formats");
+  for (size_t i = 0; i < node.outputs.size(); ++i) take(node.outputs[i], candidate.outputs[i]);
+  graph.values = GatheredValues(&lowered, [&](int id) {
+    Value value = context.graph.values[id];
+    SetFormat(target_, formats.at(id), context.ranges[id], &value);
+    return value;
+  });
   isolated.key = KeyOf(graph, lowered);
   return isolated;
 }
@@ -145,21 +161,11 @@ double Timing::Again(const LoweringContext& context, const Node& node, const Can
 double Timing::OfLowered(const Graph& graph, const std::vector<Shape>& shapes, const Node& node) {
   IsolatedNode isolated;
   isolated.node = node;
-  std::map<int, int> places;
-  const auto take = [&](int* value) {
-    const auto [known, is_new] =
-        places.insert({*value, static_cast<int>(isolated.graph.values.size())});
-    if (is_new) {
-      isolated.graph.values.push_back(graph.values[*value]);
-      isolated.graph.values.back().shape = shapes[*value];
-    }
-    *value = known->second;
-  };
-  for (int& input : isolated.node.inputs) take(&input);
-  for (Epilogue& step : isolated.node.epilogue) {
-    if (step.operand >= 0) take(&step.operand);
-  }
-  for (int& output : isolated.node.outputs) take(&output);
+  isolated.graph.values = GatheredValues(&isolated.node, [&](int id) {
+    Value value = graph.values[id];
+    value.shape = shapes[id];
+    return value;
+  });
   isolated.key = KeyOf(isolated.graph, isolated.node);
   if (const std::optional<double> known = Known(isolated.key)) return *known;
   Candidate candidate;

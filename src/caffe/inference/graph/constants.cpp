@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "caffe/allocator.hpp"
 #include "caffe/core/dispatch_float.hpp"
@@ -17,6 +18,41 @@ Constant NewConstant(ElementType type, size_t count) {
   const std::shared_ptr<void> data(memory, [bytes, owner](void* p) { FreeHost(p, bytes, owner); });
   std::memset(memory, 0, bytes);
   return {{static_cast<int>(count)}, type, data};
+}
+
+namespace {
+
+template <typename Function>
+void ForEachConstant(const Node& node, Function&& f) {
+  for (const Constant& parameter : node.parameters) f(parameter);
+  for (const Epilogue& step : node.epilogue) {
+    for (const Constant& parameter : step.parameters) f(parameter);
+  }
+}
+
+}  // namespace
+
+size_t WeightBytes(const Node& node) {
+  size_t bytes = 0;
+  ForEachConstant(node, [&](const Constant& constant) { bytes += BytesOf(constant); });
+  return bytes;
+}
+
+size_t WeightBytes(const std::vector<const Graph*>& graphs) {
+  std::set<const void*> counted;
+  size_t bytes = 0;
+  const auto add = [&](const void* data, size_t size) {
+    if (counted.insert(data).second) bytes += size;
+  };
+  for (const Graph* graph : graphs) {
+    for (const Node& node : graph->nodes) {
+      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
+    }
+    for (const Value& value : graph->values) {
+      if (value.is_constant()) add(value.data.get(), BytesOf(value));
+    }
+  }
+  return bytes;
 }
 
 std::vector<float> RoundedTo(ElementType type, const Constant& constant) {

@@ -29,6 +29,11 @@ Constant ConstantOf(ElementType type, const Shape& shape, const std::vector<T>& 
 /// The constant's values, rounded to the numbers that FLOAT, FLOAT16 or BFLOAT16 has.
 std::vector<float> RoundedTo(ElementType type, const Constant& constant);
 
+/// Bytes of a node's parameters, those of its epilogue too.
+size_t WeightBytes(const Node& node);
+/// Bytes of all constants of the graphs. What several of them share counts once.
+size_t WeightBytes(const std::vector<const Graph*>& graphs);
+
 // Parameters of a node, or of a step of its epilogue: anything may be missing in a damaged plan.
 
 /// Throws Error unless there is one of this number, type and count.

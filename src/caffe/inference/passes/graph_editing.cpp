@@ -9,7 +9,19 @@ namespace caffe::inference {
 
 int PrivateProducer(const Graph& graph, int value) {
   if (graph.IsOutput(value)) return -1;
-  return Readers(graph)[value].size() == 1 ? Producers(graph)[value] : -1;
+  // Passes that edit the graph ask for each of its nodes: Readers() and Producers() would list all
+  // values each time.
+  int producer = -1;
+  size_t reads = 0;
+  for (size_t i = 0; i < graph.nodes.size() && reads <= 1; ++i) {
+    const Node& node = graph.nodes[i];
+    reads += std::count(node.inputs.begin(), node.inputs.end(), value);
+    reads += std::count_if(node.epilogue.begin(), node.epilogue.end(),
+                           [&](const Epilogue& step) { return step.operand == value; });
+    const bool makes = std::count(node.outputs.begin(), node.outputs.end(), value) > 0;
+    if (makes) producer = static_cast<int>(i);
+  }
+  return reads == 1 ? producer : -1;
 }
 
 bool Merge(int original, int copy, Graph* graph) {

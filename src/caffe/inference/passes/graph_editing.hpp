@@ -8,8 +8,8 @@
 
 namespace caffe::inference {
 
-/// The node that computes a value that only `reader` reads: -1 if another node reads it too, or it
-/// is an input, a constant or an output.
+/// The node that computes a value that is read once: -1 if it is read more often or not at all, or
+/// is an input, a constant or an output. Goes through the nodes.
 int PrivateProducer(const Graph& graph, int value);
 
 /// Replaces `copy`, which a node that the caller removes makes of `original`, by `original`. If

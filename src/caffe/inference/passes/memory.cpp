@@ -7,6 +7,7 @@
 #include <random>
 
 #include "caffe/allocator.hpp"
+#include "caffe/inference/graph/constants.hpp"
 #include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/passes/passes.hpp"
 #include "caffe/kernels/ceil_div.hpp"
@@ -133,14 +134,6 @@ void Compact(const std::vector<Lifetime>& lifetimes, Placement* placement) {
   }
 }
 
-size_t WeightBytes(const Graph& graph) {
-  size_t bytes = 0;
-  for (const Node& node : graph.nodes) {
-    for (const Constant& weights : node.parameters) bytes += weights.count() * SizeOf(weights.type);
-  }
-  return bytes;
-}
-
 Placement BestPlacement(const std::vector<Lifetime>& lifetimes) {
   const size_t bound = LargestLiveBytes(lifetimes);
   std::vector<int> all(lifetimes.size());
@@ -194,7 +187,7 @@ Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch, ScratchPlace p
     // What it may cost: a part of what the engine takes, and little for each of many contexts.
     constexpr size_t kShare = 10, kMost = 4 << 20;
     shared = BestPlacement(all);
-    const size_t more = std::min(kMost, (WeightBytes(graph) + shared.bytes) / kShare);
+    const size_t more = std::min(kMost, (WeightBytes({&graph}) + shared.bytes) / kShare);
     shares = place == ScratchPlace::SHARED || behind > kMaxScratch ||
              placement.bytes + behind > shared.bytes + more;
   }

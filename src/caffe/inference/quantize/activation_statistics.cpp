@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "caffe/inference/graph/test_identity.hpp"
 #include "caffe/inference/quantize/groups.hpp"
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -52,8 +53,11 @@ bool IsSharedWithFunction(const Net<float>& net, const ValueGraph& graph, size_t
                      [&](const auto& reader) { return IsFunction(net, graph, reader.first); });
 }
 
-bool OnlyMovesValues(const Operation* operation) {
-  return operation && (operation->type_agnostic || operation->test_identity);
+bool OnlyMovesValues(const Net<float>& net, const ValueGraph& graph, int layer) {
+  const Operation* operation = OperationOf(net, graph, layer);
+  return operation &&
+         (operation->type_agnostic ||
+          inference::IsTestIdentity(net.layers()[graph.layers[layer].net_index]->layer_param()));
 }
 
 /// Per value: a layer that NeedsRangeOfBottoms reads it as numbers (not as labels, indices,
@@ -65,7 +69,7 @@ std::vector<bool> ReadInIntegers(const Net<float>& net, const ValueGraph& graph)
       const Operation* operation = OperationOf(net, graph, reader.first);
       if (operation && operation->IsFloatBottom(reader.second)) continue;
       const std::vector<int>& tops = graph.layers[reader.first].tops;
-      const bool moved = OnlyMovesValues(operation) &&
+      const bool moved = OnlyMovesValues(net, graph, reader.first) &&
                          std::any_of(tops.begin(), tops.end(), [&](int top) { return read[top]; });
       if (NeedsRangeOfBottoms(net, graph, reader.first) || moved) read[v] = true;
     }
@@ -79,7 +83,7 @@ inference::Groups MovedTogether(const Net<float>& net, const ValueGraph& graph) 
   for (size_t i = 0; i < graph.layers.size(); ++i) {
     const Operation* operation = OperationOf(net, graph, static_cast<int>(i));
     const ValueGraph::LayerNode& layer = graph.layers[i];
-    if (!OnlyMovesValues(operation) || layer.tops.empty()) continue;
+    if (layer.tops.empty() || !OnlyMovesValues(net, graph, static_cast<int>(i))) continue;
     for (const int top : layer.tops) groups.Join(top, layer.tops[0]);
     for (size_t bottom = 0; bottom < layer.bottoms.size(); ++bottom) {
       const int index = static_cast<int>(bottom);
@@ -119,8 +123,8 @@ std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& grap
     const ValueGraph::Value& value = graph.values[v];
     if ((value.overwriter >= 0 && !value.is_input) || value.blob.empty()) continue;
     // A value that is moved to where others are has to have a range as they do.
-    const bool moved = OnlyMovesValues(OperationOf(net, graph, value.producer)) &&
-                       !IsCopiedOutput(net, graph, value);
+    const bool moved =
+        OnlyMovesValues(net, graph, value.producer) && !IsCopiedOutput(net, graph, value);
     if (moved ? wanted(v) : group_wanted[groups.Of(static_cast<int>(v))]) {
       values.push_back(static_cast<int>(v));
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "caffe/inference/graph/test_identity.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/util/text/listed.hpp"
@@ -56,8 +57,8 @@ void AddReaders(const Net<float>& net, const ValueGraph& graph, int v,
     if (HasWeightScales(layer.type())) {
       const bool known = std::count(names->begin(), names->end(), layer.name()) > 0;
       if (bottom == 0 && !known) names->push_back(layer.name());
-    } else if (operation &&
-               (operation->quantizable || operation->type_agnostic || operation->test_identity)) {
+    } else if (operation && (operation->quantizable || operation->type_agnostic ||
+                             inference::IsTestIdentity(layer))) {
       for (const int top : graph.layers[reader].tops)
         AddReaders(net, graph, top, float_layers, names);
     }

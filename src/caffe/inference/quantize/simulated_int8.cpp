@@ -4,6 +4,7 @@
 #include <set>
 
 #include "caffe/fp16/value_graph.hpp"
+#include "caffe/inference/graph/test_identity.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/kernels/quantize.hpp"
 #include "caffe/operation.hpp"
@@ -16,9 +17,9 @@ const LayerParameter& ParamOf(const Net<float>& net, const ValueGraph& graph, in
 }
 
 /// Has an INT8 form or only moves values.
-bool PassesIntegersOn(const std::string& type) {
-  const Operation& operation = OperationTable::Of(type);
-  return operation.quantizable || operation.type_agnostic || operation.test_identity;
+bool PassesIntegersOn(const LayerParameter& layer) {
+  const Operation& operation = OperationTable::Of(layer.type());
+  return operation.quantizable || operation.type_agnostic || inference::IsTestIdentity(layer);
 }
 
 /// Per value: it reaches an INT8 layer with weights through layers that pass integers on.
@@ -28,11 +29,11 @@ std::vector<bool> FeedsIntegers(const Net<float>& net, const ValueGraph& graph,
   for (int v = static_cast<int>(graph.values.size()) - 1; v >= 0; --v) {
     const ValueGraph::Value& value = graph.values[v];
     for (const auto& reader : value.readers) {
-      const std::string& type = ParamOf(net, graph, reader.first).type();
+      const LayerParameter& layer = ParamOf(net, graph, reader.first);
       const std::vector<int>& tops = graph.layers[reader.first].tops;
-      const bool own = HasWeightScales(type) && table.Find(value.name) != nullptr;
+      const bool own = HasWeightScales(layer.type()) && table.Find(value.name) != nullptr;
       const bool passed =
-          PassesIntegersOn(type) && !HasWeightScales(type) &&
+          PassesIntegersOn(layer) && !HasWeightScales(layer.type()) &&
           std::any_of(tops.begin(), tops.end(), [&](int top) { return feeds[top]; });
       if (own || passed) feeds[v] = true;
     }

@@ -34,7 +34,8 @@ std::pair<string, int> ImageDataLayer<Dtype>::ParseLine(const string& line) cons
     return {line, 0};
   }
   int label = 0;
-  Require(ParseWholeNumber(parts->rest, &label), "'", parts->rest,
+  const string& source = this->layer_param_.image_data_param().source();
+  Require(ParseLabel(parts->rest, source, &label), "'", parts->rest,
           "' is no label: a line is the path of an image, a space and a whole number");
   return {parts->path, label};
 }

@@ -833,6 +833,19 @@ TEST(SimulatedInt8, ALayerWhoseBottomTheTableLacksStaysFloat) {
   EXPECT_EQ(simulated.float_layers(), std::vector<std::string>{"ip"});
 }
 
+// Engines leave it out.
+TEST(SimulatedInt8, APowerThatChangesNothingPassesIntegersOn) {
+  const auto net = MakeNet(
+      kInput + std::string("layer { name: 'same' type: 'Power' bottom: 'data' top: 'same' }"
+                           "layer { name: 'ip' type: 'InnerProduct' bottom: 'same' top: 'ip' "
+                           "inner_product_param { num_output: 1 } }"));
+  CalibrationTable table;
+  table.Set("data", {127, false, 0, 0, ""});
+  table.Set("same", {127, false, 0, 0, ""});
+  const SimulatedInt8 simulated(net.get(), table);
+  EXPECT_EQ(simulated.blobs(), (std::vector<std::string>{"data", "same"}));
+}
+
 TEST(SimulatedInt8, InPlaceLayersSeeWhatIsNotYetRounded) {
   const auto net = MakeNet(
       kInput +

@@ -354,6 +354,8 @@ TEST(UpgradeBatchNorm, FreezesDeclaredStatistics) {
   }
   EXPECT_EQ("m", net.layer(0).param(0).name());
   EXPECT_EQ(1, net.layer(1).param(0).lr_mult());
+  // A net that is made of it has nothing to upgrade, or to log about that, once more.
+  EXPECT_FALSE(NetNeedsUpgrade(net));
 }
 
 }  // namespace

@@ -189,6 +189,24 @@ TEST(BnllValues, DoesNotOverflow) {
   ExpectFloats(example.Backward({2, 2, 2}), {1, 2, 0});
 }
 
+// Far below 0, where log(1 + exp(x)) is exp(x), too.
+TEST(BnllValues, AreExactInAllEngines) {
+  Floats x;
+  for (int i = -120; i <= 120; ++i) x.push_back(0.25f * static_cast<float>(i));
+  for (const std::string engine : {"CAFFE", "ONEDNN"}) {
+    Example example("type: 'BNLL' engine: '" + engine + "'");
+    example.Bottom({static_cast<int>(x.size())}, x).SetUp();
+    const Floats y = example.Forward();
+    const Floats dx = example.Backward(Floats(x.size(), 1));
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double exponential = std::exp(static_cast<double>(x[i]));
+      const double value = std::log1p(exponential), slope = exponential / (1 + exponential);
+      EXPECT_NEAR(y[i], value, 1e-6 * value) << engine << " of " << x[i];
+      EXPECT_NEAR(dx[i], slope, 1e-6 * slope) << engine << " of " << x[i];
+    }
+  }
+}
+
 TEST(SigmoidValues, HalfAtZero) {
   Example example("type: 'Sigmoid'");
   example.Bottom({3}, {0, std::log(3.f), -std::log(3.f)}).SetUp();

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -122,6 +124,41 @@ TEST(ExecutionContextInThreads, RunsInEachInTurn) {
   InAnotherThread([&] { there = run(); });
   EXPECT_EQ(run(), there);
 }
+
+/// Runs a net and an engine in its destructor: as a static object, when what the thread keeps for
+/// its layers is gone.
+struct RunsAtEnd {
+  std::unique_ptr<Net<float>> net;
+  std::unique_ptr<inference::ExecutionContext> context;
+  std::vector<float> expected;
+
+  // What runs first is destroyed last: oneDNN's own statics, too.
+  explicit RunsAtEnd(const std::string& phase) : net(NetOn(24, phase)) {
+    expected = PassOf(net.get());
+    if (phase == "TRAIN") return;
+    const inference::NetworkDefinition definition(inference::GraphOf(*net));
+    context = std::make_unique<inference::ExecutionContext>(
+        inference::Builder(inference::BuilderConfig()).Build(definition));
+  }
+  ~RunsAtEnd() {
+    if (context) context->Run();
+    std::cerr << (PassOf(net.get()) == expected ? "the same" : "something else") << std::endl;
+  }
+};
+
+class ThreadsInTurnDeathTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ThreadsInTurnDeathTest, ThatEndHaveNetsInStatics) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [&] {
+    static const RunsAtEnd at_end(GetParam());
+    std::exit(0);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "the same");
+}
+
+INSTANTIATE_TEST_SUITE_P(, ThreadsInTurnDeathTest, ::testing::Values("TEST", "TRAIN"),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace caffe

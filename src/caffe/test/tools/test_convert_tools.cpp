@@ -240,6 +240,21 @@ TEST_F(ConvertImagesetTest, PathsAloneHaveTheLabel0) {
   EXPECT_EQ(records.count("00000001_b c.png"), 1u);
 }
 
+// As of Caffe's atoi().
+TEST_F(ConvertImagesetTest, LabelsWithFractionsAreCut) {
+  Write("list", "a.png 0.5\nb c.png 7.0\nd.png 2\n");
+  const Outcome run = Tool("convert_imageset", "%images/ %list %db");
+  ASSERT_EQ(run.status, 0) << run.output;
+  const string warning = "the label '0.5' is taken as 0";
+  ExpectContains(run.output, warning);
+  EXPECT_EQ(run.output.find("is taken as", run.output.find(warning) + warning.size()),
+            string::npos);
+  const map<string, Datum> records = Records("db");
+  EXPECT_EQ(records.at("00000000_a.png").label(), 0);
+  EXPECT_EQ(records.at("00000001_b c.png").label(), 7);
+  EXPECT_EQ(records.at("00000002_d.png").label(), 2);
+}
+
 TEST_F(ConvertImagesetTest, ResizesGraysAndEncodes) {
   Write("list", "a.png 3\nd.png 4\n");
   ASSERT_EQ(
@@ -289,8 +304,8 @@ TEST_F(ConvertImagesetTest, SaysWhatIsWrong) {
   ExpectContains(ToolError(tool, "%images/ %list %db"), "line 2: the label 'two'");
   Write("list", "a.png cat\nd.png dog\n");
   ExpectContains(ToolError(tool, "%images/ %list %db"), "line 1: the label 'cat'");
-  Write("list", "a.png 0.5\n");
-  ExpectContains(ToolError(tool, "%images/ %list %db"), "line 1: the label '0.5'");
+  Write("list", "a.png 0.5x\n");
+  ExpectContains(ToolError(tool, "%images/ %list %db"), "line 1: the label '0.5x'");
   Write("list", "");
   ExpectContains(ToolError(tool, "%images/ %list %db"), "names no images");
   EXPECT_EQ(Count("db"), 0);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace caffe {
 namespace {
@@ -25,6 +26,21 @@ TEST(ParseWholeNumber, TakesAllOfTheText) {
   for (const char* bad : {"", "-", "+", "--1", "1-", "1.5", "0x1", " 1", "1 ", "cat", "2147483648",
                           "99999999999999999999"}) {
     EXPECT_FALSE(ParseWholeNumber(bad, &number)) << bad;
+  }
+}
+
+TEST(ParseLabel, CutsFractions) {
+  const std::pair<const char*, int> good[] = {{"3", 3},     {"0.5", 0}, {"7.0", 7}, {"-1.9", -1},
+                                              {"+2.75", 2}, {"3.", 3},  {".5", 0},  {"-.5", 0}};
+  for (const auto& [text, whole] : good) {
+    int label = 99;
+    EXPECT_TRUE(ParseLabel(text, "list", &label)) << text;
+    EXPECT_EQ(label, whole) << text;
+  }
+  int label = 0;
+  for (const char* bad : {"", ".", "-.", "cat", "1.png", "0.5.1", "1.5e3", "1e3", "nan", "+-.5",
+                          "2147483648.5", "1. 5"}) {
+    EXPECT_FALSE(ParseLabel(bad, "list", &label)) << bad;
   }
 }
 
