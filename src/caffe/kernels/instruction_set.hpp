@@ -17,7 +17,7 @@ struct InstructionSetRow;
 class InstructionSet {
  public:
   /// The registered set of this name: "generic", "avx2", "avx2_vnni", "avx512", "avx512_vnni",
-  /// "amx", "emulated_amx". Throws Error for another name.
+  /// "avx512_bf16", "amx", "emulated_amx". Throws Error for another name.
   static InstructionSet Named(const std::string& name);
 
   explicit InstructionSet(const InstructionSetRow& row) : row_(&row) {}
