@@ -77,17 +77,20 @@ struct BuilderConfig {
   int timing_iterations = 5;  ///< runs of each candidate; the least time counts. 0: no timing
   std::shared_ptr<TimingCache> timing_cache;  ///< read and added to; may be null
   size_t max_workspace = 0;  ///< bytes of scratch memory that a layer may need; 0: any
-  size_t max_memory = 0;     ///< bytes of weights, activations and scratch together; 0: any
+  /// Bytes of weights, activations and scratch together; 0: any. Where the fastest engine needs
+  /// more, others with a smaller max_workspace are built, with a remark each.
+  size_t max_memory = 0;
 
   std::vector<std::string> skip_passes;  ///< names that `caffe build -list_passes` lists
   PassObserver pass_observer;            ///< sees the graph before the first and after each pass
   /// Called while candidates are timed: layers done, of how many, the layer.
   std::function<void(int done, int of, const std::string& layer)> progress;
   /// Called for each layer, in order, when kernels have been chosen. BEST with accuracy_loss: of
-  /// the first engine, for which all types are tried.
+  /// the first engine, for which all types are tried. With max_memory: of each that is built.
   std::function<void(const LayerCandidates& candidates)> on_candidates;
   /// Called with a line for each request that could not be met (a layer that stays FP32, a loss of
-  /// accuracy), and for each blob that loses half of its 8 bits by a range that it shares.
+  /// accuracy, max_memory), and for each blob that loses half of its 8 bits by a range that it
+  /// shares.
   std::function<void(const std::string& line)> remark;
 };
 

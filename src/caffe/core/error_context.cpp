@@ -11,11 +11,20 @@ Error WithName(const std::exception& caught, const std::string& name, const std:
   return error;
 }
 
+/// One whose message names the layer. As of a class of its own it passes the layer that holds a net
+/// of that layer as it is.
+template <typename Exception>
+class NamesLayer : public Exception {
+  using Exception::Exception;
+};
+
 /// Throws an Exception with the layer in its message if that is what was caught. Of other classes
 /// the message is not asked for: Python's runs Python.
 template <typename Exception>
 void ThrowIfSame(const std::exception& caught, const std::string& name, const std::string& type) {
-  if (typeid(caught) == typeid(Exception)) throw Exception(WithName(caught, name, type).what());
+  if (typeid(caught) == typeid(Exception)) {
+    throw NamesLayer<Exception>(WithName(caught, name, type).what());
+  }
 }
 
 }  // namespace

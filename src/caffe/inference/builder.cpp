@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/operand_places.hpp"
 #include "backends/runner.hpp"
+#include "build_context.hpp"
 #include "caffe/common.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
@@ -180,14 +182,30 @@ bool MayTakeIntegers(const BuilderConfig& config) {
                      [&](const auto& layer) { return is(layer.second); });
 }
 
+void Remark(const BuilderConfig& config, const std::string& line) {
+  if (config.remark) return config.remark(line);
+  LOG(WARNING) << line;
+}
+
+size_t MemoryOf(const Engine& engine) { return engine.weight_bytes() + engine.activation_bytes(); }
+
+/// The most bytes of scratch memory that a layer of the engine needs.
+size_t LargestScratch(const Engine& engine, const BuilderConfig& config) {
+  if (config.backend == Backend::REFERENCE) return 0;
+  const Target& target = *BuildContext::For(config).target;
+  size_t largest = 0;
+  for (int i = 0; i < engine.num_graphs(); ++i) {
+    for (const size_t bytes : ScratchBytes(*engine.graph(i), target)) {
+      largest = std::max(largest, bytes);
+    }
+  }
+  return largest;
+}
+
 void CheckMemory(const Engine& engine, size_t most) {
-  if (most == 0) return;
-  const size_t weights = engine.weight_bytes(), activations = engine.activation_bytes();
-  Require(
-      weights + activations <= most, "max_memory: the engine needs ", weights,
-      " bytes of weights and ", activations, " of activations, and may take ", most,
-      Error::Remedy{"build it for a smaller batch, in fewer bits, or with less scratch memory for "
-                    "a layer (max_workspace)"});
+  Require(MemoryOf(engine) <= most, "max_memory: the engine needs ", engine.weight_bytes(),
+          " bytes of weights and ", engine.activation_bytes(), " of activations, and may take ",
+          most, Error::Remedy{"build it for a smaller batch or in fewer bits"});
 }
 
 std::shared_ptr<const Engine> BuildGraph(const Graph& graph, const BuilderConfig& config) {
@@ -274,12 +292,9 @@ BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   return config;
 }
 
-std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
-  Require(config.threads >= 0, "threads must not be negative, got ", config.threads);
-  std::vector<Graph> graphs = ShapedForProfiles(net.graph(), config);
-  for (Graph& graph : graphs) TakePreprocessing(net, config, &graph);
-  config = Completed(net, std::move(config));
-  for (Graph& graph : graphs) ReduceRanges(config, &graph);
+/// The engine of all profiles, each of which can be run.
+std::shared_ptr<const Engine> BuildGraphs(const std::vector<Graph>& graphs,
+                                          const BuilderConfig& config) {
   std::shared_ptr<const Engine> engine = BuildGraph(graphs[0], config);
   if (graphs.size() > 1) {
     std::vector<Graph> built = {*engine->graph()};
@@ -292,8 +307,42 @@ std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderC
   // Memory is computed for as many threads as contexts will have.
   const kernels::TeamSize team(config.threads > 0 ? config.threads : Caffe::threads());
   for (int i = 0; i < engine->num_graphs(); ++i) TryRange(engine->graph(i));
-  CheckMemory(*engine, config.max_memory);
   return engine;
+}
+
+/// The fastest one may need more memory than max_memory, where one whose layers have less scratch
+/// memory, and by that other implementations, does not.
+std::shared_ptr<const Engine> BuildWithinMemory(const std::vector<Graph>& graphs,
+                                                BuilderConfig config) {
+  constexpr size_t kNoScratch = 1;  // 0: any
+  constexpr size_t kLittle = 4096;  // is not halved any further
+  std::shared_ptr<const Engine> engine = BuildGraphs(graphs, config);
+  const size_t most = config.max_memory;
+  if (most == 0) return engine;
+  const kernels::TeamSize team(config.threads > 0 ? config.threads : Caffe::threads());
+  for (size_t scratch = LargestScratch(*engine, config);
+       MemoryOf(*engine) > most && scratch > kNoScratch;
+       scratch = std::min(config.max_workspace, LargestScratch(*engine, config))) {
+    const size_t needed = MemoryOf(*engine);
+    const size_t fitting = scratch - std::min(scratch, needed - most);
+    config.max_workspace = std::min(fitting, scratch / 2);
+    if (config.max_workspace < kLittle) config.max_workspace = kNoScratch;
+    Remark(config, Join("max_memory: an engine needs ", needed, " bytes, and may take ", most,
+                        ": it is built again with at most ", config.max_workspace,
+                        " bytes of scratch memory for a layer"));
+    engine = BuildGraphs(graphs, config);
+  }
+  CheckMemory(*engine, most);
+  return engine;
+}
+
+std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
+  Require(config.threads >= 0, "threads must not be negative, got ", config.threads);
+  std::vector<Graph> graphs = ShapedForProfiles(net.graph(), config);
+  for (Graph& graph : graphs) TakePreprocessing(net, config, &graph);
+  config = Completed(net, std::move(config));
+  for (Graph& graph : graphs) ReduceRanges(config, &graph);
+  return BuildWithinMemory(graphs, config);
 }
 
 }  // namespace

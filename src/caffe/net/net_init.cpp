@@ -10,6 +10,7 @@
 #include "caffe/util/insert_splits.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "net_checks.hpp"
+#include "overwritten_tops.hpp"
 #include "quantized_training.hpp"
 
 namespace caffe {
@@ -85,6 +86,11 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   }
   FindBackward();
   if (param.force_backward()) ForceBackward();
+  if (Caffe::root_solver() && (phase_ == TRAIN || param.force_backward())) {
+    vector<LayerParameter> params;
+    for (const auto& layer : layers_) params.push_back(layer->layer_param());
+    WarnOfOverwrittenTops(params, layer_need_backward_);
+  }
   for (size_t i = 0; i < blob_names_.size(); ++i) blob_names_index_[blob_names_[i]] = i;
   for (size_t i = 0; i < layer_names_.size(); ++i) layer_names_index_[layer_names_[i]] = i;
   ShareWeights();

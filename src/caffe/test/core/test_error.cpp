@@ -121,14 +121,19 @@ TEST(ErrorContext, NamesTheLayerThatLacksMemory) {
   EXPECT_EQ(error.layer(), "conv1");
 }
 
-template <typename Exception>
-std::string MessageWithLayer(const Exception& thrown) {
+template <typename Exception, typename Function>
+std::string MessageOf(Function&& f) {
   try {
-    WithLayer(NamedLayer(), [&] { throw thrown; });
+    f();
   } catch (const Exception& caught) {
     return caught.what();
   }
   return "nothing was thrown";
+}
+
+template <typename Exception>
+std::string MessageWithLayer(const Exception& thrown) {
+  return MessageOf<Exception>([&] { WithLayer(NamedLayer(), [&] { throw thrown; }); });
 }
 
 // Programs' layers throw what they like, and programs catch it by its type.
@@ -144,6 +149,12 @@ TEST(ErrorContext, NamesTheLayerThatThrewWhatIsNoError) {
         MessageWithLayer(std::underflow_error("no"))}) {
     EXPECT_EQ(message, "layer 'conv1' (Convolution): no");
   }
+  // The layer that holds a net of that layer is not named, too.
+  EXPECT_EQ(MessageOf<std::out_of_range>([] {
+              WithLayer(NamedLayer(),
+                        [] { WithLayer(NamedLayer(), [] { throw std::out_of_range("no"); }); });
+            }),
+            "layer 'conv1' (Convolution): no");
   struct Own : public std::runtime_error {
     using std::runtime_error::runtime_error;
   };

@@ -590,5 +590,52 @@ TEST_F(PlanOfAnEngine, SurvivesDamageThatIsSigned) {
   }
 }
 
+size_t MemoryOf(const Engine& engine) { return engine.weight_bytes() + engine.activation_bytes(); }
+
+/// What Builder says where max_memory does not suffice.
+std::string MemoryError(const BuilderConfig& config, const NetworkDefinition& net) {
+  try {
+    Builder(config).Build(net);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Winograd's algorithm, which is the fastest one by the guess, needs scratch memory and larger
+// weights.
+TEST(MaxMemory, AnEngineWithLessScratchMemoryIsBuilt) {
+  Net<float> net(ParseNet(R"(state { phase: TEST }
+    layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 32 dim: 28 dim: 28 } } }
+    layer { name: "conv" type: "Convolution" bottom: "x" top: "conv"
+            convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "msra" } } }
+    layer { name: "conv2" type: "Convolution" bottom: "conv" top: "y"
+            convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "msra" } } })"));
+  const NetworkDefinition definition(GraphOf(net));
+  BuilderConfig config;
+  config.timing_iterations = 0;
+  std::vector<std::string> remarks;
+  config.remark = [&](const std::string& line) { remarks.push_back(line); };
+  const size_t fastest = MemoryOf(*Builder(config).Build(definition));
+  config.max_workspace = 1;
+  const size_t least = MemoryOf(*Builder(config).Build(definition));
+  ASSERT_LT(least, fastest);
+  EXPECT_TRUE(remarks.empty());
+  config.max_workspace = 0;
+  for (const size_t most : {fastest - 1, least}) {
+    remarks.clear();
+    config.max_memory = most;
+    EXPECT_LE(MemoryOf(*Builder(config).Build(definition)), most);
+    ASSERT_FALSE(remarks.empty());
+    ExpectContains(remarks[0], "max_memory: an engine needs ");
+    ExpectContains(remarks[0],
+                   Join(" bytes, and may take ", most, ": it is built again with at most "));
+  }
+  config.max_memory = least - 1;
+  const std::string error = MemoryError(config, definition);
+  ExpectContains(error, "max_memory: the engine needs");
+  ExpectContains(error, Join("and may take ", least - 1));
+}
+
 }  // namespace
 }  // namespace caffe::inference

@@ -146,10 +146,12 @@ class Gpu : public Target {
     const GpuQueue::Scope scope(*queue);
     const auto step = ImplementationOf(*this, node.implementation).Make(graph, node);
     const LayerStep* layer = dynamic_cast<LayerStep*>(step.get());
-    if (iterations == 0 && (!layer || node.math == ElementType::FLOAT)) return 0;
+    const bool may_run = iterations == 0 && (!layer || node.math == ElementType::FLOAT);
+    if (may_run && max_workspace == 0) return 0;
     BenchmarkOperands operands(graph, node, queue);
     step->Bind(operands.binding());
     RequireWorkspace(step->scratch_bytes(), max_workspace);
+    if (may_run) return 0;
     void* const scratch = operands.Scratch(step->scratch_bytes());
     step->Run(scratch);
     queue->stream().Synchronize();
