@@ -26,6 +26,10 @@ AlgorithmPtr ChannelsLastConvolution(const kernels::ConvolutionShape& shape, int
                                      bool plain_source, ElementType math,
                                      kernels::TileShape tile_shape);
 
+/// A Deconvolution by PackedConvolutions of its phases (packed_deconvolution.hpp), in blocks of
+/// channels. `shape`: that of its gradient, as in ConvolutionProblem.
+AlgorithmPtr PackedDeconvolution(const kernels::ConvolutionShape& shape, int num, ElementType math);
+
 /// PackedConvolution by Winograd's algorithm (winograd.hpp). Where that meets an infinity or a NaN,
 /// which belong to single outputs, the direct kernels compute again. `tile`: outputs per side, 4 or
 /// 2. `max_scratch`: for each thread.

@@ -4,7 +4,7 @@
 
 #include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
-#include "caffe/kernels/data_gradient.hpp"
+#include "caffe/kernels/packed_deconvolution.hpp"
 #include "caffe/kernels/pixel_channels.hpp"
 #include "caffe/kernels/weights_gradient.hpp"
 #include "convolution.hpp"
@@ -21,6 +21,17 @@ Layout LastOf(int num, int channels, size_t spatial) {
   return ChannelsLast({num, channels, static_cast<int>(spatial)});
 }
 
+/// The gradient of the bottom, a deconvolution; null where its channels do not fill tiles.
+std::shared_ptr<const kernels::PackedDeconvolution> DataGradientOf(
+    const kernels::ConvolutionShape& shape) {
+  constexpr int kTileOutputs = 16;
+  const bool fits = shape.channels / shape.group % kTileOutputs == 0 &&
+                    shape.outputs / shape.group % kTileOutputs == 0;
+  if (!fits) return nullptr;
+  return kernels::PackedDeconvolution::MakeChannelsLast(shape, ElementType::FLOAT16,
+                                                        kernels::TileShape::TWO_BY_TWO);
+}
+
 class TileConvolutionAlgorithm : public PackedConvolutionAlgorithm, public Gradients {
  public:
   TileConvolutionAlgorithm(const ConvolutionProblem& problem, const Kernel& kernel,
@@ -32,7 +43,7 @@ class TileConvolutionAlgorithm : public PackedConvolutionAlgorithm, public Gradi
                 : LastOf(problem.num, problem.shape.channels, problem.shape.input_spatial()),
             LastOf(problem.num, problem.shape.outputs, problem.shape.output_spatial())),
         shape_(problem.shape),
-        data_(kernels::DataGradient::Make(shape_)),
+        data_(DataGradientOf(shape_)),
         weights_(std::move(weights)),
         plain_(Plain(problem)) {}
 
@@ -65,9 +76,15 @@ class TileConvolutionAlgorithm : public PackedConvolutionAlgorithm, public Gradi
 
   void Data(const Numbers& dy, const Numbers& weights, const Destination& dx) const override {
     if (!data_) return plain_->gradients()->Data(dy, weights, dx);
-    Workspace::Buffer<char> scratch(Context::Current().workspace(),
-                                    data_->scratch_bytes(num(), dx.type));
-    data_->Run(num(), dy, weights, scratch.get(), dx);
+    Workspace& workspace = Context::Current().workspace();
+    Workspace::Buffer<uint16_t> packed(workspace, data_->packed_size());
+    Workspace::Buffer<char> scratch(workspace, data_->scratch_bytes(num(), dx.type));
+    data_->PackStrided(static_cast<const uint16_t*>(weights.data), packed.get());
+    kernels::ImageStrides pixels;
+    pixels.x_pixel = shape_.outputs;
+    pixels.y_pixel = shape_.channels;
+    data_->Forward(num(), dy, {packed.get(), weights.type}, kernels::PostOps(), scratch.get(),
+                   {dx.y, dx.type, pixels});
   }
   void Parameters(const Numbers& x, const Numbers& dy, void* d_weights,
                   void* d_bias) const override {
@@ -90,8 +107,8 @@ class TileConvolutionAlgorithm : public PackedConvolutionAlgorithm, public Gradi
 
  private:
   const kernels::ConvolutionShape shape_;
-  const std::shared_ptr<const kernels::DataGradient> data_;  // null: as plain_ has it
-  const WeightsGradientPtr weights_;                         // null: it has no gradients
+  const std::shared_ptr<const kernels::PackedDeconvolution> data_;  // null: as plain_ has it
+  const WeightsGradientPtr weights_;                                // null: it has no gradients
   const AlgorithmPtr plain_;
 };
 

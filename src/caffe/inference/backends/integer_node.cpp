@@ -182,8 +182,7 @@ std::optional<kernels::ConvolutionShape> WeightedShapeOf(const Node& node, const
       node.outputs.size() != 1 || node.parameters.empty()) {
     return {};
   }
-  if (node.type() == "Deconvolution") return DeconvolutionShapeOf(node, x, y);
-  if (node.type() != "InnerProduct") return ConvolutionShapeOf(node, x, y);
+  if (node.type() != "InnerProduct") return KernelShapeOf(node, x, y);
   if (CountOf(x) == 0) return {};
   const InnerProductExtents extents = ExtentsOf(node, x, y);
   kernels::ConvolutionShape shape;

@@ -219,6 +219,18 @@ std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, 
   return ConvolutionShapeOf(convolution, x, y);
 }
 
+std::optional<kernels::ConvolutionShape> KernelShapeOf(const Node& node, const Shape& x,
+                                                       const Shape& y) {
+  return node.type() == "Deconvolution" ? DeconvolutionShapeOf(node, x, y)
+                                        : ConvolutionShapeOf(node, x, y);
+}
+
+std::optional<kernels::ConvolutionShape> KernelShapeOf(const Graph& graph, const Node& node) {
+  if (node.inputs.empty() || node.outputs.empty()) return {};
+  return KernelShapeOf(node, graph.values[node.inputs[0]].shape,
+                       graph.values[node.outputs[0]].shape);
+}
+
 InnerProductExtents ExtentsOf(const Node& node, const Shape& x, const Shape& y) {
   InnerProductExtents extents;
   extents.outputs = static_cast<int>(node.layer.inner_product_param().num_output());
@@ -261,7 +273,7 @@ double ProductsOf(const Node& node, const Shape& x, const Shape& y) {
     return double(extents.rows) * extents.inputs * extents.outputs;
   }
   const bool transposed = node.type() == "Deconvolution";
-  const auto shape = transposed ? DeconvolutionShapeOf(node, x, y) : ConvolutionShapeOf(node, x, y);
+  const auto shape = KernelShapeOf(node, x, y);
   if (!shape) return 0;
   const size_t positions = transposed ? shape->input_spatial() : shape->output_spatial();
   return double(x[0]) * shape->weight_count() * positions;

@@ -75,6 +75,11 @@ std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, 
 std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, const Shape& x,
                                                               const Shape& y);
 
+/// The one of these two that is for the node.
+std::optional<kernels::ConvolutionShape> KernelShapeOf(const Node& node, const Shape& x,
+                                                       const Shape& y);
+std::optional<kernels::ConvolutionShape> KernelShapeOf(const Graph& graph, const Node& node);
+
 /// Rows, and what a row has.
 struct InnerProductExtents {
   int rows = 0, inputs = 0, outputs = 0;

@@ -34,7 +34,10 @@ std::vector<AlgorithmPtr> Ways(const ConvolutionProblem& p) {
   std::vector<AlgorithmPtr> ways = {Choose(p),
                                     OneDnnConvolution(p.shape, p.num, p.transposed, best),
                                     OneDnnConvolution(p.shape, p.num, p.transposed, one)};
-  if (p.transposed) return ways;
+  if (p.transposed) {
+    ways.push_back(PackedDeconvolution(p.shape, p.num, ElementType::FLOAT));
+    return ways;
+  }
   ways.push_back(OneDnnConvolution(p.shape, p.num, onednn, places));
   for (const int tile : {4, 2}) ways.push_back(WinogradConvolution(p.shape, p.num, tile));
   for (const bool plain : {false, true}) {

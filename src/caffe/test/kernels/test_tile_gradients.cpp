@@ -1,4 +1,4 @@
-// The gradients of convolutions in AMX's tiles, compared with their definition in double.
+// The gradients of convolutions' weights in AMX's tiles, compared with their definition in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +10,6 @@
 #include "caffe/float16.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/cpu/simd/instruction_set_row.hpp"
-#include "caffe/kernels/data_gradient.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/tile_inner_product.hpp"
@@ -166,43 +165,6 @@ TEST_P(TileGradients, OfManyPositionsComeInChunks) {
   ExpectWeightsGradient<float16, float16>(Square(64, 64, 1, {50, 3, 1, 1}), false, 2, &random);
 }
 
-template <typename D, typename W, typename Y>
-void ExpectDataGradient(const ConvolutionShape& s, int num, std::mt19937* random) {
-  const auto kernel = DataGradient::Make(s);
-  ASSERT_TRUE(kernel);
-  const std::vector<D> dy = Drawn<D>(num * s.output_size(), random);
-  const std::vector<W> weights = Drawn<W>(s.weight_count(), random);
-  std::vector<double> expected(num * s.input_size()), magnitudes = expected;
-  ReferenceConvolutionBackwardData(s, num, Wide(dy).data(), Wide(weights).data(),
-                                   static_cast<const double*>(nullptr), expected.data());
-  ReferenceConvolutionBackwardData(s, num, Magnitudes(Wide(dy)).data(),
-                                   Magnitudes(Wide(weights)).data(),
-                                   static_cast<const double*>(nullptr), magnitudes.data());
-  const AlignedScratch scratch(kernel->scratch_bytes(num, kElementType<Y>));
-  const std::vector<D> last = LastFirst(dy, num, s.outputs, s.output_spatial());
-  std::vector<Y> dx(expected.size(), static_cast<Y>(NAN));
-  kernel->Run(num, last.data(), weights.data(), scratch.data(), dx.data());
-  const std::vector<Y> result = LastFirst(dx, num, s.input_spatial(), s.channels);
-  const double products = double(s.outputs / s.group) * s.kernel_size() + 8;
-  // Of float dy with float16 weights two parts are multiplied.
-  const double omitted = sizeof(D) == 4 ? std::ldexp(1., -15) : OmittedParts<D, W>();
-  const double bound = omitted + products * std::ldexp(1., -23);
-  const double rounding = sizeof(Y) == 2 ? std::ldexp(1., -11) : 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_NEAR(expected[i], static_cast<float>(result[i]),
-                bound * magnitudes[i] + rounding * std::abs(expected[i]) + std::ldexp(1., -25))
-        << "pixel " << i;
-  }
-}
-
-TEST_P(TileGradients, OfDataAreConvolutionsOfPhases) {
-  ForAllGradients([](const ConvolutionShape& s, bool plain, std::mt19937* random) {
-    if (plain) return;
-    ExpectDataGradient<float16, float16, float16>(s, 3, random);
-    ExpectDataGradient<float, float16, float>(s, 1, random);
-  });
-}
-
 TEST_P(TileGradients, KeepInfinitiesWithTheirOutput) {
   const ConvolutionShape s = Square(16, 32, 1, {6, 3, 1, 1});
   const auto kernel = WeightsGradient::Make(s, false);
@@ -222,8 +184,6 @@ TEST_P(TileGradients, AreNotThereForOtherShapes) {
   EXPECT_FALSE(WeightsGradient::Make(Square(16, 20, 1, {5, 3, 1, 1}), false));
   EXPECT_FALSE(WeightsGradient::Make(Square(32, 32, 4, {5, 3, 1, 1}), false));
   EXPECT_FALSE(WeightsGradient::Make(Shape(16, 16, 1, {{3, 1}, {3, 1}, {3, 1}}), false));
-  EXPECT_FALSE(DataGradient::Make(Square(20, 16, 1, {5, 3, 1, 1})));
-  EXPECT_FALSE(DataGradient::Make(Square(16, 24, 1, {5, 3, 1, 1})));
   EXPECT_TRUE(WeightsGradient::Make(Square(16, 16, 1, {5, 3, 1, 1}), false));
 }
 
@@ -234,7 +194,6 @@ TEST_P(OtherGradients, HaveNoTiles) {
   const bool has_tiles = GetParam().row().tiles != nullptr;
   const ConvolutionShape s = Square(16, 16, 1, {5, 3, 1, 1});
   EXPECT_EQ(has_tiles, WeightsGradient::Make(s, false) != nullptr);
-  EXPECT_EQ(has_tiles, DataGradient::Make(s) != nullptr);
   EXPECT_EQ(has_tiles, TileInnerProduct::Make(32, 32) != nullptr);
 }
 

@@ -12,7 +12,7 @@ class AlgorithmConvolutionStep : public ConvolutionStep {
                            const Node& node)
       : ConvolutionStep(node, implementation.layout()),
         implementation_(implementation),
-        built_(ConvolutionShapeOf(graph, node)) {
+        built_(KernelShapeOf(graph, node)) {
     if (built_) built_num_ = graph.values[node.inputs[0]].shape[0];
   }
 
@@ -48,7 +48,7 @@ class AlgorithmConvolutionStep : public ConvolutionStep {
 
 PlacedConvolution AlgorithmConvolution::Dense(const Graph& graph, const Node& node,
                                               bool plain_source) {
-  const kernels::ConvolutionShape shape = *ConvolutionShapeOf(graph, node);
+  const kernels::ConvolutionShape shape = *KernelShapeOf(graph, node);
   const int num = graph.values[node.inputs[0]].shape[0];
   return {shape, num, plain_source, {}, shape, num};
 }

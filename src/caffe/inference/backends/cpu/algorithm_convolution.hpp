@@ -8,7 +8,7 @@ namespace caffe::inference::cpu {
 
 /// A convolution as an engine runs it.
 struct PlacedConvolution {
-  kernels::ConvolutionShape shape;
+  kernels::ConvolutionShape shape;  ///< KernelShapeOf
   int num = 0;
   bool plain_source = false;      ///< else channels lie in blocks, as the output's do
   kernels::ImageStrides strides;  ///< 0: images lie one behind another
@@ -17,7 +17,8 @@ struct PlacedConvolution {
   int packed_num = 0;
 };
 
-/// Convolutions between floating-point numbers by an algorithm that layers use as well.
+/// Convolutions and Deconvolutions between floating-point numbers by an algorithm that layers use
+/// as well.
 class AlgorithmConvolution : public Implementation {
  public:
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override;

@@ -11,8 +11,9 @@ namespace {
 
 /// The node's epilogue, which has to be one.
 NodePostOps CheckedEpilogue(const Node& node) {
-  Require(IsConvolution(node) && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '",
-          node.name(), "' (", node.type(), ") is no convolution of one bottom");
+  Require((IsConvolution(node) || node.type() == "Deconvolution") && node.inputs.size() == 1 &&
+              node.outputs.size() == 1,
+          "layer '", node.name(), "' (", node.type(), ") is no convolution of one bottom");
   const auto epilogue = PostOpsOf(node);
   Require(epilogue.has_value(), "layer '", node.name(), "': no kernel has its epilogue");
   return *epilogue;
@@ -49,7 +50,7 @@ void ConvolutionStep::Bind(const Binding& binding) {
   x_ = binding.inputs[0];
   y_ = binding.outputs[0];
   residual_ = post_ops_.residual >= 0 ? binding.operands[post_ops_.residual] : Operand();
-  const auto shape = ConvolutionShapeOf(node_, x_.shape, y_.shape);
+  const auto shape = KernelShapeOf(node_, x_.shape, y_.shape);
   Require(shape.has_value(), "no kernel takes a bottom of shape ", ShapeString(x_.shape));
   Require(y_.layout == layout_ && (x_.layout == layout_ || (x_.plain() && shape->group == 1)) &&
               (!residual_.data || (residual_.layout == layout_ && residual_.shape == y_.shape)),

@@ -67,6 +67,7 @@ class Cpu : public Target {
                                                            &Int8Convolution(),
                                                            &Int8ChannelsLast(),
                                                            &Deconvolution(),
+                                                           &PackedDeconvolution(),
                                                            &InnerProduct(),
                                                            &Int8InnerProduct(),
                                                            &BlasInnerProduct(),
@@ -155,6 +156,7 @@ class Cpu : public Target {
     if (name == "int8") return sums_bytes ? 0.26 : 0.7;
     if (name == "int8_winograd") return sums_bytes ? 0.22 : 0.4;
     if (name == "deconvolution") return 0.2;
+    if (name == "packed_deconvolution") return 0.5;
     if (name == "move" || name == "crop" || name == "upsample" || name == "integers") return 0.01;
     if (name == "integer_definition") return 10;
     if (name != "layer") return 1;

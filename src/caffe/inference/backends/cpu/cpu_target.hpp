@@ -32,6 +32,7 @@ const Implementation& SeparableBlock();
 const Implementation& Int8Chain();
 const Implementation& PackedChain();
 const Implementation& Deconvolution();
+const Implementation& PackedDeconvolution();
 const Implementation& InnerProduct();
 const Implementation& Int8InnerProduct();
 const Implementation& BlasInnerProduct();

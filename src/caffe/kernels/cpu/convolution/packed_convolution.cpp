@@ -172,21 +172,12 @@ class DensePacked : public Packed {
       : Packed(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
         units_(CeilDiv(shape.channels / shape.group, lanes_)),
-        group_blocks_(Blocks(shape.outputs / shape.group)) {
-    size_t parts = tiles_.vectors == 3 ? std::max<size_t>(1, group_blocks_ / 2)
-                                       : CeilDiv(group_blocks_, tiles_.vectors);
-    // Two threads share the outputs of a few pixels: of three parts one would have twice as much.
-    const bool is_even = group_blocks_ % 2 == 0 && parts > 1;
-    if (tiles_.vectors == 4 && is_even) parts = RoundUp(parts, 2);
-    for (size_t i = 0; i <= parts; ++i) starts_.push_back(group_blocks_ * i / parts);
-  }
+        parts_(PartsOf(Blocks(shape.outputs / shape.group), tiles_.vectors)) {}
 
-  size_t packed_size() const override {
-    return shape_.group * group_blocks_ * tiles_.block * column();
-  }
+  size_t packed_size() const override { return padded_outputs() * column(); }
 
  protected:
-  size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
+  size_t padded_outputs() const override { return shape_.group * parts_.blocks() * tiles_.block; }
   size_t ItemsBytes(int num) const override {
     const Plan& plan = PlanFor(num);
     const size_t streamed = IsSmall(num) ? num * bands_.output_plane() * column() : 0;
@@ -226,11 +217,13 @@ class DensePacked : public Packed {
 
   /// Rows of weights: channels of whole units at all positions.
   size_t column() const { return units_ * bands_.taps() * lanes_; }
-  size_t parts() const { return starts_.size() - 1; }
-  int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
-  size_t most_vectors() const { return CeilDiv(group_blocks_, parts()); }
+  static BlockParts PartsOf(size_t blocks, int vectors) {
+    if (vectors == 3) return BlockParts::Into(std::max<size_t>(1, blocks / 2), blocks);
+    // Two threads share the outputs of a few pixels: of three parts one would have twice as much.
+    return BlockParts(blocks, vectors, /*even=*/vectors == 4);
+  }
   /// Weights of a unit for the outputs of a part.
-  size_t UnitWeights() const { return bands_.taps() * lanes_ * most_vectors() * tiles_.block; }
+  size_t UnitWeights() const { return bands_.taps() * lanes_ * parts_.largest() * tiles_.block; }
 
   /// True for so few single pixels that reading the weights dominates.
   bool IsSmall(int num) const {
@@ -259,9 +252,8 @@ class DensePacked : public Packed {
                Band* found) const;
 
   const int lanes_;
-  const size_t units_;          // of a group
-  const size_t group_blocks_;   // of outputs
-  std::vector<size_t> starts_;  // of the parts that are summed together, in blocks
+  const size_t units_;      // of a group
+  const BlockParts parts_;  // of a group's outputs, that are summed together
   Plans<Plan> plans_;
 };
 
@@ -274,8 +266,8 @@ DensePacked::Plan DensePacked::MakePlan(int num) const {
                      kUnitFloats / lanes_),
       Threads());
   // Where there are too few parts of outputs for all threads.
-  plan.largest =
-      bands_.AtLeast(std::max(1, num), plan.largest, CeilDiv(Threads(), shape_.group * parts()));
+  plan.largest = bands_.AtLeast(std::max(1, num), plan.largest,
+                                CeilDiv(Threads(), shape_.group * parts_.count()));
   const size_t pixels = plan.largest.pixels();
   plan.unit_size = RoundUp(bands_.BufferSize(plan.largest) * lanes_, 16);
   // Buffers whole pages apart would map to the same cache sets.
@@ -288,14 +280,14 @@ DensePacked::Plan DensePacked::MakePlan(int num) const {
   plan.weight_units = equal(plan.units, kWeightFloats / UnitWeights());
   const size_t pieces = CeilDiv(units_, plan.units);
 
-  const size_t sums = group_blocks_ * tiles_.block * pixels;
-  const size_t slices = pieces > 1 ? std::min(parts(), CeilDiv(sums, kPartialFloats)) : 1;
+  const size_t sums = parts_.blocks() * tiles_.block * pixels;
+  const size_t slices = pieces > 1 ? std::min(parts_.count(), CeilDiv(sums, kPartialFloats)) : 1;
   plan.items = {bands_.Count(num, plan.largest), size_t(shape_.group), slices};
-  plan.items.Slice(parts());
+  plan.items.Slice(parts_.count());
 
   // Between pieces the sums of all outputs are kept, otherwise those of one part.
-  const size_t waiting = pieces > 1 ? CeilDiv(parts(), plan.items.slices) * most_vectors()
-                         : plan.weight_units < plan.units ? most_vectors()
+  const size_t waiting = pieces > 1 ? CeilDiv(parts_.count(), plan.items.slices) * parts_.largest()
+                         : plan.weight_units < plan.units ? parts_.largest()
                                                           : 0;
   plan.partial = waiting * tiles_.block * pixels;
   return plan;
@@ -319,8 +311,8 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
   const WorkItems::Item item = plan.items.At(index);
   const size_t group = item.group;
   const Band band = bands_.At(call.num, plan.largest, item.cut);
-  const size_t first_part = plan.items.Begin(item.slice, parts());
-  const size_t last_part = plan.items.Begin(item.slice + 1, parts());
+  const size_t first_part = plan.items.Begin(item.slice, parts_.count());
+  const size_t last_part = plan.items.Begin(item.slice + 1, parts_.count());
   const int pixels = band.pixels(), block = tiles_.block, taps = bands_.taps();
   const size_t plane = bands_.output_plane() * block;
 
@@ -361,8 +353,8 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
     work.x = input;
     work.partial = own.partial;
     for (size_t part = first_part; part < last_part; ++part) {
-      const int v = vectors(part);
-      const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
+      const int v = static_cast<int>(parts_.Count(part));
+      const size_t start = group * parts_.blocks() + parts_.Begin(part);  // block of outputs
       work.bias = call.bias + start * block;
       SetTarget(call.post, call.y, call.strides, start, band, &work);
       for (size_t u = 0; u < units; u += plan.weight_units) {
@@ -406,21 +398,22 @@ void DensePacked::RunStreamed(const Call& call, float* wide) const {
                                         wide + windows[p]);
   }
   const size_t products = column() * tiles_.vectors * block * pixels;
-  ParallelFor(parts(), std::max<size_t>(1, kGrain / products), [&](size_t begin, size_t end) {
-    for (size_t part = begin; part < end; ++part) {
-      PackedTiles::Work work = {};
-      work.x = wide;
-      work.steps_count = static_cast<int>(units_);
-      work.windows = windows;
-      work.stored = call.weights.at(starts_[part] * column() * block);
-      work.bias = call.bias + starts_[part] * block;
-      SetTarget(call.post, call.y, call.strides, starts_[part], Band(), &work);
-      work.targets = targets;
-      work.residual_targets = residual_targets;
-      work.plane = plane * block;
-      tiles_.streamed[call.weights.storage][vectors(part) - 1][pixels - 1](work, 0, 1);
-    }
-  });
+  ParallelFor(
+      parts_.count(), std::max<size_t>(1, kGrain / products), [&](size_t begin, size_t end) {
+        for (size_t part = begin; part < end; ++part) {
+          PackedTiles::Work work = {};
+          work.x = wide;
+          work.steps_count = static_cast<int>(units_);
+          work.windows = windows;
+          work.stored = call.weights.at(parts_.Begin(part) * column() * block);
+          work.bias = call.bias + parts_.Begin(part) * block;
+          SetTarget(call.post, call.y, call.strides, parts_.Begin(part), Band(), &work);
+          work.targets = targets;
+          work.residual_targets = residual_targets;
+          work.plane = plane * block;
+          tiles_.streamed[call.weights.storage][parts_.Count(part) - 1][pixels - 1](work, 0, 1);
+        }
+      });
 }
 
 void DensePacked::Run(const Call& call, void* scratch) const {
@@ -445,13 +438,13 @@ void DensePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) co
   const size_t taps = bands_.taps();
   const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
   for (size_t group = 0; group < shape_.group; ++group) {
-    for (size_t part = 0; part < parts(); ++part) {
+    for (size_t part = 0; part < parts_.count(); ++part) {
       for (size_t unit = 0; unit < units_; ++unit) {
         for (size_t tap = 0; tap < taps; ++tap) {
           for (int k = 0; k < lanes_; ++k) {
             const size_t c = unit * lanes_ + k;
-            for (size_t o = starts_[part] * tiles_.block; o < starts_[part + 1] * tiles_.block;
-                 ++o, ++packed) {
+            for (size_t o = parts_.Begin(part) * tiles_.block;
+                 o < parts_.Begin(part + 1) * tiles_.block; ++o, ++packed) {
               if (c >= channels || o >= outputs) continue;
               f(packed, ((group * outputs + o) * channels + c) * taps + tap);
             }

@@ -47,6 +47,11 @@ class BlockParts {
       : blocks_(blocks), count_(CeilDiv(blocks, most)) {
     if (even && blocks % 2 == 0 && count_ > 1) count_ = RoundUp(count_, 2);
   }
+  static BlockParts Into(size_t count, size_t blocks) {
+    BlockParts parts(blocks, 1);
+    parts.count_ = count;
+    return parts;
+  }
   size_t blocks() const { return blocks_; }
   size_t count() const { return count_; }
   size_t Begin(size_t part) const { return blocks_ * part / count_; }

@@ -239,8 +239,8 @@ void ByteProducts::RunBand(const Call& call, const Band& band, size_t group, siz
   work.plane = call.strides.y_plane;
   const void* starts = call.packed + weights_size();
   for (size_t part = first_part; part < last_part; ++part) {
-    const int v = parts_.vectors(part);
-    const size_t start = group * group_blocks_ + parts_.begin(part);  // block of outputs
+    const int v = static_cast<int>(parts_.Count(part));
+    const size_t start = group * group_blocks_ + parts_.Begin(part);  // block of outputs
     const Int8Tiles::TilePostOps target = From(call, start, band);
     work.weights = call.packed + start * block * column();
     if (call.x.is_signed) work.start = static_cast<const int32_t*>(starts) + start * block;
@@ -256,7 +256,7 @@ void ByteProducts::PackWeights(const int8_t* weights, int8_t* packed) const {
   int8_t* to = packed;
   for (size_t group = 0; group < size_t(shape_.group); ++group) {
     for (size_t part = 0; part < parts_.count(); ++part) {
-      const size_t begin = parts_.begin(part) * block, end = parts_.begin(part + 1) * block;
+      const size_t begin = parts_.Begin(part) * block, end = parts_.Begin(part + 1) * block;
       for (const Step& step : steps_) {
         for (size_t o = begin; o < end; ++o) {
           for (int k = 0; k < 4; ++k, ++to) {

@@ -88,7 +88,7 @@ class DenseInt8 : public PlannedInt8<DensePlan, GroupedInt8> {
 
 DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces)
     : input(pieces->Take<int16_t>(plan.units * plan.unit_size)),
-      weights(pieces->Take<int16_t>(plan.units * self.unit_rows() * 2 * self.parts_.most_vectors() *
+      weights(pieces->Take<int16_t>(plan.units * self.unit_rows() * 2 * self.parts_.largest() *
                                     self.tiles_.block)),
       partial(pieces->Take<int32_t>(plan.partial)),
       taps(pieces->Take<int32_t>(self.bands_.taps())),
@@ -108,7 +108,7 @@ DensePlan DenseInt8::MakePlan(int num) const {
   // Buffers whole pages apart would map to the same cache sets.
   if (plan.unit_size % 512 == 0) plan.unit_size += 32;
 
-  const size_t unit_weights = unit_rows() * 2 * parts_.most_vectors() * tiles_.block;
+  const size_t unit_weights = unit_rows() * 2 * parts_.largest() * tiles_.block;
   const size_t fitting =
       std::max<size_t>(1, std::min(kWeightWords / unit_weights, kInputWords / plan.unit_size));
   const size_t pieces = CeilDiv(units_, fitting);
@@ -118,7 +118,7 @@ DensePlan DenseInt8::MakePlan(int num) const {
   const size_t slices = pieces > 1 ? std::min(parts_.count(), CeilDiv(sums, kPartialSums)) : 1;
   plan.items = {bands_.Count(num, plan.largest), size_t(shape_.group), slices};
   plan.items.Slice(parts_.count());
-  const size_t slice_blocks = CeilDiv(parts_.count(), plan.items.slices) * parts_.most_vectors();
+  const size_t slice_blocks = CeilDiv(parts_.count(), plan.items.slices) * parts_.largest();
   plan.partial = pieces > 1 ? slice_blocks * tiles_.block * pixels : 0;
   return plan;
 }
@@ -151,8 +151,8 @@ void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t index, void* 
     }
     int32_t* sums = own.partial;
     for (size_t part = first_part; part < last_part; ++part) {
-      const int v = parts_.vectors(part);
-      const size_t start = group * group_blocks_ + parts_.begin(part);  // block of outputs
+      const int v = static_cast<int>(parts_.Count(part));
+      const size_t start = group * group_blocks_ + parts_.Begin(part);  // block of outputs
       const size_t rows = 2 * unit_rows() * v * block;                  // weights of a unit
       tiles_.widen_signed(units * rows, call.packed + start * column() * block + first * rows,
                           own.weights);
@@ -189,8 +189,8 @@ void DenseInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
         for (const Step& step : steps_) {
           for (size_t pair = 0; pair < pairs(); ++pair) {
             const size_t c = plain_ ? unit : unit * lanes_ + 2 * pair;
-            for (size_t o = parts_.begin(part) * tiles_.block;
-                 o < parts_.begin(part + 1) * tiles_.block; ++o) {
+            for (size_t o = parts_.Begin(part) * tiles_.block;
+                 o < parts_.Begin(part + 1) * tiles_.block; ++o) {
               *packed++ = weight(group, o, c, step.tap);
               *packed++ = !plain_           ? weight(group, o, c + 1, step.tap)
                           : step.has_second ? weight(group, o, c, step.tap + 1)

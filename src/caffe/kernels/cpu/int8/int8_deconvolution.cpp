@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "caffe/kernels/cpu/convolution/axis_phase.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -13,30 +14,16 @@ namespace {
 constexpr int64_t kMaxPhases = 256;  // up to here, a kernel call for a few outputs each pays
 constexpr size_t kGrain = 1 << 14;   // bytes worth a thread
 
-/// One axis of a phase: its positions of the kernel, in the input's order.
-struct PhaseAxis {
-  std::vector<int> taps;
-  int output = 0, pad = 0, dilation = 1;
-  bool is_convolution = false;
-};
+/// An axis of a deconvolution is that of the convolution whose gradient it is.
+BandAxis AxisOf(const ConvolutionShape& s, int axis) {
+  return {s.output[axis], s.input[axis], s.kernel[axis],
+          s.stride[axis], s.pad[axis],   s.dilation[axis]};
+}
 
-PhaseAxis AxisOf(const ConvolutionShape& s, int axis, int phase) {
-  PhaseAxis result;
-  const int64_t stride = s.stride[axis], dilation = s.dilation[axis];
-  result.output = (s.output[axis] - phase + s.stride[axis] - 1) / s.stride[axis];
-  std::vector<int64_t> shifts;  // of the input relative to the output's place in the phase
-  for (int k = s.kernel[axis] - 1; k >= 0; --k) {
-    const int64_t place = int64_t{phase} + s.pad[axis] - k * dilation;
-    if (place % stride != 0) continue;
-    result.taps.push_back(k);
-    shifts.push_back(place / stride);
-  }
-  if (shifts.empty() || shifts[0] > 0) return result;
-  result.pad = static_cast<int>(-shifts[0]);
-  if (shifts.size() > 1) result.dilation = static_cast<int>(shifts[1] - shifts[0]);
-  // Kernels for one position without padding assume equal input and output extents.
-  result.is_convolution = shifts.size() > 1 || result.pad > 0 || result.output == s.input[axis];
-  return result;
+/// Kernels for one position without padding assume equal input and output extents.
+bool IsConvolution(const AxisPhase& phase, int input) {
+  return phase.taps > 0 && phase.pad >= 0 &&
+         (phase.taps > 1 || phase.pad > 0 || phase.count == input);
 }
 
 }  // namespace
@@ -46,23 +33,25 @@ std::shared_ptr<const Int8Deconvolution> Int8Deconvolution::Make(const Convoluti
   const int rows = std::min(shape.stride[0], shape.output[0]);
   const int columns = std::min(shape.stride[1], shape.output[1]);
   if (int64_t{rows} * columns > kMaxPhases) return nullptr;
+  const BandAxis down = AxisOf(shape, 0), across = AxisOf(shape, 1);
   auto made = std::make_shared<Int8Deconvolution>();
   made->shape_ = shape;
   for (int row = 0; row < rows; ++row) {
     for (int column = 0; column < columns; ++column) {
-      const PhaseAxis axes[2] = {AxisOf(shape, 0, row), AxisOf(shape, 1, column)};
+      const AxisPhase axes[2] = {AxisPhase(down, (row + down.pad) % down.stride),
+                                 AxisPhase(across, (column + across.pad) % across.stride)};
       Phase phase = {{row, column}, shape, {}, nullptr};
       for (int i = 0; i < 2; ++i) {
-        if (!axes[i].is_convolution) return nullptr;
-        phase.shape.output[i] = axes[i].output;
-        phase.shape.kernel[i] = static_cast<int>(axes[i].taps.size());
+        if (!IsConvolution(axes[i], shape.input[i])) return nullptr;
+        phase.shape.output[i] = axes[i].count;
+        phase.shape.kernel[i] = axes[i].taps;
         phase.shape.stride[i] = 1;
         phase.shape.pad[i] = axes[i].pad;
         phase.shape.dilation[i] = axes[i].dilation;
       }
-      for (const int r : axes[0].taps) {
-        for (const int c : axes[1].taps) {
-          phase.taps.push_back(size_t(r) * shape.kernel[1] + c);
+      for (int r = 0; r < axes[0].taps; ++r) {
+        for (int c = 0; c < axes[1].taps; ++c) {
+          phase.taps.push_back(size_t(axes[0].Tap(r)) * shape.kernel[1] + axes[1].Tap(c));
         }
       }
       phase.convolution = Int8Convolution::Make(phase.shape, false);

@@ -15,19 +15,6 @@ namespace caffe::kernels {
 
 constexpr size_t kInt8Grain = 1 << 18;  // products below which work stays on one thread
 
-/// Blocks of outputs in nearly equal parts; the sums of a part fit the registers.
-class OutputParts {
- public:
-  OutputParts(size_t blocks, size_t most) : blocks_(blocks), count_(CeilDiv(blocks, most)) {}
-  size_t count() const { return count_; }
-  size_t begin(size_t part) const { return blocks_ * part / count_; }  ///< its first block
-  int vectors(size_t part) const { return static_cast<int>(begin(part + 1) - begin(part)); }
-  size_t most_vectors() const { return CeilDiv(blocks_, count_); }
-
- private:
-  size_t blocks_, count_;
-};
-
 /// Common part of all implementations.
 class PackedInt8 : public Int8Convolution {
  public:
@@ -223,7 +210,7 @@ class GroupedInt8 : public PackedInt8 {
   const int lanes_;            // channels of a unit
   const size_t units_;         // of a group
   const size_t group_blocks_;  // of outputs
-  const OutputParts parts_;
+  const BlockParts parts_;     // of a group's outputs; the sums of a part fit the registers
 };
 
 /// What splits its work by a Plan, which has `items` and is made once for each number of images.

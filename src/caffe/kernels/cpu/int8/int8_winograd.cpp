@@ -99,10 +99,10 @@ class WinogradInt8 : public PlannedInt8<WinogradInt8Plan, GroupedInt8> {
   }
   size_t SliceBlocks(const Plan& plan) const { return CeilDiv(blocks_, plan.channel_slices); }
   size_t WeightsStride(const Plan& plan) const {
-    return Apart(SliceBlocks(plan) * tiles_.block * parts_.most_vectors() * tiles_.block, 2);
+    return Apart(SliceBlocks(plan) * tiles_.block * parts_.largest() * tiles_.block, 2);
   }
   size_t SumsStride(const Plan& plan) const {
-    return Apart(plan.strip_tiles * parts_.most_vectors() * tiles_.block, 4);
+    return Apart(plan.strip_tiles * parts_.largest() * tiles_.block, 4);
   }
   /// Packed weights of a block of channels at one position, for `v` blocks of outputs.
   size_t Run(size_t v) const { return tiles_.block * v * tiles_.block; }
@@ -161,7 +161,7 @@ void WinogradInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
         for (size_t tap = 0; tap < 9; ++tap) {
           const size_t row = FirstRow(b) + tap / 3, column = FirstColumn(b) + tap % 3;
           for (size_t pair = 0; pair < block / 2; ++pair) {
-            for (size_t o = parts_.begin(part) * block; o < parts_.begin(part + 1) * block; ++o) {
+            for (size_t o = parts_.Begin(part) * block; o < parts_.Begin(part + 1) * block; ++o) {
               for (size_t half = 0; half < 2; ++half) {
                 *packed++ = weight(o, first + 2 * pair + half, row, column);
               }
@@ -254,9 +254,9 @@ void WinogradInt8::FindTargets(const Call& call, size_t first, size_t count,
 
 void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t group, size_t part,
                             size_t count, const Buffers& own) const {
-  const size_t v = parts_.vectors(part), run = Run(v);
+  const size_t v = parts_.Count(part), run = Run(v);
   const size_t weights_stride = WeightsStride(plan), sums_stride = SumsStride(plan);
-  const size_t start = group * group_blocks_ + parts_.begin(part);
+  const size_t start = group * group_blocks_ + parts_.Begin(part);
   const int8_t* packed = call.packed + start * tiles_.block * blocks_ * 9 * tiles_.block;
   for (size_t slice = 0; slice < plan.channel_slices; ++slice) {
     const size_t begin = FirstBlock(plan, slice), end = FirstBlock(plan, slice + 1);
@@ -280,10 +280,10 @@ void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t group, si
 
 void WinogradInt8::Write(const Call& call, const Plan& plan, size_t group, size_t part,
                          size_t count, const Buffers& own) const {
-  const size_t v = parts_.vectors(part), block = tiles_.block;
+  const size_t v = parts_.Count(part), block = tiles_.block;
   const Band origin;
   for (size_t vector = 0; vector < v; ++vector) {
-    const size_t block_of_outputs = group * group_blocks_ + parts_.begin(part) + vector;
+    const size_t block_of_outputs = group * group_blocks_ + parts_.Begin(part) + vector;
     way_.output(From(call, block_of_outputs, origin), own.targets, static_cast<int>(count),
                 own.sums + vector * block, v * block, SumsStride(plan), shape_.output[1] * block);
   }
