@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "convolution.hpp"
@@ -34,6 +35,19 @@ AlgorithmPtr ChooseNativeHalfConvolution(const ConvolutionProblem& p) {
   if (!packed || kernels::CpuInstructionSet().has_tiles()) return packed;
   const AlgorithmPtr winograd = ChooseWinograd(p);
   return winograd ? winograd : packed;
+}
+
+// Weights are packed one by one, which is too slow for each pass of training. Where few outputs
+// leave much of a block to padding, oneDNN is faster.
+AlgorithmPtr ChoosePackedDeconvolution(const ConvolutionProblem& p) {
+  const Settings& s = p.settings;
+  const bool is_float = s.types == LayerTypes::All(ElementType::FLOAT);
+  const size_t padded = kernels::RoundUp(p.shape.channels, kernels::BlockChannels());
+  if (!p.transposed || s.phase != TEST || s.engine != Engine::DEFAULT || p.num == 0 ||
+      !(is_float || s.is_native_half()) || 5 * p.shape.channels < 3 * padded) {
+    return nullptr;
+  }
+  return PackedDeconvolution(p.shape, p.num, s.types.forward_math);
 }
 
 // oneDNN computes in float and in BFLOAT16. Images of another type are converted a few at a time,
@@ -108,6 +122,7 @@ AlgorithmPtr ChooseBFloat16(const ConvolutionProblem& p) {
 AlgorithmPtr ConvolutionInStoredTypes(const ConvolutionProblem& p) {
   AlgorithmPtr algorithm;
   if (p.settings.wants_tiles()) algorithm = TileConvolution(p);
+  if (!algorithm) algorithm = ChoosePackedDeconvolution(p);
   if (!algorithm && p.settings.is_native_half() && !p.transposed) {
     algorithm = ChooseNativeHalfConvolution(p);
   }

@@ -62,6 +62,23 @@ TEST(ConvolutionAlgorithms, ComputeWhatPlainKernelsCompute) {
   }
 }
 
+TEST(ConvolutionAlgorithms, OfDeconvolutionsArePackedUnlessMostOfABlockWouldBePadding) {
+  const int block = kernels::BlockChannels();
+  const auto is_packed = [](const ConvolutionProblem& p) {
+    const auto packed = PackedDeconvolution(p.shape, p.num, ElementType::FLOAT);
+    return Choose(p)->PacksAs(*packed);
+  };
+  EXPECT_TRUE(is_packed(Problem(1, block, 5, 4, true)));
+  EXPECT_TRUE(is_packed(Problem(1, 3 * block / 4, 5, 4, true)));
+  EXPECT_FALSE(is_packed(Problem(1, block / 2, 5, 4, true)));
+  ConvolutionProblem training = Problem(1, block, 5, 4, true);
+  training.settings.phase = TRAIN;
+  EXPECT_FALSE(is_packed(training));
+  ConvolutionProblem direct = Problem(1, block, 5, 4, true);
+  direct.settings.engine = Engine::ONEDNN;
+  EXPECT_FALSE(is_packed(direct));
+}
+
 TEST(ConvolutionAlgorithms, OfFewImagesAtATimeAreThoseOfAll) {
   const ConvolutionProblem problem = Problem(4, 16, 16, 3, false);
   OneDnnOptions options;
