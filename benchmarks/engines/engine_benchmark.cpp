@@ -75,6 +75,8 @@ std::vector<Row> Rows() {
       {"Deconvolution FCN-8s upscore2", Convolution(21, 4, 2, 0, 1), {{1, 21, 16, 16}}, true});
   rows.push_back(
       {"Deconvolution FCN-8s upscore8", Convolution(21, 16, 8, 0, 1), {{1, 21, 66, 66}}, true});
+  rows.push_back(
+      {"Deconvolution FCN-32s upscore", Convolution(21, 64, 32, 0, 1), {{1, 21, 16, 16}}, true});
   rows.push_back({"Deconvolution bilinear x2 per channel",
                   Convolution(64, 4, 2, 1, 64),
                   {{1, 64, 64, 64}},

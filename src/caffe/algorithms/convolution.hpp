@@ -27,7 +27,8 @@ AlgorithmPtr ChannelsLastConvolution(const kernels::ConvolutionShape& shape, int
                                      kernels::TileShape tile_shape);
 
 /// A Deconvolution by PackedConvolutions of its phases (packed_deconvolution.hpp), in blocks of
-/// channels. `shape`: that of its gradient, as in ConvolutionProblem.
+/// channels, or of each channel by itself by depthwise_deconvolution.hpp. `shape`: that of its
+/// gradient, as in ConvolutionProblem.
 AlgorithmPtr PackedDeconvolution(const kernels::ConvolutionShape& shape, int num, ElementType math);
 
 /// PackedConvolution by Winograd's algorithm (winograd.hpp). Where that meets an infinity or a NaN,

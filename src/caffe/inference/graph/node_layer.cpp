@@ -98,6 +98,10 @@ void NodeLayer::SetUp() {
             given[i]->shape_string(), " where the layer has ", blobs[i]->shape_string());
     if (&blobs[i]->data_tensor() != &given[i]->data_tensor()) blobs[i]->CopyFrom(*given[i]);
   }
+  // Otherwise it would pack its weights in every pass.
+  if (borrows) {
+    for (const auto& blob : blobs) blob->data_tensor().ForgetPointers();
+  }
 }
 
 std::vector<Shape> NodeLayer::Reshape(const std::vector<Shape>& bottoms) {

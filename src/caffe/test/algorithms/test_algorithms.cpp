@@ -62,6 +62,18 @@ TEST(ConvolutionAlgorithms, ComputeWhatPlainKernelsCompute) {
   }
 }
 
+TEST(ConvolutionAlgorithms, OfDeconvolutionsOfEachChannelComputeWhatPlainKernelsCompute) {
+  for (const int kernel : {1, 3, 5}) {
+    ConvolutionProblem problem = Problem(2, 19, 19, kernel, true);
+    problem.shape.group = 19;
+    const Operands operands = OperandsOf(problem);
+    const Values expected = Outputs(*Plain(problem), operands);
+    for (const AlgorithmPtr& way : Ways(problem)) {
+      if (way) ExpectNear(Outputs(*way, operands), expected);
+    }
+  }
+}
+
 TEST(ConvolutionAlgorithms, OfDeconvolutionsArePackedUnlessMostOfABlockWouldBePadding) {
   const int block = kernels::BlockChannels();
   const auto is_packed = [](const ConvolutionProblem& p) {
