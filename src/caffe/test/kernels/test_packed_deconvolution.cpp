@@ -11,6 +11,7 @@
 #include "caffe/kernels/packed_deconvolution.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
+#include "caffe/test/support/drawn_values.hpp"
 #include "caffe/test/support/seeded_numbers.hpp"
 #include "caffe/test/support/seeds.hpp"
 
@@ -47,7 +48,7 @@ std::vector<ConvolutionShape> ShapesOf(int channels, int outputs, int group) {
           Shape(channels, outputs, group, {{30, 7, 3, 3}}),  // one axis
           Shape(channels, outputs, group, {{7, 3, 2, 1}, {6, 1, 1, 0}})};
 }
-ConvolutionShape SomeShape(int multiple, std::mt19937* random) {
+ConvolutionShape SomeDeconvolution(int multiple, std::mt19937* random) {
   const auto between = [&](int least, int most) { return DrawInt(least, most, random); };
   std::vector<Extents> axes;
   for (int axis = 0; axis < 2; ++axis) {
@@ -65,24 +66,6 @@ std::string Described(const ConvolutionShape& s) {
               " x ", s.input.back(), ", kernel ", s.kernel[0], " x ", s.kernel.back(), ", stride ",
               s.stride[0], " x ", s.stride.back(), ", pad ", s.pad[0], " x ", s.pad.back(),
               ", dilation ", s.dilation[0], " x ", s.dilation.back());
-}
-
-template <typename T>
-std::vector<T> Drawn(size_t count, std::mt19937* random) {
-  std::normal_distribution<float> normal;
-  std::vector<T> values(count);
-  for (T& value : values) value = static_cast<T>(normal(*random));
-  return values;
-}
-template <typename T>
-std::vector<double> Wide(const std::vector<T>& values) {
-  std::vector<double> wide;
-  for (const T& value : values) wide.push_back(static_cast<float>(value));
-  return wide;
-}
-std::vector<double> Magnitudes(std::vector<double> values) {
-  for (double& value : values) value = std::abs(value);
-  return values;
 }
 
 /// How blobs lie.
@@ -120,11 +103,8 @@ std::vector<Y> Deconvolve(const PackedDeconvolution& kernel, const ConvolutionSh
     strides.x = from.size() / num;
     strides.y = y.size() / num;
   }
-  std::vector<double> scratch(kernel.scratch_bytes(num, kElementType<Y>) / sizeof(double) + 8, NAN);
-  void* aligned = scratch.data();
-  size_t space = scratch.size() * sizeof(double);
-  std::align(64, 1, aligned, space);
-  kernel.Forward(num, from.data(), {packed.data(), kElementType<W>}, post, aligned,
+  const AlignedScratch scratch(kernel.scratch_bytes(num, kElementType<Y>));
+  kernel.Forward(num, from.data(), {packed.data(), kElementType<W>}, post, scratch.data(),
                  {y.data(), strides});
   return y;
 }
@@ -195,8 +175,9 @@ TEST_P(PackedDeconvolutions, AreConvolutionsOfPhases) {
     Expect<float, float, float>(s, 2, {}, &random);
   }
   for (int i = 0; i < 10; ++i)
-    Expect<float, float16, bfloat16>(SomeShape(1, &random), 2, {}, &random);
-  for (int i = 0; i < 5; ++i) Expect<float, float, float>(SomeShape(16, &random), 2, {}, &random);
+    Expect<float, float16, bfloat16>(SomeDeconvolution(1, &random), 2, {}, &random);
+  for (int i = 0; i < 5; ++i)
+    Expect<float, float, float>(SomeDeconvolution(16, &random), 2, {}, &random);
 }
 
 TEST_P(PackedDeconvolutions, StepOverGapsBetweenImages) {
@@ -218,7 +199,7 @@ TEST_P(TileDeconvolutions, AreConvolutionsOfPhasesWithChannelsLast) {
     Expect<float, float16, float>(s, 1, {true, 16}, &random);
   }
   for (int i = 0; i < 6; ++i) {
-    Expect<float16, float16, float16>(SomeShape(16, &random), 2, {true}, &random);
+    Expect<float16, float16, float16>(SomeDeconvolution(16, &random), 2, {true}, &random);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "caffe/kernels/tile_inner_product.hpp"
 #include "caffe/kernels/weights_gradient.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
+#include "caffe/test/support/drawn_values.hpp"
 #include "caffe/test/support/seeded_numbers.hpp"
 #include "caffe/test/support/seeds.hpp"
 
@@ -82,43 +83,11 @@ void ForAllGradients(F&& f) {
   for (int i = 0; i < 6; ++i) call(SomeGradientShape(&random), false);
 }
 
-template <typename T>
-std::vector<T> Drawn(size_t count, std::mt19937* random) {
-  std::normal_distribution<float> normal;
-  std::vector<T> values(count);
-  for (T& value : values) value = static_cast<T>(normal(*random));
-  return values;
-}
-template <typename T>
-std::vector<double> Wide(const std::vector<T>& values) {
-  std::vector<double> wide;
-  for (const T& value : values) wide.push_back(static_cast<float>(value));
-  return wide;
-}
-std::vector<double> Magnitudes(std::vector<double> values) {
-  for (double& value : values) value = std::abs(value);
-  return values;
-}
 /// (num, channels, spatial) to (num, spatial, channels), and back with the sizes exchanged.
 template <typename T>
 std::vector<T> LastFirst(const std::vector<T>& plain, size_t num, size_t channels, size_t spatial) {
   return ToChannelsLast(plain, num, channels, spatial, /*block=*/1, /*gap=*/0, T());
 }
-/// 64-byte aligned scratch, of NaNs.
-class AlignedScratch {
- public:
-  explicit AlignedScratch(size_t bytes) : memory_(bytes / sizeof(double) + 8, NAN) {
-    data_ = memory_.data();
-    size_t space = memory_.size() * sizeof(double);
-    std::align(64, 1, data_, space);
-  }
-  void* data() const { return data_; }
-
- private:
-  std::vector<double> memory_;
-  void* data_;
-};
-
 template <typename X, typename D>
 double OmittedParts() {
   return sizeof(X) == 2 && sizeof(D) == 2 ? std::ldexp(1., -16) : std::ldexp(1., -22);

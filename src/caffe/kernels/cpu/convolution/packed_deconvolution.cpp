@@ -5,7 +5,6 @@
 #include <map>
 
 #include "axis_phase.hpp"
-#include "caffe/core/dispatch_float.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/simd/tile_runs.hpp"
@@ -234,18 +233,19 @@ void PackedDeconvolution::Place(const Phase& phase, int num, const char* made,
   const size_t plane = size_t(input_[0]) * input_[1] * pixel;
   const size_t image = y.strides.y ? y.strides.y : blocks * plane;
   const size_t rows = phase.count[0], columns = phase.count[1], bytes = lanes * size;
-  ParallelFor(num * blocks * rows, CeilDiv(kBytesOfThread, columns * bytes), [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const size_t row = phase.first[0] + i % rows * stride_[0];
-      const size_t at = i / rows / blocks * image + i / rows % blocks * plane +
-                        (row * input_[1] + phase.first[1]) * pixel;
-      const char* from = made + i * columns * bytes;
-      char* to = static_cast<char*>(y.y) + at * size;
-      for (size_t c = 0; c < columns; ++c, from += bytes, to += stride_[1] * pixel * size) {
-        std::memcpy(to, from, bytes);
-      }
-    }
-  });
+  ParallelFor(
+      num * blocks * rows, CeilDiv(kBytesOfThread, columns * bytes), [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+          const size_t row = phase.first[0] + i % rows * stride_[0];
+          const size_t at = i / rows / blocks * image + i / rows % blocks * plane +
+                            (row * input_[1] + phase.first[1]) * pixel;
+          const char* from = made + i * columns * bytes;
+          char* to = static_cast<char*>(y.y) + at * size;
+          for (size_t c = 0; c < columns; ++c, from += bytes, to += stride_[1] * pixel * size) {
+            std::memcpy(to, from, bytes);
+          }
+        }
+      });
 }
 
 template void PackedDeconvolution::PackWeights(const float*, const float*, float*) const;
