@@ -134,6 +134,9 @@ TEST(Int8Deconvolution, LeavesOthersToTheDefinition) {
   EXPECT_FALSE(makes(Deconvolution(8, 8, 1, {{5, 2, 2}}))) << "one axis";
   EXPECT_FALSE(makes(Deconvolution(6, 6, 2, {{5, 2, 2}, {5, 2, 2}}))) << "parts of blocks";
   EXPECT_FALSE(makes(Deconvolution(8, 8, 1, {{2, 64, 32}, {2, 64, 32}}))) << "1024 phases";
+  ConvolutionShape wide = Deconvolution(8, 8, 1, {{5, 3, 2, 1}, {5, 3, 2, 1}});
+  wide.dilation[0] = 1 << 30;
+  EXPECT_FALSE(makes(wide)) << "offsets of more than 32 bits";
 }
 
 INSTANTIATE_ON_EVERY_SET(Int8Deconvolutions);

@@ -266,6 +266,9 @@ TEST_P(PackedDeconvolutions, AreNotThereForOtherShapes) {
       << "groups are no whole blocks";
   EXPECT_FALSE(PackedDeconvolution::Make(Square(8, 8, 1, {200, 4, 100}))) << "10,000 phases";
   EXPECT_FALSE(PackedDeconvolution::Make(Square(0, 8, 1, {8, 4, 2, 1})));
+  ConvolutionShape wide = Square(8, 8, 1, {8, 4, 2, 1});
+  wide.dilation[0] = 1 << 30;
+  EXPECT_FALSE(PackedDeconvolution::Make(wide)) << "offsets of more than 32 bits";
   const auto tiles = PackedDeconvolution::MakeChannelsLast(
       Square(16, 16, 1, {8, 4, 2, 1}), ElementType::FLOAT16, TileShape::TWO_BY_TWO);
   EXPECT_EQ(GetParam().row().tiles != nullptr, tiles != nullptr);

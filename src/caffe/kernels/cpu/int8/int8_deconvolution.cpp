@@ -29,7 +29,10 @@ bool IsConvolution(const AxisPhase& phase, int input) {
 }  // namespace
 
 std::shared_ptr<const Int8Deconvolution> Int8Deconvolution::Make(const ConvolutionShape& shape) {
-  if (shape.axes() != 2 || shape.output_spatial() == 0 || shape.weight_count() == 0) return nullptr;
+  if (shape.axes() != 2 || shape.output_spatial() == 0 || shape.weight_count() == 0 ||
+      !OffsetsFit(shape)) {
+    return nullptr;
+  }
   const int rows = std::min(shape.stride[0], shape.output[0]);
   const int columns = std::min(shape.stride[1], shape.output[1]);
   if (int64_t{rows} * columns > kMaxPhases) return nullptr;
