@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "axis_phase.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/cpu/int8/int8_rescaling.hpp"
 #include "caffe/kernels/cpu/int8/int8_tiles.hpp"
@@ -33,17 +34,17 @@ struct DeconvolutionAxis {
 
   DeconvolutionAxis(int kernel, int stride, int pad, int dilation, int input, int output)
       : taps(std::min(stride, output)) {
+    const BandAxis axis = {output, input, kernel, stride, pad, dilation};
     bool first = true;
     for (int phase = 0; phase < int(taps.size()); ++phase) {
-      const int64_t last = (output - 1 - phase) / stride;
-      for (int k = 0; k < kernel; ++k) {
-        const int64_t place = int64_t(phase) + pad - int64_t(k) * dilation, shift = place / stride;
+      const AxisPhase at(axis, (phase + pad) % stride);
+      for (int i = at.taps - 1; i >= 0; --i) {
+        const int shift = i * at.dilation - at.pad;
         // Other taps see no input for any output.
-        if (place % stride != 0 || shift >= input || shift + last < 0) continue;
-        const int at = static_cast<int>(shift);
-        taps[phase].push_back({k, at});
-        lowest = first ? at : std::min(lowest, at);
-        highest = first ? at : std::max(highest, at);
+        if (shift >= input || shift + at.count <= 0) continue;
+        taps[phase].push_back({at.Tap(i), shift});
+        lowest = first ? shift : std::min(lowest, shift);
+        highest = first ? shift : std::max(highest, shift);
         first = false;
       }
     }
