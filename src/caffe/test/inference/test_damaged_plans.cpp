@@ -165,6 +165,7 @@ TEST_P(DamagedPlans, OtherNodesAreErrorsOrEngines) {
                                           "int8_winograd:2x2",
                                           "int8_winograd:4x4",
                                           "deconvolution",
+                                          "packed_deconvolution",
                                           "inner_product",
                                           "int8_inner_product",
                                           "blas",
@@ -240,6 +241,54 @@ INSTANTIATE_TEST_SUITE_P(Types, DamagedPlans,
                          ::testing::Values(Precision::FP32, Precision::FP16, Precision::BF16,
                                            Precision::INT8),
                          [](const auto& info) { return std::string(Name(info.param)); });
+
+/// A net of one Deconvolution, 3x3 with stride 1: packed weights of a convolution are as many.
+Graph OfDeconvolution(int channels, int outputs, int group, Precision precision) {
+  NetworkDefinition net("net");
+  net.AddInput("x", {1, channels, 6, 6});
+  net.AddLayer(ParseLayer(Join("name: 'up' type: 'Deconvolution' bottom: 'x' top: 'y' "
+                               "convolution_param { kernel_size: 3 num_output: ",
+                               outputs, " group: ", group, " }")),
+               {Ones({channels, outputs / group, 3, 3}), Ones({outputs})});
+  net.MarkOutput("y");
+  return *BuiltIn(net, precision)->graph();
+}
+
+// Their kernels would compute the other of the two, or read more than there is.
+TEST(PlanDeconvolutions, AreRunByNoKernelOfConvolutions) {
+  Graph graph = OfDeconvolution(16, 16, 1, Precision::FP32);
+  Node& up = graph.nodes.at(graph.FindNode("up"));
+  ASSERT_EQ(up.implementation, "packed_deconvolution");
+  EXPECT_EQ(TryGraph(graph), "");
+  for (const char* name : {"packed", "winograd", "channels_last:2x2", "onednn", "int8"}) {
+    SCOPED_TRACE(name);
+    up.implementation = name;
+    ExpectContains(TryGraph(graph), "is no convolution of one bottom");
+  }
+  up.implementation = "packed_deconvolution";
+  up.layer.set_type("Convolution");
+  EXPECT_NE(TryGraph(graph), "");
+}
+
+TEST(PlanDeconvolutions, TakeTheirChannelsInBlocks) {
+  Graph graph = OfDeconvolution(3, 16, 1, Precision::FP32);
+  Node& up = graph.nodes.at(graph.FindNode("up"));
+  ASSERT_EQ(up.implementation, "packed_deconvolution");
+  up.inputs[0] = graph.inputs[0];
+  ExpectContains(TryGraph(graph), "there is no kernel for a bottom of shape 1 3 6 6");
+}
+
+// Halves would be read as floats.
+TEST(PlanDeconvolutions, OfEachChannelHaveAnotherKernel) {
+  Graph graph = OfDeconvolution(16, 16, 16, Precision::FP16);
+  Node& up = graph.nodes.at(graph.FindNode("up"));
+  ASSERT_EQ(up.implementation, "deconvolution");
+  up.implementation = "packed_deconvolution";
+  for (const ElementType type : {ElementType::FLOAT, ElementType::FLOAT16}) {
+    up.math = up.parameters[0].type = type;
+    ExpectContains(TryGraph(graph), "there is no kernel for a bottom of shape 1 16 6 6");
+  }
+}
 
 TEST(PlanIntegers, WeightsOfInt8HaveNoZeroPoint) {
   Graph graph = *BuiltIn(NetOfManyLayers(), Precision::FP32)->graph();

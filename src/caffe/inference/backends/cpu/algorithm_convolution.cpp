@@ -10,7 +10,7 @@ class AlgorithmConvolutionStep : public ConvolutionStep {
  public:
   AlgorithmConvolutionStep(const AlgorithmConvolution& implementation, const Graph& graph,
                            const Node& node)
-      : ConvolutionStep(node, implementation.layout()),
+      : ConvolutionStep(node, implementation.layout(), implementation.transposed()),
         implementation_(implementation),
         built_(KernelShapeOf(graph, node)) {
     if (built_) built_num_ = graph.values[node.inputs[0]].shape[0];

@@ -24,6 +24,8 @@ class AlgorithmConvolution : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override;
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
+  /// True if it computes Deconvolutions, false for convolutions.
+  virtual bool transposed() const { return false; }
   /// The layout of the output's channels.
   virtual Layout::Kind layout() const { return kBlocked; }
   /// Null where there is none.

@@ -10,10 +10,11 @@ namespace caffe::inference::cpu {
 namespace {
 
 /// The node's epilogue, which has to be one.
-NodePostOps CheckedEpilogue(const Node& node) {
-  Require((IsConvolution(node) || node.type() == "Deconvolution") && node.inputs.size() == 1 &&
-              node.outputs.size() == 1,
-          "layer '", node.name(), "' (", node.type(), ") is no convolution of one bottom");
+NodePostOps CheckedEpilogue(const Node& node, bool transposed) {
+  const bool is_right = transposed ? node.type() == "Deconvolution" : IsConvolution(node);
+  Require(is_right && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '", node.name(),
+          "' (", node.type(), ") is no ", transposed ? "Deconvolution" : "convolution",
+          " of one bottom");
   const auto epilogue = PostOpsOf(node);
   Require(epilogue.has_value(), "layer '", node.name(), "': no kernel has its epilogue");
   return *epilogue;
@@ -43,8 +44,8 @@ std::vector<Candidate> InFloats(const Implementation& implementation,
   return candidates;
 }
 
-ConvolutionStep::ConvolutionStep(const Node& node, Layout::Kind layout)
-    : node_(node), layout_(layout), post_ops_(CheckedEpilogue(node)) {}
+ConvolutionStep::ConvolutionStep(const Node& node, Layout::Kind layout, bool transposed)
+    : node_(node), layout_(layout), post_ops_(CheckedEpilogue(node, transposed)) {}
 
 void ConvolutionStep::Bind(const Binding& binding) {
   x_ = binding.inputs[0];

@@ -13,8 +13,10 @@ namespace caffe::inference::cpu {
 /// and the residual lie in `layout`; so does the input, or in Caffe's order.
 class ConvolutionStep : public Step {
  public:
-  /// Throws Error where the node is no convolution of one input, or its epilogue another one.
-  explicit ConvolutionStep(const Node& node, Layout::Kind layout = kBlocked);
+  /// Throws Error where the node is no convolution of one input, or with `transposed` no
+  /// Deconvolution, or its epilogue another one.
+  explicit ConvolutionStep(const Node& node, Layout::Kind layout = kBlocked,
+                           bool transposed = false);
   void Bind(const Binding& binding) override;
   bool takes_strides() const override { return true; }
 

@@ -17,6 +17,7 @@ kernels::ConvolutionShape ConvolutionOf(kernels::ConvolutionShape shape) {
 class PackedDeconvolutionImplementation : public AlgorithmConvolution {
  public:
   const char* name() const override { return "packed_deconvolution"; }
+  bool transposed() const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
@@ -24,14 +25,16 @@ class PackedDeconvolutionImplementation : public AlgorithmConvolution {
       return context.None("is for Deconvolutions of floats with what kernels can fuse");
     }
     const auto shape = KernelShapeOf(context.graph, node);
-    if (!shape || shape->is_depthwise() || node.parameters.empty() ||
-        !Plan(node, Dense(context.graph, node, false))) {
+    if (!shape || node.parameters.empty() || !Plan(node, Dense(context.graph, node, false))) {
       return context.None(kNoKernelForShape);
     }
     return InFloats(*this, context, node, kBlocked);
   }
 
+  // What computes each channel by itself keeps its weights in another type, and images in one
+  // piece.
   algorithms::AlgorithmPtr Plan(const Node& node, const PlacedConvolution& c) const override {
+    if (c.plain_source || c.shape.is_depthwise()) return nullptr;
     return algorithms::PackedDeconvolution(ConvolutionOf(c.shape), c.num, node.math);
   }
 };
