@@ -70,7 +70,9 @@ class PackedDeconvolution {
 
   /// True if the only phase is y itself.
   bool IsDirect() const { return phases_.size() == 1; }
+  /// True if all threads compute each phase together, with scratch memory of one part.
   bool SharesPhases() const;
+  size_t PartBytes(int num, ElementType y) const;
   /// Elements that a phase makes, with the padding of its blocks.
   size_t Elements(const Phase& phase, int num) const;
   /// Calls f(index in the phase's own weights, index in the shape's) for each.

@@ -254,6 +254,15 @@ TEST_P(PackedDeconvolutions, KeepNaNsFromPositionsThatNothingReaches) {
   }
 }
 
+TEST_P(PackedDeconvolutions, TakeScratchForEachThreadOnce) {
+  const auto kernel = PackedDeconvolution::Make(Square(21, 21, 1, {64, 16, 8, 4}));
+  const auto bytes = [&](int threads) {
+    const TeamSize team(threads);
+    return kernel->scratch_bytes(1, ElementType::FLOAT);
+  };
+  EXPECT_LE(bytes(16), 16 * bytes(1));
+}
+
 TEST_P(PackedDeconvolutions, OfNoImagesWriteNothing) {
   const ConvolutionShape s = Square(3, 2, 1, {8, 4, 2, 1});
   const auto kernel = PackedDeconvolution::Make(s);

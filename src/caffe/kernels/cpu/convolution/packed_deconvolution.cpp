@@ -185,26 +185,33 @@ bool PackedDeconvolution::SharesPhases() const {
   return count < 4 * threads && count % threads != 0;
 }
 
+size_t PackedDeconvolution::PartBytes(int num, ElementType y) const {
+  const TeamSize team(static_cast<int>(SharesPhases() ? Threads() : 1));
+  return BytesOfPieces<Buffers>(*this, num, y) + kBetweenThreads;
+}
+
 size_t PackedDeconvolution::scratch_bytes(int num, ElementType y) const {
-  const size_t bytes = BytesOfPieces<Buffers>(*this, num, y);
   const size_t parts = SharesPhases() ? 1 : ParallelParts(phases_.size(), 1);
-  return parts == 1 ? bytes : parts * (bytes + kBetweenThreads);
+  return parts * PartBytes(num, y);
 }
 
 void PackedDeconvolution::Forward(int num, const Numbers& x, const Numbers& weights,
                                   const PostOps& post, void* scratch, const Destination& y) const {
   Require(!post.residual.data, "a deconvolution takes no residual");
   if (num == 0) return;
-  const size_t pitch = BytesOfPieces<Buffers>(*this, num, y.type) + kBetweenThreads;
-  ParallelParts(phases_.size(), SharesPhases() ? phases_.size() : 1,
-                [&](size_t part, size_t begin, size_t end) {
-                  Pieces pieces(static_cast<char*>(scratch) + part * pitch);
-                  const Buffers buffers(*this, num, y.type, &pieces);
-                  for (size_t i = begin; i < end; ++i) {
-                    if (phases_[i].is_empty()) continue;
-                    RunPhase(phases_[i], num, x, weights, post, buffers, y);
-                  }
-                });
+  const size_t pitch = PartBytes(num, y.type);
+  const auto run = [&](size_t part, size_t begin, size_t end) {
+    Pieces pieces(static_cast<char*>(scratch) + part * pitch);
+    const Buffers buffers(*this, num, y.type, &pieces);
+    for (size_t i = begin; i < end; ++i) {
+      if (!phases_[i].is_empty()) RunPhase(phases_[i], num, x, weights, post, buffers, y);
+    }
+  };
+  if (SharesPhases()) return run(0, 0, phases_.size());
+  ParallelParts(phases_.size(), 1, [&](size_t part, size_t begin, size_t end) {
+    const TeamSize alone(1);
+    run(part, begin, end);
+  });
 }
 
 void PackedDeconvolution::RunPhase(const Phase& phase, int num, const Numbers& x,
